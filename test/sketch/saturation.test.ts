@@ -66,15 +66,19 @@ describe('one key far above 2^31', () => {
 })
 
 it('coco: a key whose saturated count was replaced has no certain bound', () => {
-  const sketch = createSketch('coco', { bytes: 512, keyBytes: 4, arrays: 1, seed: 0 })
-  const add = (id: number, times: number) => {
-    for (let i = 0; i < times; i++) sketch.update(Uint8Array.of(id, 0, 0, 0), 2 ** 30)
+  let replaced = 0
+  for (let seed = 0; seed < 20; seed++) {
+    const sketch = createSketch('coco', { bytes: 512, keyBytes: 4, arrays: 1, seed })
+    const add = (id: number, times: number) => {
+      for (let i = 0; i < times; i++) sketch.update(Uint8Array.of(id, 0, 0, 0), 2 ** 30)
+    }
+    add(1, 30)
+    for (let id = 2; id < 40; id++) add(id, 1)
+    const { value, lower, upper, confidence } = sketch.estimate(Uint8Array.of(1, 0, 0, 0))
+    if (value === 0) expect([lower, upper >= 30 * 2 ** 30 || confidence < 1]).toEqual([0, true])
+    if (value === 0) replaced++
   }
-  add(1, 30)
-  for (let id = 2; id < 40; id++) add(id, 1)
-  const { lower, upper, confidence } = sketch.estimate(Uint8Array.of(1, 0, 0, 0))
-  if (confidence === 1) expect([lower <= 30 * 2 ** 30, upper >= 30 * 2 ** 30]).toEqual([true, true])
-  else expect(confidence).toBe(0.95)
+  expect(replaced).toBeGreaterThan(0)
 })
 
 describe('coco with counts of 53 bits', () => {
