@@ -8,13 +8,13 @@ import { growingSource } from '../../src/files/index.ts'
 const root = mkdtempSync(join(tmpdir(), 'verbena-growing-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 
-/** A section: an interface, and packets that consist of one number each. */
+/** A section: an interface, and packets that consist of one number each, which is the second that they are of, too. */
 function section(name: string, numbers: readonly number[]): Uint8Array {
   const chunks: Uint8Array[] = []
   const writer = new PcapngWriter({ write: (bytes) => void chunks.push(bytes.slice()) }, { application: 'test' })
   const id = writer.addInterface({ name })
   for (const number of numbers)
-    writer.packet(Uint8Array.of(number), 0, 1, 1_700_000_000, number, 1, id, {
+    writer.packet(Uint8Array.of(number), 0, 1, 1_700_000_000 + number, 0, 1, id, {
       direction: number % 2 === 0 ? 'inbound' : 'outbound',
     })
   writer.close()
@@ -54,6 +54,19 @@ describe('captures that grow', () => {
     ])
     const packets = ['1 0 a1 1 out', '2 0 a1 2 in', '3 1 b 3 out', '4 2 a2 5 out', '5 2 a2 6 in', '6 1 b 8 in']
     expect(seen).toEqual({ packets, damage: 0 })
+  })
+
+  it('are read in the order of time, however much of one of them waits', async () => {
+    const folder = mkdtempSync(join(root, 'c-'))
+    const seen = await read(folder, [
+      () => {
+        writeFileSync(join(folder, 'a'), section('a', [3, 4, 9]))
+        writeFileSync(join(folder, 'b'), section('b', [1, 6, 7]))
+        writeFileSync(join(folder, 'c'), Buffer.concat([section('c1', [2]), section('c2', [8])]))
+      },
+      () => {},
+    ])
+    expect(seen.packets.map((text) => Number(text.split(' ')[3]))).toEqual([1, 2, 3, 4, 6, 7, 8, 9])
   })
 
   it('leave the rest of a file that holds something else, and say so', async () => {

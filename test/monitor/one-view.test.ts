@@ -6,11 +6,18 @@ import { roceFrame } from '../trace/packets.ts'
 
 const { Inbound, Outbound, Unknown } = Direction
 
-function seen(source: string, destination: string, interfaceId: number, direction: PacketDirection): CapturedPacket {
+function seen(
+  source: string,
+  destination: string,
+  interfaceId: number,
+  direction: PacketDirection,
+  ms = -1,
+): CapturedPacket {
   const packet = new CapturedPacket()
   packet.bytes = roceFrame({ opcode: WireOpcode.RcSendOnly, source, destination, payload: 8 })
   packet.length = packet.bytes.length
-  return Object.assign(packet, { interfaceId, direction })
+  const time = { hasTime: ms >= 0, seconds: Math.floor(ms / 1000), nanoseconds: (ms % 1000) * 1e6 }
+  return Object.assign(packet, { interfaceId, direction, ...(ms >= 0 && time) })
 }
 
 describe('one view', () => {
@@ -49,6 +56,43 @@ describe('one view', () => {
       expect([source, id, direction, view.takes(seen(source, destination, id, direction))]).toEqual([
         ...[source, id, direction, isTaken],
       ])
+  })
+
+  it('takes what two devices exchange at another one when the first has been silent for a second, and counts what it leaves out', () => {
+    const view = new OneView()
+    const [a, b] = ['10.0.0.1', '10.0.0.2']
+    const packets: [string, string, number, PacketDirection, ms: number, isTaken: boolean][] = [
+      [a, b, 0, Outbound, 5000, true],
+      [a, b, 1, Inbound, 5000, false],
+      [b, a, 1, Outbound, 5900, false],
+      [b, a, 0, Inbound, 5900, true],
+      // The process of the first has ended; that of the second lives, and then one comes that has the address of the first.
+      [b, a, 1, Outbound, 6900, false],
+      [b, a, 1, Outbound, 6901, true],
+      [b, a, 2, Inbound, 6901, false],
+      [a, b, 2, Outbound, 7000, false],
+      [a, b, 1, Inbound, 7000, true],
+      [a, b, 2, Outbound, 9000, true],
+      [a, b, 1, Inbound, 9000, false],
+      [b, a, 2, Inbound, 9001, true],
+      // A process that has been late in writing does not take over.
+      [b, a, 1, Outbound, 3000, false],
+    ]
+    for (const [source, destination, id, direction, ms, isTaken] of packets)
+      expect([ms, id, view.takes(seen(source, destination, id, direction, ms))]).toEqual([ms, id, isTaken])
+    expect(view.leftOut).toBe(7)
+  })
+
+  it('takes what a device sends to itself at the one that has its address later', () => {
+    const view = new OneView()
+    const self = '10.0.0.1'
+    const taken = [
+      [0, Inbound, 5000],
+      [0, Outbound, 5000],
+      [1, Outbound, 7000],
+      [1, Inbound, 7000],
+    ].map(([id, direction, ms]) => view.takes(seen(self, self, id!, direction as PacketDirection, ms!)))
+    expect([taken, view.leftOut]).toEqual([[true, false, true, false], 2])
   })
 
   it('remembers a limited number of pairs, and takes all frames that have no address', () => {
