@@ -27,6 +27,8 @@ const icrcLength = 4
 const shortest = Bth.length + icrcLength
 /** UDP_MAX_SEGMENTS of Linux. */
 const mostDatagrams = 128
+/** What there is of a packet that has others behind it, if its ICRC was not looked at. SENDs that are shorter than a packet together have none. */
+const tooLong = Problem.PlaceLength | Problem.NoPayload | Problem.OperandLength | Problem.DmaLength | Problem.MadLength
 /** Places that look like a BTH, of which the ICRC is computed: payloads may have been made to have many. */
 const mostTries = 8
 
@@ -42,15 +44,17 @@ export class Datagrams {
   #end = 0
   #length = 0
   #identification = 0
+  /** By which the identification of each is more than that of the one before. */
+  #step = 1
 
   /**
    * How many packets there are in the one that was dissected: 1, unless it cannot be a packet as it stands and is several. `at` gives them until
    * the next call.
    */
   split(packet: CapturedPacket, d: Dissection): number {
-    const isStrange = d.icrc === IcrcState.Invalid || (d.problems & Problem.PlaceLength) !== 0
+    const isStrange = d.icrc === IcrcState.Invalid || (d.icrc === IcrcState.Unknown && (d.problems & tooLong) !== 0)
     if (!isStrange || d.kind !== Kind.RoceV2 || d.cut || d.tunnel !== Tunnel.None) return 1
-    const { bytes, offset } = packet
+    const { bytes } = packet
     const { bth, end } = d
     const total = end + icrcLength - bth
     if (total < 2 * shortest) return 1
@@ -63,10 +67,8 @@ export class Datagrams {
       if (length * mostDatagrams < total) continue
       tries++
       this.#length = length
-      const first = this.at(0)
-      const icrc = this.#bth + length - icrcLength
-      if (icrcOfRoceV2(first.bytes, d.ip - offset, this.#bth, icrc) !== u32le(first.bytes, icrc)) continue
-      return Math.ceil(total / length)
+      if (!this.#fits(0)) continue
+      return this.#count(total)
     }
     return 1
   }
@@ -78,7 +80,7 @@ export class Datagrams {
     if (d.kind !== Kind.RoceV2 || d.cut || d.tunnel !== Tunnel.None || d.end < d.bth || total <= length) return 1
     this.#begin(packet, d)
     this.#length = length
-    return Math.ceil(total / length)
+    return this.#count(total)
   }
 
   /** Dissects a packet, and hands it over; or each of those that it consists of, with `d` of each. */
@@ -103,7 +105,7 @@ export class Datagrams {
     const [ip, bth] = [this.#ip, this.#bth]
     if (this.#ipVersion === 4) {
       put16(bytes, ip + Ipv4.totalLength, bth - ip + length)
-      put16(bytes, ip + Ipv4.identification, (this.#identification + i) & 0xffff)
+      put16(bytes, ip + Ipv4.identification, (this.#identification + i * this.#step) & 0xffff)
       put16(bytes, ip + Ipv4.checksum, 0)
       put16(bytes, ip + Ipv4.checksum, ipv4Checksum(bytes, ip, bth - Udp.length))
     } else put16(bytes, ip + Ipv6.payloadLength, bth - ip - Ipv6.length + length)
@@ -113,6 +115,29 @@ export class Datagrams {
     one.length = bth + length
     one.originalLength = one.length
     return one
+  }
+
+  /**
+   * How many they are. Their identifications count up where one buffer was cut; datagrams that were sent one by one and put together by the receiver
+   * may all have the same. The first ICRC that is right for one of the two decides: each is computed twice at most.
+   */
+  #count(total: number): number {
+    const count = Math.ceil(total / this.#length)
+    if (this.#ipVersion === 4)
+      for (let i = 1; i < count; i++)
+        for (const step of [1, 0]) {
+          this.#step = step
+          if (this.#fits(i)) return count
+        }
+    this.#step = 1
+    return count
+  }
+
+  /** Whether the ICRC of the i-th is right. */
+  #fits(i: number): boolean {
+    const { bytes, length } = this.at(i)
+    const icrc = length - icrcLength
+    return icrc >= this.#bth + Bth.length && icrcOfRoceV2(bytes, this.#ip, this.#bth, icrc) === u32le(bytes, icrc)
   }
 
   #begin(packet: CapturedPacket, { ip, ipVersion, bth, end }: Dissection): void {
@@ -128,6 +153,7 @@ export class Datagrams {
     this.#start = bth
     this.#end = end + icrcLength
     this.#identification = u16(packet.bytes, ip + Ipv4.identification)
+    this.#step = 1
   }
 }
 

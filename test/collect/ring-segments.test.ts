@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { RingSegments } from '../../src/collect/ring-segments.ts'
 import { RingPacket } from '../../src/memory/index.ts'
-import { WireOpcode } from '../../src/wire/index.ts'
+import { Ipv4, u16, WireOpcode } from '../../src/wire/index.ts'
 import { framesTogether, headersLength, type PacketSpec, roceFrame } from '../trace/packets.ts'
 
 const send = (psn: number, payload: number): PacketSpec => ({ opcode: WireOpcode.RcSendOnly, psn, payload })
@@ -33,4 +33,17 @@ it('takes frames of a ring apart as the kernel says, and stops when it is told t
   expect(taken(bytes.subarray(0, 80), segmentBytes)).toEqual([[80, 5, 1]])
   bytes[headersLength[4] - 6] = 0
   expect(taken(bytes, segmentBytes)).toEqual([[bytes.length, 5, 1]])
+})
+
+it.each([
+  ['counts up', [9, 10, 11]],
+  ['is the same', [0, 0, 0]],
+])('gives packets the identification that their ICRCs have: it %s', (_, identifications) => {
+  const specs = identifications.map((identification, psn) => ({ ...send(psn, 64), identification }))
+  const bytes = framesTogether(specs)
+  const segmentBytes = roceFrame(specs[0]!).length - headersLength[4]
+  const frame = Object.assign(new RingPacket(), { length: bytes.length, originalLength: bytes.length, segmentBytes })
+  const found: number[] = []
+  new RingSegments([4791]).each(bytes, frame, (own) => found.push(u16(own, 14 + Ipv4.identification)) > 0)
+  expect(found).toEqual(identifications)
 })

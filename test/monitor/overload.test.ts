@@ -12,7 +12,7 @@ import {
   type Window,
 } from '../../src/monitor/index.ts'
 import { WireOpcode } from '../../src/wire/index.ts'
-import { reth, roceFrame } from '../trace/packets.ts'
+import { aeth, framesTogether, reth, roceFrame } from '../trace/packets.ts'
 import { A, B, seconds, Traffic } from './traffic.ts'
 
 /** SENDs, WRITEs of two memory regions, marks and CNPs, from A to B and back. */
@@ -48,6 +48,15 @@ describe('overload', () => {
     expect(some.totals()).toMatchObject({ roce, wireBytes, payloadBytes, ecnCapable, cnp, marked })
     expect([all.count('fastPath'), some.count('fastPath')]).toEqual([0, 50 * 4 + 12])
     expect(some.sketches.flows.cardinality()).toEqual(all.sketches.flows.cardinality())
+  })
+
+  it('counts ACKs one by one that were captured as one', () => {
+    const traffic = new Traffic()
+    traffic.overloaded = true
+    const ack = { opcode: WireOpcode.RcAck, source: B, destination: A, destQp: 0xa, extension: aeth(0x1f, 1) }
+    traffic.frame(framesTogether(Array.from({ length: 10 }, (_, psn) => ({ ...ack, psn, identification: 0 }))))
+    const window = traffic.end()
+    expect([window.count('fastPath'), window.count('malformed')]).toEqual([10, 0])
   })
 
   it('takes nothing for a loss or a latency that it did not look at, and says how much that was', () => {

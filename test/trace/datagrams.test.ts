@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { bytesSource, CapturedPacket, LinkType, PcapWriter } from '../../src/capture/index.ts'
 import { analyseCapture, checkCapture, Datagrams, Dissection, dissect, IcrcState } from '../../src/trace/index.ts'
 import { Bth, put16, Udp, u16, WireOpcode } from '../../src/wire/index.ts'
-import { aeth, framesTogether, headersLength, type PacketSpec, roceFrame } from './packets.ts'
+import { aeth, framesTogether, headersLength, type PacketSpec, reth, roceFrame } from './packets.ts'
 
 function packetOf(bytes: Uint8Array, before = 0): CapturedPacket {
   const packet = new CapturedPacket()
@@ -71,6 +71,22 @@ describe('packets that were captured as one', () => {
     }
   })
 
+  it.each<[string, PacketSpec]>([
+    ['SENDs', send(0)],
+    ['ACKs', send(0, { opcode: WireOpcode.RcAck, payload: 0, extension: aeth(0x1f, 1) })],
+  ])('may all have the same identification: %s', (_, spec) => {
+    for (const identification of [0, 0xffff]) {
+      const specs = Array.from({ length: 10 }, (_, psn) => ({ ...spec, psn, identification }))
+      const expected = specs.map(({ psn }) => psn)
+      const whole = framesTogether(specs)
+      expect(psns(packetOf(whole))).toEqual(expected)
+      // The second one is damaged.
+      const second = headersLength[4] + (whole.length - headersLength[4]) / 10
+      whole[second + Bth.destQp]! ^= 1
+      expect(psns(packetOf(whole))).toEqual(expected.with(1, -1))
+    }
+  })
+
   it('are not looked for in a packet that is right, damaged, cut, or made to look like many', () => {
     const whole = framesTogether([send(1), send(2)])
     const cut = packetOf(whole.subarray(0, whole.length - 8))
@@ -88,6 +104,20 @@ describe('packets that were captured as one', () => {
     for (let at = headersLength[4] + Bth.length; at < many.length - 4; at += 4)
       expect(u16(many, at + Bth.pkey)).toBe(pkey)
     expect(psns(packetOf(many))).toHaveLength(1)
+  })
+
+  it.each<[string, PacketSpec, number]>([
+    ['ACKs', send(0, { opcode: WireOpcode.RcAck, payload: 0, extension: aeth(0x1f, 1) }), 10],
+    ['READ requests', send(0, { opcode: WireOpcode.RcReadRequest, payload: 0, extension: reth(0, 7, 64) }), 10],
+    ['WRITEs', send(0, { opcode: WireOpcode.RcWriteOnly, extension: reth(0, 7, 64) }), 10],
+    ['SENDs with the length of one', send(0), 1],
+    ['longer SENDs', send(0, { payload: 1024 }), 10],
+  ])('are found without looking at the ICRC where they are too long: %s', (_, spec, count) => {
+    const d = new Dissection()
+    const problems: number[] = []
+    const whole = framesTogether(Array.from({ length: 10 }, (_, psn) => ({ ...spec, psn })))
+    new Datagrams().each(packetOf(whole), d, false, () => problems.push(d.problems))
+    expect(problems).toEqual(Array.from({ length: count }, () => 0))
   })
 
   it('count one by one', async () => {
