@@ -64,7 +64,7 @@ function incastOnto(window: Window, name: string, where: Partial<KeyFields>, byt
   const signs = [
     marked > 0 && many(marked, 'packet to it was marked (ECN)', 'packets to it were marked (ECN)'),
     back > 0 && `it sent ${many(back, 'CNP', 'CNPs')}`,
-    lost > 0 && many(lost, 'packet to it is missing', 'packets to it are missing'),
+    lost > 0 && many(lost, 'packet to it was missing', 'packets to it were missing'),
   ].filter((sign) => sign !== false)
   const share = percent(bytes, window.sketches.bytes.total)
   return [
