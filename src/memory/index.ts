@@ -28,6 +28,7 @@ export {
   isOwnAddress,
   KernelSocket,
   type KernelSocketOptions,
+  killWithParent,
   lockMemory,
   longestUnixPath,
   makeTimerFd,

@@ -42,10 +42,11 @@ class TapFile {
       },
       { application: 'verbena' },
     )
-    // Where a millisecond begins: files of other processes have the same time within microseconds.
+    // Where a millisecond begins: files of other processes have the same time within microseconds. A program's Date may stand still.
+    const untilNs = nowNs() + 2e6
     const before = Date.now()
     let now = before
-    while (now === before) now = Date.now()
+    while (now === before && nowNs() < untilNs) now = Date.now()
     this.wholeMs = now
     this.offsetNs = nowNs()
   }

@@ -2,7 +2,7 @@
  * The middleware of a device, as the threads of a process hand it over: the thread that opens the device writes it into the segment
  * as JSON, and the thread that drives the device makes the chain of it.
  */
-import { closeSync, openSync, statSync } from 'node:fs'
+import { closeSync, openSync, readSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { BroadcastChannel } from 'node:worker_threads'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
@@ -60,12 +60,25 @@ function isTapped(host: Host, path: string): boolean {
 /** Begins the file. What this process has written to it before, when other devices were open, stays: a section of pcapng follows the other. */
 function makeFile(path: string): void {
   try {
-    const startedMs = Date.now() - process.uptime() * 1000
-    const isOurs = (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0) >= startedMs
-    closeSync(openSync(path, isOurs ? 'a' : 'w'))
+    closeSync(openSync(path, mayBeOurs(path) ? 'a' : 'w'))
   } catch (error) {
     throw new VerbsError('EINVAL', 'openDevice', `the tap cannot be written: ${(error as Error).message}`)
   }
+}
+
+/** Whether it has changed since this process started and begins with a section of pcapng, as what another thread has written does. */
+function mayBeOurs(path: string): boolean {
+  const stats = statSync(path, { throwIfNoEntry: false })
+  if (!stats?.isFile() || stats.mtimeMs < Date.now() - process.uptime() * 1000) return false
+  const head = Buffer.alloc(4)
+  const descriptor = openSync(path, 'r')
+  try {
+    readSync(descriptor, head)
+  } finally {
+    closeSync(descriptor)
+  }
+  // The block type of a section header is the same in both byte orders.
+  return head.readUInt32BE() === 0x0a0d0d0a
 }
 
 /** The chain of the device whose record is at `dev`, or null. */

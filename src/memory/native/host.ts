@@ -1,5 +1,5 @@
 /** The machine below: its clock, the cores this thread may use, and memory that is never paged out. */
-import { availableParallelism, type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { availableParallelism, constants, type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { errnoName, errnos } from './error.ts'
 import { type Libc, libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
 import { lockMappings, lockRange } from './mapping.ts'
@@ -133,6 +133,16 @@ export function membarrier(scope: BarrierScope): boolean {
 
 function membarrierCall(libc: Libc, command: number): boolean {
   return libc.syscall(libc.membarrierNumber, command, 0, 0, 0, 0, 0) === 0
+}
+
+const PR_SET_PDEATHSIG = 1
+
+/**
+ * Has the kernel kill this process when the thread that started it ends, also where this process never looks at its events. It holds as
+ * long as the calling thread lives; a parent that is gone already is not noticed. False where the kernel cannot be asked.
+ */
+export function killWithParent(): boolean {
+  return libc !== null && libc.prctl(PR_SET_PDEATHSIG, constants.signals.SIGKILL, 0, 0, 0) === 0
 }
 
 function failed(reason: string): false {

@@ -37,6 +37,7 @@ export {
   currentCores,
   hostInterfaces,
   isOwnAddress,
+  killWithParent,
   lastError,
   lockMemory,
   membarrier,

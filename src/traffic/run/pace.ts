@@ -108,9 +108,11 @@ export class Pace {
   #enterPhase(now: number): void {
     const { phase, timeNs } = this.schedule
     const startNs = Math.max(now, timeNs)
+    // Who looks late does not put off the end, but a collective takes as long as it takes.
+    const isPutOff = this.#config.phases[this.phase]?.collective != null
     this.phase = phase
     const { arrival, durationNs } = this.#config.phases[phase]!
-    this.#phaseEndNs = startNs + durationNs
+    this.#phaseEndNs = (isPutOff ? startNs : timeNs) + durationNs
     if (arrival.type !== 'closed') return
     this.#ready = new Float64Array(arrival.depth).fill(startNs)
     this.#readyHead = 0

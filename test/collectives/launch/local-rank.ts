@@ -1,5 +1,6 @@
 /** A rank that test/collectives/launch/local.slow.test.ts starts: what it does is its argument. Without a rank it starts three. */
-import { joinGroup, runRanks } from '../../../src/collectives/index.ts'
+import { writeSync } from 'node:fs'
+import { endWithParent, joinGroup, runRanks } from '../../../src/collectives/index.ts'
 
 const [what] = process.argv.slice(2)
 if (process.env.VERBENA_RANK === undefined) {
@@ -25,6 +26,18 @@ if (process.env.VERBENA_RANK === undefined) {
   }
   process.on('SIGINT', count)
   process.on('SIGTERM', count)
+  process.stderr.write(`process ${process.pid}\n`)
+} else if (what === 'blocked') {
+  endWithParent()
+  process.on('SIGTERM', () => undefined)
+  writeSync(2, `process ${process.pid}\n`)
+  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+} else if (what === 'hangup') {
+  // All take SIGHUP for something else; then one fails.
+  setInterval(() => undefined, 1000)
+  process.on('SIGHUP', () => {
+    if (process.env.VERBENA_RANK === '1') process.exit(3)
+  })
   process.stderr.write(`process ${process.pid}\n`)
 } else if (process.env.VERBENA_RANK === '1') {
   const lines = Array.from({ length: 2000 }, (_, i) => `line ${i}\n`).join('')

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { nativeAvailable } from '../../../src/memory/index.ts'
 
 const rank = fileURLToPath(new URL('local-rank.ts', import.meta.url))
 
@@ -87,5 +88,20 @@ describe.skipIf(process.platform !== 'linux')('processes of runRanks', () => {
     const pids = await waiting(run)
     run.parent.kill('SIGKILL')
     while (pids.some(lives)) await new Promise((resolve) => setTimeout(resolve, 20))
+  })
+
+  it.skipIf(!nativeAvailable)('end with their parent, also where they never look at their events', async () => {
+    const run = start('blocked')
+    const pids = await waiting(run)
+    run.parent.kill('SIGKILL')
+    while (pids.some(lives)) await new Promise((resolve) => setTimeout(resolve, 20))
+  })
+
+  it('end when one of them fails, also after a signal that did not end them', async () => {
+    const run = start('hangup')
+    const pids = await waiting(run)
+    run.parent.kill('SIGHUP')
+    expect(await once(run.parent, 'close')).toEqual([3, null])
+    expect(pids.filter(lives)).toEqual([])
   })
 })

@@ -1,9 +1,12 @@
 /** Faults, tap and trace by themselves: packets in, packets out. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { type FaultCounter, FaultLayer } from '../../../src/devices/middleware/faults.ts'
 import { Packet } from '../../../src/devices/middleware/index.ts'
-import { writeFrame } from '../../../src/devices/middleware/tap.ts'
+import { TapLayer, writeFrame } from '../../../src/devices/middleware/tap.ts'
 import { lineOf } from '../../../src/devices/middleware/trace.ts'
 import type { FaultRates } from '../../../src/index.ts'
 import {
@@ -139,6 +142,19 @@ describe.each([
     if (frame.ipv4) expect(frame.ipv4).toMatchObject({ tos: 0xb9, ttl: 3, identification: 0, dontFragment: true })
     else expect(frame.ipv6).toMatchObject({ trafficClass: 0xb9, hopLimit: 3 })
   })
+})
+
+it('a tap begins although the program’s Date stands still', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'verbena-tap-'))
+  vi.useFakeTimers({ toFake: ['Date'] })
+  try {
+    const path = join(folder, 'x.pcapng')
+    new TapLayer(path, 'one').close()
+    expect(readFileSync(path).readUInt32BE()).toBe(0x0a0d0d0a)
+  } finally {
+    vi.useRealTimers()
+    rmSync(folder, { recursive: true })
+  }
 })
 
 describe('a line of the trace', () => {

@@ -1,6 +1,6 @@
 /** Two adapters under middleware, on real sockets: what arrives is intact, and file, lines and counters agree. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -150,6 +150,17 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     openDevice(loopbackDevice(2)).close()
     first.close()
     second.close()
+  })
+
+  it.each([
+    ['begins', 'pcap', 'd4c3b2a1020004000000000000000000000004000100000000000000', false],
+    ['goes on with', 'pcapng', '0a0d0d0a1c0000004d3c2b1a01000000ffffffffffffffff1c000000', true],
+  ])('a tap %s a file that was written meanwhile as %s', (_, name, hex, stays) => {
+    const path = join(folder, `other.${name}`)
+    const written = Buffer.from(hex, 'hex')
+    writeFileSync(path, written)
+    openDevice(loopbackDevice(1), { wrap: [tap(path)] }).close()
+    expect(readFileSync(path).indexOf(written)).toBe(stays ? 0 : -1)
   })
 
   it('is in force for a command through its environment', async () => {
