@@ -1,6 +1,10 @@
 /** Where a process may have little address space (ulimit -v, a small container). */
 import { spawnSync } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { nativeAvailable } from '../../src/memory/native/index.ts'
+import { limitsAddressSpace } from '../../src/memory/native/wasm-memory.ts'
+import { startable } from '../entries.ts'
 
 const index = JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)
 
@@ -37,5 +41,35 @@ describe('the segment of the process', () => {
     const { said, stderr } = opened(64)
     expect(stderr).toBe('')
     expect(said).toMatch(/^ENOMEM .*address space.*ulimit -v.*VERBENA_SHM_MIB/)
+  })
+})
+
+describe('a segment of several processes', () => {
+  it.skipIf(!nativeAvailable)('takes no WebAssembly memory, of 10 GiB, where address space is limited', () => {
+    const door = startable(new URL('../../src/memory/native/index.ts', import.meta.url))
+    const text = `
+      const { mapShared, unlinkShared } = await import(${JSON.stringify(pathToFileURL(door.file).href)})
+      const name = 'verbena-test-' + process.pid
+      const { wasm, inode } = mapShared(name, 1 << 20, 'create')
+      unlinkShared(name, inode)
+      console.log(wasm === null ? 'none' : 'one')`
+    const node = [process.execPath, ...door.execArgv, '--input-type=module', '-e', text]
+    // Room for one such memory, and for all that Node takes besides.
+    const { stdout, stderr } = spawnSync('/bin/sh', ['-c', 'ulimit -v 30000000; exec "$0" "$@"', ...node], {
+      encoding: 'utf8',
+    })
+    expect({ said: stdout.trim(), stderr }).toEqual({ said: 'none', stderr: '' })
+  })
+
+  it.each([
+    ['Max address space         unlimited            unlimited            bytes', false],
+    ['Max address space         22835200000          unlimited            bytes', true],
+    ['Max address space         unlimited            22835200000          bytes', false],
+    ['Max open files            1024                 4096                 files', false],
+    ['', false],
+  ])('reads the limit of the system: %s', (line, limited) => {
+    expect(
+      limitsAddressSpace(`Limit                     Soft Limit           Hard Limit           Units\n${line}\n`),
+    ).toBe(limited)
   })
 })

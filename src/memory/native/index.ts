@@ -4,6 +4,7 @@
  *     libc.ts      koffi and the C library, or the reason why there is none
  *     loading.ts   how threads load that, and end (at-exit.ts)
  *     mapping.ts   named shared segments, private memory on huge pages
+ *     wasm-memory.ts     the WebAssembly memory below such a segment
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory, addresses
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
@@ -64,7 +65,6 @@ export {
   type SharedMapping,
   unlinkShared,
   unmap,
-  type WasmMemory,
 } from './mapping.ts'
 export { netlinkRequest } from './netlink.ts'
 export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'
@@ -89,3 +89,4 @@ export { type Tsc, timeStampCounter } from './tsc.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'
 export { bindAdvice, isMulticast, otherThan } from './udp-options.ts'
 export { longestUnixPath, UnixDatagrams } from './unix-datagrams.ts'
+export type { WasmMemory } from './wasm-memory.ts'

@@ -18,6 +18,7 @@ import { basename, dirname } from 'node:path'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { requireLibc } from './libc.ts'
 import { gated } from './loading.ts'
+import { newWasmMemory, type WasmMemory } from './wasm-memory.ts'
 
 const folder = '/dev/shm'
 const hugePageBytes = 2 << 20
@@ -40,17 +41,6 @@ const LOCK_EX = 2
 const LOCK_NB = 4
 const LOCK_UN = 8
 const MLOCK_ONFAULT = 1
-
-/** What is used of a WebAssembly.Memory: neither es2023 nor @types/node 20 declare WebAssembly, only the DOM does. */
-export interface WasmMemory {
-  readonly buffer: ArrayBuffer | SharedArrayBuffer
-}
-
-declare const WebAssembly: {
-  readonly Memory: new (limits: { initial: number; maximum: number }) => { readonly buffer: ArrayBuffer }
-}
-
-const wasmPageBytes = 65_536
 
 interface Mapping {
   readonly address: number
@@ -94,7 +84,7 @@ export function baseOf(buffer: ArrayBuffer): number {
 
 export interface SharedMapping {
   readonly buffer: ArrayBuffer
-  /** The WebAssembly memory that `buffer` belongs to; null where there is none of this size. */
+  /** The WebAssembly memory that `buffer` belongs to; null where there is none of this size, or address space is limited. */
   readonly wasm: WasmMemory | null
   /** True if this call made the segment, which is then all zeros. */
   readonly created: boolean
@@ -426,17 +416,6 @@ function mapFile(name: string, fd: number, created: boolean, headBytes?: (sizeBy
     if (created) unlinkShared(name)
     fs.closeSync(fd)
     throw error
-  }
-}
-
-/** A WebAssembly memory of just so many bytes; null where V8 has none, or no address space for it. */
-function newWasmMemory(lengthBytes: number): { readonly buffer: ArrayBuffer } | null {
-  const pages = lengthBytes / wasmPageBytes
-  if (!Number.isInteger(pages) || typeof WebAssembly === 'undefined') return null
-  try {
-    return new WebAssembly.Memory({ initial: pages, maximum: pages })
-  } catch {
-    return null
   }
 }
 
