@@ -1,10 +1,10 @@
 /** Collective operations between the ranks of a group, on verbs. */
-import { availableParallelism } from 'node:os'
 import { nowNs, openDevice } from '../index.ts'
-import { yieldProcessor } from '../memory/index.ts'
+import { nativeAvailable, yieldProcessor } from '../memory/index.ts'
 import { Caller } from './caller.ts'
 import { Chooser } from './choose.ts'
 import type { Operation } from './combine.ts'
+import { areCrowded, coresBytes, withCores } from './cores.ts'
 import { drain } from './drain.ts'
 import { CollectiveError } from './error.ts'
 import { type AnyArray, type ElementArray, Memory } from './memory.ts'
@@ -52,9 +52,12 @@ export class Communicator {
   readonly #chooser: Chooser
   readonly #caller: Caller
   readonly #timeoutMs: number
-  readonly #spinNs: number
-  /** The ranks of this host are more than its cores: one that polls lets others run. */
-  readonly #crowded: boolean
+  /** Null: what suits the cores of this host. */
+  readonly #spinUs: number | null
+  readonly #directBytes: number | null
+  #spinNs = 0
+  /** The ranks of this host are more than the cores that they share: one that polls lets others run. */
+  #crowded = false
   readonly #aborted = (): void => this.#abort()
   /** Calls that are under way, or wait for their turn, without blocking; and the end of the last of them. */
   #deferred = 0
@@ -69,12 +72,8 @@ export class Communicator {
     this.#ranks = ranks
     this.#chooser = new Chooser(size, options.table ?? tableOfEnvironment())
     this.#timeoutMs = options.timeoutMs ?? 0
-    const host = ranks.members?.[rank]?.host
-    const neighbours = ranks.members?.filter((member) => member.host === host).length ?? size
-    const crowded = neighbours > availableParallelism()
-    this.#crowded = crowded
-    this.#spinNs = (options.spinUs ?? 1000) * 1000
-    const directBytes = options.directBytes ?? (crowded ? Number.POSITIVE_INFINITY : 2048)
+    this.#spinUs = options.spinUs ?? null
+    this.#directBytes = options.directBytes ?? null
     const opened = new Opened()
     this.#opened = opened
     const { gidIndex = 0 } = options
@@ -87,7 +86,7 @@ export class Communicator {
       this.#memory = memory
       this.#mesh = mesh
       this.#multicast = this.#chooser.multicasts ? new Multicast(device, mesh, { rank, gidIndex }) : null
-      this.#runner = new Runner(mesh, memory, this.#multicast, directBytes)
+      this.#runner = new Runner(mesh, memory, this.#multicast)
       this.#caller = new Caller(this.#runner, memory, this.#chooser, ranks)
     } catch (error) {
       opened.close()
@@ -105,11 +104,23 @@ export class Communicator {
 
   /** Of `createCommunicator`: a queue pair to each rank. */
   async connect(): Promise<void> {
-    const addresses = await this.#ranks.allgather(this.#mesh.address)
+    const told = await this.#ranks.allgather(withCores(this.#mesh.address))
+    const addresses = told.map((bytes) => bytes.subarray(0, -coresBytes))
     this.#mesh.connect(addresses)
+    this.#settle(told.map((bytes) => bytes.subarray(-coresBytes)))
     this.#mesh.share(addresses, await this.#ranks.allgather(this.#mesh.found(addresses)))
     if (this.#multicast !== null) this.#multicast.connect(await this.#ranks.allgather(this.#multicast.address))
     await this.#ranks.barrier()
+  }
+
+  /** What depends on the cores that the ranks have told. */
+  #settle(cores: readonly Uint8Array[]): void {
+    const { members } = this.#ranks
+    const host = members?.[this.rank]?.host
+    this.#crowded = areCrowded(cores.filter((_, rank) => members?.[rank]?.host === host))
+    // Who cannot let others run (no system calls) sleeps soon where they wait for its core.
+    this.#spinNs = (this.#spinUs ?? (this.#crowded && !nativeAvailable ? 5 : 1000)) * 1000
+    this.#runner.directBytes = this.#directBytes ?? (this.#crowded ? Number.POSITIVE_INFINITY : 2048)
   }
 
   // --- memory ------------------------------------------------------------------------------------------------------

@@ -27,11 +27,14 @@ export interface CommunicatorOptions {
   gidIndex?: number
   /** Milliseconds that a call may wait for what others have to do, looked at every 500; 0 (default): for ever, as long as they live. */
   timeoutMs?: number
-  /** Microseconds of polling before a wait (default: 1000), between which others run when the ranks of this host are more than its cores. */
+  /**
+   * Microseconds of polling before a wait; default: 1000, in which others run when the ranks of this host are more than the cores that
+   * they share; 5 where this one cannot let them (no koffi).
+   */
   spinUs?: number
   /**
    * Between ranks whose memory is shared: the receiver reads longer messages where they are, while the sender waits for it. Default:
-   * 2048; the longest that fit into a slot, when the ranks of this host are more than its cores.
+   * 2048; the longest that fit into a slot, when the ranks of this host are more than the cores that they share.
    */
   directBytes?: number
   /**

@@ -33,14 +33,13 @@ export class Runner {
   /** Null: the rules do not choose it. */
   readonly #multicast: Multicast | null
   readonly #lanes: (Lane | null)[]
-  /** Between ranks whose memory is shared: longer ones are read where they are. */
-  readonly #directBytes: number
   readonly #scratch: Staging
   readonly #arrivals: Staging
   /** Where long transfers go that are combined. */
   readonly #arrival: Range = emptyRange()
   /** Transfers that were begun, announced or ended so far. */
   moves = 0
+  #directBytes: number
   #places: Call['places'] = [emptyRange(), emptyRange(), emptyRange()]
   #call: Call | null = null
   #index = 0
@@ -50,15 +49,19 @@ export class Runner {
   #sendsLeft = 0
   #receivesLeft = 0
 
-  /** `directBytes`: longer messages are read where they are by a rank whose memory is shared, even if they fit into a slot. */
-  constructor(mesh: Mesh, memory: Memory, multicast: Multicast | null, directBytes: number) {
+  constructor(mesh: Mesh, memory: Memory, multicast: Multicast | null) {
     this.#mesh = mesh
     this.#multicast = multicast
-    this.#directBytes = Math.min(directBytes, mesh.slotBytes)
+    this.#directBytes = mesh.slotBytes
     this.#memory = memory
     this.#lanes = mesh.lanes
     this.#scratch = new Staging(memory)
     this.#arrivals = new Staging(memory)
+  }
+
+  /** Longer messages are read where they are by a rank whose memory is shared, even if they fit into a slot. */
+  set directBytes(bytes: number) {
+    this.#directBytes = Math.min(bytes, this.#mesh.slotBytes)
   }
 
   begin(call: Call): void {
