@@ -4,6 +4,7 @@ import type { LiveCapture } from '../../collect/index.ts'
 import type { TraceOptions } from '../../trace/index.ts'
 import { type Observer, timeOf } from '../index.ts'
 import { type Pace, readPaced } from './paced.ts'
+import { SourceClock } from './source-clock.ts'
 
 export interface WatchOptions extends Pace {
   trace: TraceOptions
@@ -24,31 +25,25 @@ export async function watchCapture(
   observerOf: () => Observer,
   { trace, settleMs, takes, ...pace }: WatchOptions,
 ): ReturnType<CaptureSource['read']> {
-  let isLive = settleMs !== undefined
-  let lastMs = Number.NaN
+  const clock = new SourceClock()
   const parser = await readPaced(
     source,
     (packet) => {
-      lastMs = timeOf(packet)
+      clock.packet(timeOf(packet))
       if (takes === undefined || takes(packet)) observerOf().packet(packet)
     },
     {
       ...{ ...trace, ...pace },
       onIdle: () => {
         const nowMs = Date.now()
-        isLive ||= Math.abs(nowMs - lastMs) < freshMs
-        if (isLive) observerOf().tick(nowMs - (settleMs ?? pipeSettleMs))
+        const settledMs = settleMs === undefined ? clock.settledMs(nowMs) : nowMs - settleMs
+        if (settledMs !== undefined) observerOf().tick(settledMs)
       },
     },
   )
   observerOf().finish()
   return parser
 }
-
-/** A pipe whose packets are no older gives them as they pass. */
-const freshMs = 5000
-/** tcpdump hands over what it has captured once a second, if it is told not to wait for a full buffer (-U). */
-const pipeSettleMs = 1500
 
 export interface LiveWatchOptions {
   signal: AbortSignal
