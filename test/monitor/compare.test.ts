@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Budget, ExactCounts, ExactValues, ExactWindow } from '../../src/monitor/exact.ts'
 import { boundsHold, Comparer, type Comparison, type Key, type Measure, query } from '../../src/monitor/index.ts'
+import { Together } from '../../src/tools/monitor/together.ts'
 import { holds as alwaysHolds } from '../property.ts'
 import { Traffic } from './traffic.ts'
 
@@ -147,6 +148,20 @@ describe('monitor compare', () => {
     // Few keys have buckets to themselves: the monitor is sure of its answers.
     expect([holds, keys[0]!.bounds]).toEqual([false, { stated: 50, held: 40, confidence: 1 }])
   })
+})
+
+it('counts a single capture once', () => {
+  const memory = budget()
+  const comparer = new Comparer({ keys: [], measure: 'bytes', top: 10, threshold: 0.001, sketchBytes: 1 })
+  const { witness, add } = new Together(comparer, memory).join('a')
+  const traffic = new Traffic({ witness })
+  const least = memory.bytes
+  for (let i = 0; i < 500; i++) traffic.send(0, { destQp: 1000 + i }, 10)
+  const window = traffic.end()
+  const { peak } = memory
+  add(window)
+  expect([memory.peak, memory.bytes]).toEqual([peak, least])
+  expect(comparer.result()).toMatchObject({ windows: 1, packets: 500, flows: { exact: 500 } })
 })
 
 it('takes for a broken bound only what chance does not explain', () => {

@@ -15,13 +15,16 @@ export interface Member {
 }
 
 export class Together {
+  readonly #comparer: Comparer
   readonly #budget: Budget
+  #members = 0
   readonly #merger: Merger
   /** By window. */
   readonly #exact = new Map<number, ExactWindow>()
   readonly #free: ExactWindow[] = []
 
   constructor(comparer: Comparer, budget: Budget) {
+    this.#comparer = comparer
     this.#budget = budget
     this.#merger = new Merger({
       mostWaiting: Number.POSITIVE_INFINITY,
@@ -39,6 +42,7 @@ export class Together {
   join(name: string): Member {
     const merger = this.#merger
     merger.join(name)
+    this.#members++
     const witness = new ExactWindow(this.#budget)
     const isFull = (): boolean => merger.lead(name) > mostAhead
     const room = async (): Promise<void> => {
@@ -47,6 +51,12 @@ export class Together {
     return {
       ...{ witness, pace: { isFull, room } },
       add: (window) => {
+        if (this.#members === 1) {
+          // Nothing to merge with: no copy of what is counted.
+          this.#comparer.add(window, witness)
+          witness.clear()
+          return
+        }
         const exact = this.#exact.get(window.index) ?? this.#free.pop() ?? new ExactWindow(this.#budget)
         this.#exact.set(window.index, exact)
         exact.merge(witness)
