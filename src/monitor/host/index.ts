@@ -1,5 +1,6 @@
 /** What a monitor needs of Node.js. Other folders import from here only. */
 export { AgentClient, type AgentOptions, configOf, type PlanDocument, planDocument } from './agent.ts'
+export { all } from './all.ts'
 export { Collector, type CollectorOptions } from './collector.ts'
 export { alertmanagerAlert, Notifier, type NotifyOptions } from './notify.ts'
 export type { Pace } from './paced.ts'

@@ -4,6 +4,7 @@ import type { CaptureFormat, Damage } from '../../capture/index.ts'
 import { entryModule, startThread } from '../../memory/index.ts'
 import type { DecodeAs } from '../../trace/index.ts'
 import { decodeWindow, type MonitorConfig, type Window } from '../index.ts'
+import { all } from './all.ts'
 
 export interface ShareData {
   file: string
@@ -47,20 +48,12 @@ export async function watchShares(
   options: SharesOptions,
   start: (data: ShareData) => Thread = startShare,
 ): Promise<{ format: CaptureFormat | undefined; damage: Damage[]; damageCount: number }> {
-  const failed = new AbortController()
-  const shared = { ...options, signal: AbortSignal.any([options.signal, failed.signal]) }
-  const ends = await Promise.allSettled(
-    Array.from({ length: options.shares }, async (_, share) => {
-      try {
-        return await watchShare(share, shared, start)
-      } catch (error) {
-        failed.abort(error)
-        throw error
-      }
-    }),
+  const shares = Array.from({ length: options.shares }, (_, share) => share)
+  const ends = await all(
+    options.signal,
+    shares.map((share) => (signal) => watchShare(share, { ...options, signal }, start)),
   )
-  if (failed.signal.aborted) throw failed.signal.reason
-  return (ends[0] as PromiseFulfilledResult<Extract<ShareMessage, { kind: 'end' }>>).value
+  return ends[0]!
 }
 
 async function watchShare(

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { endWith, type Interruption, paint, print, printJson, table } from '../../cli/terminal/index.ts'
-import { watchCapture } from '../../monitor/host/index.ts'
+import { all, watchCapture } from '../../monitor/host/index.ts'
 import {
   type Bounds,
   Budget,
@@ -122,12 +122,13 @@ async function compareFiles(
   const together = new Together(comparer, new Budget(exactBytes))
   const reads = await exactly(async () => {
     const members = files.map((file, i) => ({ file, source: captureFile(file), ...together.join(`${i}`) }))
-    return await Promise.all(
-      members.map(async ({ file, source, witness, pace, add, end }) => {
+    return await all(
+      stop.signal,
+      members.map(({ file, source, witness, pace, add, end }) => async (signal) => {
         const observer = new Observer({
           ...{ config, trace, agent: plainText(basename(file)), run: crypto.randomUUID(), witness, onWindow: add },
         })
-        const { format, damage } = await watchCapture(source, () => observer, { signal: stop.signal, trace, ...pace })
+        const { format, damage } = await watchCapture(source, () => observer, { signal, trace, ...pace(signal) })
         end()
         return { file, format, damage }
       }),

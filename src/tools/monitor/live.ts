@@ -45,7 +45,8 @@ export async function watchCommand(words: readonly string[], run: Run, stop: Int
       }),
     )
     if (result.format === undefined) note('No roce device of the command passed a packet.')
-    if (view.leftOut > 0) note(`${view.leftOut} packets were left out as copies: another device of the command had them.`)
+    if (view.leftOut > 0)
+      note(`${view.leftOut} packets were left out as copies: another device of the command had them.`)
     noteDamage({ damage: result.damage.list, damageCount: result.damage.count })
     if (wasEnded) note('The command was ended: the time is over.')
     else if (code !== 0) note(`The command ended with ${code ?? 'a signal'}.`)

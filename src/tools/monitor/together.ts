@@ -7,7 +7,8 @@ const mostAhead = 4
 
 export interface Member {
   witness: ExactWindow
-  pace: Pick<Pace, 'isFull' | 'room'>
+  /** Until the signal says that nothing is worth waiting for. */
+  pace(signal: AbortSignal): Pick<Pace, 'isFull' | 'room'>
   /** Takes a window of it, whose witness then begins again. */
   add(window: Window): void
   /** It has no more windows. */
@@ -44,12 +45,15 @@ export class Together {
     merger.join(name)
     this.#members++
     const witness = new ExactWindow(this.#budget)
-    const isFull = (): boolean => merger.lead(name) > mostAhead
-    const room = async (): Promise<void> => {
-      while (isFull()) await new Promise((resolve) => setTimeout(resolve, 1))
-    }
     return {
-      ...{ witness, pace: { isFull, room } },
+      witness,
+      pace: (signal) => {
+        const isFull = (): boolean => merger.lead(name) > mostAhead && !signal.aborted
+        const room = async (): Promise<void> => {
+          while (isFull()) await new Promise((resolve) => setTimeout(resolve, 1))
+        }
+        return { isFull, room }
+      },
       add: (window) => {
         if (this.#members === 1) {
           // Nothing to merge with: no copy of what is counted.

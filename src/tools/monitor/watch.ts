@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { endWith, exitCodes, type Interruption } from '../../cli/terminal/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
-import { watchCapture, watchShares } from '../../monitor/host/index.ts'
+import { all, watchCapture, watchShares } from '../../monitor/host/index.ts'
 import { Merger, Observer, plainText, type Window } from '../../monitor/index.ts'
 import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
 import { parseInteger, type Scrapes, UsageError } from '../kit/index.ts'
@@ -99,13 +99,15 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
   for (const file of files) for (let share = 0; share < workers; share++) merger.join(`${file} ${share}`)
   if (workers > 1) for (const file of files) mustBeFile(file)
   // A source that is ahead waits for the others, so that only a few windows are in memory.
-  const isAhead = (source: string): boolean => (merger.lead(source) > 4 || run.isBehind) && !stop.signal.aborted
-  const room = async (source: string): Promise<void> => {
-    while (isAhead(source)) await new Promise((resolve) => setTimeout(resolve, 1))
+  const isAhead = (source: string, signal: AbortSignal): boolean =>
+    (merger.lead(source) > 4 || run.isBehind) && !signal.aborted
+  const room = async (source: string, signal: AbortSignal): Promise<void> => {
+    while (isAhead(source, signal)) await new Promise((resolve) => setTimeout(resolve, 1))
   }
   let bad = false
-  await Promise.all(
-    sources.map(async ({ file, source }) => {
+  await all(
+    stop.signal,
+    sources.map(({ file, source }) => async (signal) => {
       const seen = { packets: 0, roce: 0 }
       const name = file === '-' ? 'stdin' : basename(file)
       const agent = direct ? nameOf(run.options, name) : plainText(name)
@@ -122,12 +124,12 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
       }> => {
         if (workers > 1)
           return await watchShares({
-            ...{ file, agent, shares: workers, signal: stop.signal, config: () => run.config },
+            ...{ file, agent, shares: workers, signal, config: () => run.config },
             ...(trace.decodeAs && { decodeAs: trace.decodeAs }),
             onWindow: async (share, window) => {
               take(share, window)
               await run.output.flush()
-              await room(`${file} ${share}`)
+              await room(`${file} ${share}`, signal)
             },
             onEnd: (share) => merger.leave(`${file} ${share}`),
           })
@@ -140,20 +142,22 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
         const observerOf = (): Observer =>
           new Observer({ ...{ config: run.config, trace, agent }, run: crypto.randomUUID(), onWindow })
         const { format, damage } = await watchCapture(source, run.following(observerOf), {
-          ...{ signal: stop.signal, trace },
+          ...{ signal, trace },
           isFull: () => {
-            isNew &&= isAhead(`${file} 0`)
+            isNew &&= isAhead(`${file} 0`, signal)
             return isNew
           },
-          room: () => room(`${file} 0`),
+          room: () => room(`${file} 0`, signal),
           onProgress: () => run.output.flush(),
         })
         merger.leave(`${file} 0`)
         return { format, damage: damage.list, damageCount: damage.count }
       }
       const { format, damage, damageCount } = await read()
+      // Another one has failed, and this one was cut short.
+      if (signal.aborted && !stop.signal.aborted) return
       // Ctrl-C may come before the first packet does.
-      if (!stop.signal.aborted) mustBeCapture(file, { format, damage })
+      if (!signal.aborted) mustBeCapture(file, { format, damage })
       noteDamage({ damage, damageCount })
       noteIfNothing(seen)
       if (damageCount > 0) bad = true

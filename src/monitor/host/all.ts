@@ -1,0 +1,20 @@
+/** Work that several do together: when one of them fails, the others are told to end, and what it said is thrown when all have. */
+export async function all<T>(
+  signal: AbortSignal,
+  tasks: readonly ((signal: AbortSignal) => Promise<T>)[],
+): Promise<T[]> {
+  const failed = new AbortController()
+  const either = AbortSignal.any([signal, failed.signal])
+  const ends = await Promise.allSettled(
+    tasks.map(async (task) => {
+      try {
+        return await task(either)
+      } catch (error) {
+        failed.abort(error)
+        throw error
+      }
+    }),
+  )
+  if (failed.signal.aborted) throw failed.signal.reason
+  return ends.map((end) => (end as PromiseFulfilledResult<T>).value)
+}
