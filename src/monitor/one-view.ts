@@ -55,6 +55,8 @@ export class OneView {
     const ms = timeOf(packet)
     if (pair.interfaceId !== interfaceId) {
       if (pair.lastMs < 0 || ms <= pair.lastMs + silenceMs) return false
+      // The copy of a receiver that was late: another sender would show an outbound one first.
+      if (pair.directions[isUp ? 0 : 1] === Direction.Outbound && direction === Direction.Inbound) return false
       pair.interfaceId = interfaceId
       pair.directions.fill(Direction.Unknown)
     }

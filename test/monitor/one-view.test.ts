@@ -58,6 +58,15 @@ describe('one view', () => {
       ])
   })
 
+  it('does not take the copy of a receiver that reads more than a second late', () => {
+    const view = new OneView()
+    const [a, b] = ['10.0.0.1', '10.0.0.2']
+    expect(view.takes(seen(a, b, 0, Outbound, 5000))).toBe(true)
+    expect(view.takes(seen(a, b, 1, Inbound, 6100))).toBe(false)
+    expect(view.takes(seen(a, b, 0, Outbound, 6200))).toBe(true)
+    expect(view.leftOut).toBe(1)
+  })
+
   it('takes what two devices exchange at another one when the first has been silent for a second, and counts what it leaves out', () => {
     const view = new OneView()
     const [a, b] = ['10.0.0.1', '10.0.0.2']

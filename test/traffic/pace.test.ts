@@ -26,3 +26,27 @@ it('phases of a closed loop end when they are to, also if the loop was away at t
   ])
   expect(pace.exhausted).toBe(true)
 })
+
+it('closed phases behind an open one that took longer have their time', () => {
+  const open = '  - { name: x, duration: 1s, arrival: fixed, load: 0.00001 }\n'
+  const closed = (name: string): string => `  - { name: ${name}, duration: 1s, arrival: { type: closed, depth: 1 } }\n`
+  const config = readTraffic(
+    `servers: [a]\nsize: 8\nbandwidth: 10Gbps\nphases:\n${open}${closed('y')}${closed('z')}`,
+    'x.yaml',
+    {},
+  )
+  const pace = new Pace(config)
+  const taken = [0, 0, 0]
+  let outstanding = -1
+  for (let ms = 0; !pace.exhausted && ms < 100_000; ms += 100) {
+    if (outstanding > 0) pace.over(outstanding, ms * 1e6)
+    outstanding = -1
+    // A hundred requests of the open phase at a look, at most: it ends late.
+    for (let n = 0; n < 100 && pace.take(ms * 1e6, 0); n++) {
+      outstanding = pace.phase
+      taken[outstanding]!++
+    }
+  }
+  expect(taken[0]).toBeGreaterThan(1000)
+  expect(taken.slice(1)).toEqual([10, 10])
+})

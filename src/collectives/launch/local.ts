@@ -108,7 +108,7 @@ let bound = false
 
 /**
  * In a process that `runRanks` may have started: ends it when its parent is gone. `joinGroup` calls it; for programs that have much to do
- * before. On Linux with koffi the kernel kills it, whatever it does. Elsewhere it ends when it next looks at its events, which a rank
+ * before. On Linux with koffi the kernel kills it, whatever it does; what it has for its exit does not run then. Elsewhere it ends when it next looks at its events, which a rank
  * in blocking calls alone never does.
  */
 export function endWithParent(): void {

@@ -108,8 +108,8 @@ export class Pace {
   #enterPhase(now: number): void {
     const { phase, timeNs } = this.schedule
     const startNs = Math.max(now, timeNs)
-    // Who looks late does not put off the end, but a collective takes as long as it takes.
-    const isPutOff = this.#config.phases[this.phase]?.collective != null
+    // Who looks late does not put off the end of a closed phase. What an open one or a collective has to do takes as long as it takes.
+    const isPutOff = this.phase >= 0 && !this.#closed[this.phase]
     this.phase = phase
     const { arrival, durationNs } = this.#config.phases[phase]!
     this.#phaseEndNs = (isPutOff ? startNs : timeNs) + durationNs

@@ -31,7 +31,9 @@ if (process.env.VERBENA_RANK === undefined) {
   endWithParent()
   process.on('SIGTERM', () => undefined)
   writeSync(2, `process ${process.pid}\n`)
-  for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1000)
+  const word = new Int32Array(new SharedArrayBuffer(4))
+  for (const endMs = performance.now() + 30_000; performance.now() < endMs; ) Atomics.wait(word, 0, 0, 1000)
+  process.exit(1)
 } else if (what === 'hangup') {
   // All take SIGHUP for something else; then one fails.
   setInterval(() => undefined, 1000)

@@ -87,14 +87,16 @@ describe.skipIf(process.platform !== 'linux')('processes of runRanks', () => {
     const run = start('wait')
     const pids = await waiting(run)
     run.parent.kill('SIGKILL')
-    while (pids.some(lives)) await new Promise((resolve) => setTimeout(resolve, 20))
+    // By themselves they would end after thirty seconds.
+    await expect.poll(() => pids.filter(lives), { timeout: 10_000 }).toEqual([])
   })
 
   it.skipIf(!nativeAvailable)('end with their parent, also where they never look at their events', async () => {
     const run = start('blocked')
     const pids = await waiting(run)
     run.parent.kill('SIGKILL')
-    while (pids.some(lives)) await new Promise((resolve) => setTimeout(resolve, 20))
+    // By themselves they would end after thirty seconds.
+    await expect.poll(() => pids.filter(lives), { timeout: 10_000 }).toEqual([])
   })
 
   it('end when one of them fails, also after a signal that did not end them', async () => {
