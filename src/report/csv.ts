@@ -2,11 +2,14 @@
  * Raw timestamps as comma-separated values, one line for each message:
  *
  *     number,t_subm,t_recv,t_comp
- *     0,999999812,143,388
- *     1,20511,,              (lost: neither received nor completed)
+ *     0,999999812,1000000143,1000000388    (received in the next second)
+ *     1,20511,,                            (lost: neither received nor completed)
+ *
+ * t_subm is the `tv_nsec` of a clock, 0 to 999,999,999; the other two count from the second in which t_subm lies. A smaller
+ * t_recv or t_comp is a `tv_nsec` that has wrapped, as in files of other programs.
  *
  * Reading is strict, because a damaged file that is read as numbers gives wrong latencies and nobody notices:
- * the header must be there, each line has four fields of decimal digits, timestamps are below 1e9, and the file ends
+ * the header must be there, each line has four fields of decimal digits, t_subm is below 1e9, and the file ends
  * with a line feed (one that does not was cut off, and its last number may have lost digits).
  */
 
@@ -17,7 +20,7 @@ import type { SocketSet } from './results.ts'
 
 export const CSV_HEADER = 'number,t_subm,t_recv,t_comp'
 
-/** Columns of one set; `tv_nsec` in nanoseconds, NaN where a timestamp is missing. */
+/** Columns of one set; nanoseconds from the second in which t_subm lies, NaN where a timestamp is missing. */
 export interface Timestamps {
   number: Float64Array
   tSubm: Float64Array
@@ -48,17 +51,19 @@ export function writeTimestamps(path: string, columns: TimestampColumns): void {
   if (tRecv.length !== rows || tComp.length !== rows || (number && number.length !== rows)) {
     throw new ReportError('ERR_REPORT_OPTION', `${path}: the columns have different lengths; give one value a message`)
   }
-  const field = (value: number, row: number, name: string): string => {
+  const field = (value: number, row: number, name: string, most: number): string => {
     if (Number.isNaN(value)) return ''
-    if (Number.isInteger(value) && value >= 0 && value < NSEC_PER_SEC) return String(value)
+    if (Number.isInteger(value) && value >= 0 && value <= most) return String(value)
     const what = `${name} of row ${row} is ${value}`
-    throw new ReportError('ERR_REPORT_OPTION', `${path}: ${what}; a timestamp is a whole number from 0 to 999999999`)
+    throw new ReportError('ERR_REPORT_OPTION', `${path}: ${what}; it is a whole number from 0 to ${most}`)
   }
   writeLines(path, CSV_HEADER, rows, (i) => {
     const n = number ? number[i]! : i
     if (!Number.isSafeInteger(n) || n < 0)
       throw new ReportError('ERR_REPORT_OPTION', `${path}: number of row ${i} is ${n}; use whole numbers from 0`)
-    return `${n},${field(tSubm[i]!, i, 't_subm')},${field(tRecv[i]!, i, 't_recv')},${field(tComp[i]!, i, 't_comp')}`
+    const recv = field(tRecv[i]!, i, 't_recv', Number.MAX_SAFE_INTEGER)
+    const comp = field(tComp[i]!, i, 't_comp', Number.MAX_SAFE_INTEGER)
+    return `${n},${field(tSubm[i]!, i, 't_subm', NSEC_PER_SEC - 1)},${recv},${comp}`
   })
 }
 
@@ -190,7 +195,8 @@ class TimestampParser {
     if (this.field === 0) {
       if (this.digits === 0) this.damaged('no message number')
       if (!Number.isSafeInteger(this.value)) this.damaged('a message number above 2^53')
-    } else if (this.value >= NSEC_PER_SEC) this.damaged(`${name} is above 999999999 nanoseconds`)
+    } else if (!Number.isSafeInteger(this.value)) this.damaged(`${name} is above 2^53 nanoseconds`)
+    else if (this.field === 1 && this.value >= NSEC_PER_SEC) this.damaged(`${name} is above 999999999 nanoseconds`)
     if (4 * this.rows + 4 > this.cells.length) {
       const larger = new Float64Array(this.cells.length * 2)
       larger.set(this.cells)

@@ -34,6 +34,8 @@ export interface LatencySet {
   comp: LatencySummary | null
   sent: number
   lost: number
+  /** Messages that arrived but have no latency, since it is not known in which second they left; missing for none. */
+  untimed?: number
   /** Why the set stopped early, if it did: what is saved is what had been measured. */
   error?: string
 }

@@ -8,6 +8,10 @@ describe('latencies', () => {
     expect([...latencies([999_999_900, 5, 7], [100, 5, 9])]).toEqual([200, 0, 2])
   })
 
+  it('knows those of a second and more, which count on', () => {
+    expect([...latencies([5, 999_999_999], [1_200_000_005, 1_000_000_000])]).toEqual([1_200_000_000, 1])
+  })
+
   it('skips messages with a missing timestamp', () => {
     expect([...latencies([1, Number.NaN, 3], [Number.NaN, 5, 8])]).toEqual([5])
   })

@@ -27,7 +27,6 @@ import {
   qpTypes,
   recordMemory,
   strideOf,
-  tvNsec,
 } from '../bench-thread/index.ts'
 import { serve } from '../kit/index.ts'
 import {
@@ -44,7 +43,7 @@ import {
 import { receiverStamps, rewriteStamps } from './stamps.ts'
 
 const { control } = threadData<{ control: Int32Array }>()
-const memory = recordMemory(3 * recordWords)
+const memory = recordMemory(4 * recordWords)
 const pollBatch = 16
 /** A UD receive begins with the global routing header. */
 const grhBytes = 40
@@ -55,7 +54,7 @@ interface Receiving {
   cq: CompletionQueue
   channel: CompletionChannel | null
   wcs: WorkCompletion[]
-  times: Int32Array
+  times: Float64Array
   numbers: Int32Array
   slots: Int32Array
   /** The sender's messages where this thread also rewrites their stamps; else null. */
@@ -112,9 +111,9 @@ function prepare(asked: SetRequest): Prepared {
     cq,
     channel,
     wcs: workCompletions(pollBatch),
-    times: words.subarray(0, recordWords),
-    numbers: words.subarray(recordWords, 2 * recordWords),
-    slots: words.subarray(2 * recordWords),
+    times: new Float64Array(words.buffer, 0, recordWords),
+    numbers: words.subarray(2 * recordWords, 3 * recordWords),
+    slots: words.subarray(3 * recordWords),
     outgoing: null,
     outgoingStrideWords: 0,
     phase: 0,
@@ -131,7 +130,9 @@ function connect(remote: Prepared): void {
   const accessFlags = Access.LocalWrite | Access.RemoteWrite
   connectQp(qp, local, request.settings.service === 'UD' ? null : remote.endpoint, { qkey, minRnrTimer, accessFlags })
   if (receiverStamps(request.settings)) {
-    receiving.outgoing = wordsOf(context!.view(remote.addr, slotsOf(request) * remote.strideBytes))
+    // Its memory is the sending adapter's: on a network, that of this end has other bytes at the same address.
+    const sender = keep(openDevice(request.settings.device.split(',')[0]!))
+    receiving.outgoing = wordsOf(sender.view(remote.addr, slotsOf(request) * remote.strideBytes))
     receiving.outgoingStrideWords = remote.strideBytes >> 2
   }
 }
@@ -159,7 +160,7 @@ function report(received: number): ReceiverReport {
   const written = request.settings.op === 'write-imm'
   const numbers = new Int32Array(received)
   const stamps = new Int32Array(received)
-  const times = new Int32Array(received)
+  const times = new Float64Array(received)
   let count = 0
   for (let k = 0; k < received; k++) {
     const number = r.numbers[k]!
@@ -234,7 +235,7 @@ function receiveEvents(r: Receiving): void {
 function take(r: Receiving): number {
   const n = r.cq.poll(r.wcs)
   if (n === 0) return 0
-  const t = tvNsec()
+  const t = nowNs()
   if (n < 0) {
     r.error = 'the receive CQ overran'
     return 0

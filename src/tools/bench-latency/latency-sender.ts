@@ -36,7 +36,7 @@ import {
   qpTypes,
   recordMemory,
   strideOf,
-  tvNsec,
+  tvNsecOf,
 } from '../bench-thread/index.ts'
 import { serve } from '../kit/index.ts'
 import {
@@ -52,7 +52,8 @@ import {
 } from './latency-set.ts'
 
 const { control } = threadData<{ control: Int32Array }>()
-const memory = recordMemory(recordWords)
+const memory = recordMemory(4 * recordWords)
+const times = new Float64Array(memory.words.buffer, 0, 2 * recordWords)
 const pollBatch = 16
 /** The warm-up runs the same code with shorter pauses. */
 const warmupPauseNs = 2000
@@ -79,7 +80,9 @@ interface Sending {
   signalEvery: number
   depth: number
   pauseNs: number
-  comps: Int32Array
+  /** When each message was posted, and when it was complete. */
+  posts: Float64Array
+  comps: Float64Array
   immBase: number
   count: number
   posted: number
@@ -143,7 +146,8 @@ function prepare(asked: SetRequest): Prepared {
     signalEvery: settings.unsignaled ? Math.max(1, depth >> 1) : 1,
     depth,
     pauseNs: 0,
-    comps: memory.words,
+    posts: times.subarray(0, recordWords),
+    comps: times.subarray(recordWords),
     immBase: 0,
     count: 0,
     posted: 0,
@@ -176,12 +180,12 @@ function connect(remote: Prepared): void {
 /** Warm-up and burst. What was posted and completed until something went wrong is reported all the same. */
 function run(): SenderReport {
   const { settings, warmup } = request
-  memory.words.fill(-1)
+  times.fill(Number.NaN)
   let posted = 0
   try {
     if (sending.channel) sending.cq.reqNotify()
     if (phase(Phase.warmup, warmup, warmupBit)) {
-      memory.words.fill(-1)
+      times.fill(Number.NaN)
       phase(Phase.burst, settings.burst, 0)
       posted = sending.posted
     }
@@ -190,9 +194,11 @@ function run(): SenderReport {
     if (control[Control.receiverPhase] === Phase.burst) posted = sending.posted
   }
   Atomics.store(control, Control.senderPhase, Phase.burst)
-  const stamps = new Int32Array(posted)
-  for (let i = 0; i < posted; i++) stamps[i] = sending.words[(i * sending.strideBytes) >> 2]!
-  const report: SenderReport = { posted, stamps, comps: memory.words.slice(0, posted) }
+  const report: SenderReport = {
+    posted,
+    times: sending.posts.slice(0, posted),
+    comps: sending.comps.slice(0, posted),
+  }
   if (sending.error) report.error = sending.error
   return report
 }
@@ -215,7 +221,7 @@ function phase(number: number, count: number, immBase: number): boolean {
 }
 
 function sendAll(s: Sending): boolean {
-  const { qp, wr, words, count, strideBytes, remoteStrideBytes, signalEvery, pauseNs } = s
+  const { qp, wr, words, posts, count, strideBytes, remoteStrideBytes, signalEvery, pauseNs } = s
   const sge = wr.sgList[0]!
   const last = count - 1
   for (let i = 0; i < count; i++) {
@@ -226,7 +232,9 @@ function sendAll(s: Sending): boolean {
     wr.immData = s.immBase + i
     wr.sendFlags = (i + 1) % signalEvery === 0 || i === last ? s.flags | SendFlag.Signaled : s.flags
     s.posted = i + 1
-    words[(i * strideBytes) >> 2] = tvNsec()
+    const now = nowNs()
+    posts[i] = now
+    words[(i * strideBytes) >> 2] = tvNsecOf(now)
     // The stamping thread may rewrite this slot from here on.
     control[Control.posted] = i + 1
     qp.postSend(wr)
@@ -245,7 +253,7 @@ function look(s: Sending): number {
 function collect(s: Sending): number {
   const n = s.cq.poll(s.wcs)
   if (n === 0) return 0
-  const t = tvNsec()
+  const t = nowNs()
   if (n < 0) {
     s.error = 'the send CQ overran'
     return 0

@@ -25,18 +25,18 @@ export interface Prepared {
 
 export interface SenderReport {
   posted: number
-  /** tv_nsec by message number: the stamp as the sender last wrote it, and t_comp (−1: none). */
-  stamps: Int32Array
-  comps: Int32Array
+  /** By message number, nanoseconds of `nowNs`: when it was posted, and t_comp (NaN: none). */
+  times: Float64Array
+  comps: Float64Array
   error?: string
 }
 
 export interface ReceiverReport {
   received: number
-  /** In the order of arrival: message number, tv_nsec in its payload, t_recv. */
+  /** In the order of arrival: message number, tv_nsec in its payload, t_recv in nanoseconds of `nowNs`. */
   numbers: Int32Array
   stamps: Int32Array
-  times: Int32Array
+  times: Float64Array
   error?: string
 }
 

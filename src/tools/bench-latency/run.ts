@@ -14,6 +14,7 @@ import {
   type LatencyResults,
   type LatencySet,
   latencies,
+  NSEC_PER_SEC,
   saveResults,
   summarize,
   writeTimestamps,
@@ -43,11 +44,13 @@ export interface LatencyRun {
   onNote?(note: string): void
 }
 
-/** tv_nsec by message number; NaN where there is none. */
+/** By message number, nanoseconds from the second in which t_subm lies; NaN where there is none. */
 export interface SetTimestamps {
   tSubm: Float64Array
   tRecv: Float64Array
   tComp: Float64Array
+  /** Messages that arrived with a stamp that does not say when they left: they have no t_subm. */
+  untimed: number
 }
 
 const threads = {
@@ -81,9 +84,9 @@ export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
     for (const index of run.plan.order) {
       if (run.signal?.aborted) break
       const planned = run.plan.sets[index]!
-      const { set, timestamps, hugePages, note } = await threads.measure(planned, run)
+      const { set, timestamps, hugePages, notes } = await threads.measure(planned, run)
       permitted.hugePages = hugePages
-      if (note) run.onNote?.(note)
+      for (const note of notes) run.onNote?.(note)
       failed ||= set.error !== undefined
       if (set.sent > 0 || !run.signal?.aborted) {
         writeTimestamps(join(run.outDir, `${set.id}.csv`), timestamps)
@@ -110,7 +113,8 @@ interface Measured {
   set: LatencySet
   timestamps: SetTimestamps
   hugePages: boolean
-  note?: string
+  /** What a person should know. */
+  notes: string[]
 }
 
 /** The threads, kept from one set to the next so that their code stays compiled; replaced when one fails. */
@@ -191,13 +195,19 @@ class LatencyThreads {
     error ??= sent && sent.posted < settings.burst ? stopText(Stop.timeout) : undefined
     // A thread that cannot give its QPs and buffers back is replaced before the next set.
     for (const peer of [sender, receiver]) await peer.close(callTimeoutMs)
-    const timestamps = merge(sent, got)
+    const timestamps = merge(sent, got, settings.stamp)
     const pinFailure = prepared?.[0].pinFailure || prepared?.[1].pinFailure
+    const notes = [
+      pinFailure ? `--pin ${settings.pin} was not possible: ${pinFailure}` : '',
+      timestamps.untimed > 0
+        ? `set ${id}: ${timestamps.untimed} messages have no latency: their stamp does not say in which second they left`
+        : '',
+    ].filter((note) => note !== '')
     return {
       set: summarizeSet(id, { ...settings, repeat }, timestamps, error),
       timestamps,
       hugePages: prepared?.every((end) => end.hugePages) ?? false,
-      ...(pinFailure ? { note: `--pin ${settings.pin} was not possible: ${pinFailure}` } : {}),
+      notes,
     }
   }
 
@@ -248,24 +258,54 @@ function timeoutNsOf(settings: LatencySettings, warmup: number): number {
   return 5e9 + Math.max(settings.burst, warmup) * (settings.pause + 1e6)
 }
 
-/** Brings what the two ends noted together, by message number. A message that did not arrive has no t_recv. */
-export function merge(sent: SenderReport | undefined, got: ReceiverReport | undefined): SetTimestamps {
+/**
+ * Brings what the two ends noted together, by message number. A message that did not arrive has no t_recv.
+ *
+ * The stamp in the payload is a `tv_nsec`; the sender knows in which second it posted the message. One that another thread
+ * rewrote (`stamp: send`) is from then to the receipt; where that is a second or more, no one can say which second it means.
+ */
+export function merge(
+  sent: SenderReport | undefined,
+  got: ReceiverReport | undefined,
+  stamp: LatencySettings['stamp'],
+): SetTimestamps {
   const posted = sent?.posted ?? 0
-  const tSubm = new Float64Array(posted)
+  const tSubm = Float64Array.from(sent?.times ?? [])
   const tRecv = new Float64Array(posted).fill(Number.NaN)
-  const tComp = new Float64Array(posted)
-  for (let i = 0; i < posted; i++) {
-    tSubm[i] = sent!.stamps[i]!
-    const comp = sent!.comps[i]!
-    tComp[i] = comp < 0 ? Number.NaN : comp
-  }
+  const tComp = Float64Array.from(sent?.comps ?? [])
+  let untimed = 0
   for (let k = 0; k < (got?.received ?? 0); k++) {
     const number = got!.numbers[k]!
     if (number < 0 || number >= posted) continue
-    tSubm[number] = got!.stamps[k]!
-    tRecv[number] = got!.times[k]!
+    const postedNs = sent!.times[number]!
+    const left = timeOfStamp(got!.stamps[k]!, postedNs)
+    const received = got!.times[k]!
+    const known = stamp === 'submit' ? left === postedNs : left + NSEC_PER_SEC > received
+    tRecv[number] = received
+    if (known && left <= received) tSubm[number] = left
+    else {
+      tSubm[number] = Number.NaN
+      untimed++
+    }
   }
-  return { tSubm, tRecv, tComp }
+  for (let i = 0; i < posted; i++) {
+    const second = secondOf(Number.isNaN(tSubm[i]!) ? sent!.times[i]! : tSubm[i]!)
+    tSubm[i]! -= second
+    tRecv[i]! -= second
+    tComp[i]! -= second
+    if (tComp[i]! < tSubm[i]!) tComp[i] = Number.NaN
+  }
+  return { tSubm, tRecv, tComp, untimed }
+}
+
+/** The first time from `fromNs` on whose `tv_nsec` is `stamp`. */
+function timeOfStamp(stamp: number, fromNs: number): number {
+  const time = secondOf(fromNs) + stamp
+  return time < fromNs ? time + NSEC_PER_SEC : time
+}
+
+function secondOf(ns: number): number {
+  return Math.floor(ns / NSEC_PER_SEC) * NSEC_PER_SEC
 }
 
 /** The saved form of one set. Of unsignaled messages the few completions that drain the queue are no sample. */
@@ -275,7 +315,7 @@ export function summarizeSet(
   timestamps: SetTimestamps,
   error: string | undefined,
 ): LatencySet {
-  const { tSubm, tRecv, tComp } = timestamps
+  const { tSubm, tRecv, tComp, untimed } = timestamps
   if (settings.unsignaled) tComp.fill(Number.NaN)
   const lat = summarize(latencies(tSubm, tRecv))
   const comp = settings.unsignaled ? null : summarize(latencies(tSubm, tComp))
@@ -285,8 +325,9 @@ export function summarizeSet(
     lat,
     comp,
     sent: tSubm.length,
-    lost: tSubm.length - lat.count,
+    lost: tSubm.length - lat.count - untimed,
   }
+  if (untimed > 0) set.untimed = untimed
   if (error !== undefined) set.error = error
   return set
 }

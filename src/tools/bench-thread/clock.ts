@@ -6,7 +6,11 @@ const second = 1e9
 let startOfSecond = 0
 
 export function tvNsec(): number {
-  const now = nowNs()
+  return tvNsecOf(nowNs())
+}
+
+/** The stamp of a time of `nowNs`, which is not before that of the last call in this thread. */
+export function tvNsecOf(now: number): number {
   let nsec = now - startOfSecond
   if (nsec >= second) {
     startOfSecond = Math.floor(now / second) * second

@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { loadResults, readTimestamps } from '../../../src/report/index.ts'
+import { latencies, loadResults, readTimestamps } from '../../../src/report/index.ts'
 import { combinations, makePlan } from '../../../src/tools/bench-kit/product.ts'
-import { merge, summarizeSet } from '../../../src/tools/bench-latency/run.ts'
+import { merge, type SetTimestamps, summarizeSet } from '../../../src/tools/bench-latency/run.ts'
 import { type LatencySettings, parseLatencyLists } from '../../../src/tools/bench-latency/settings.ts'
+import { holds } from '../../property.ts'
 import { smallRuns } from './small-runs.ts'
 
 const run = smallRuns()
@@ -45,7 +47,8 @@ describe('a small run', () => {
     for (const set of sets) {
       const { number, tSubm, tRecv, tComp } = readTimestamps(join(outDir, `${set.id}.csv`))
       expect(number).toEqual(Float64Array.from({ length: set.sent }, (_, i) => i))
-      for (const stamp of [...tSubm, ...tRecv]) expect(stamp >= 0 && stamp < 1e9).toBe(true)
+      for (const stamp of tSubm) expect(stamp >= 0 && stamp < 1e9).toBe(true)
+      for (const [i, stamp] of tRecv.entries()) expect(stamp).toBeGreaterThan(tSubm[i]!)
       expect(tComp.every(Number.isNaN)).toBe(set.settings.unsignaled)
     }
   })
@@ -106,45 +109,83 @@ describe('a run that does not go well', () => {
 })
 
 describe('bringing both ends together', () => {
+  const second = 5e9
   const sent = {
     posted: 4,
-    stamps: Int32Array.of(999_999_990, 5, 100, 200),
-    comps: Int32Array.of(10, -1, 150, 260),
+    times: Float64Array.of(second - 10, second + 5, second + 100, second + 200),
+    comps: Float64Array.of(second + 10, Number.NaN, second + 150, second + 260),
   }
   const got = {
     received: 3,
-    // Out of order, and with a stamp that was rewritten after posting.
+    // Out of order.
     numbers: Int32Array.of(2, 0, 3),
-    stamps: Int32Array.of(100, 999_999_995, 200),
-    times: Int32Array.of(130, 20, 290),
+    stamps: Int32Array.of(100, 999_999_990, 200),
+    times: Float64Array.of(second + 130, second + 20, second + 290),
   }
+  const summary = (merged: SetTimestamps) => summarizeSet('001', { ...settings, repeat: 1 }, merged, undefined)
 
-  it('goes by message number, and counts what did not arrive as lost', () => {
-    const merged = merge(sent, got)
-    expect([...merged.tSubm]).toEqual([999_999_995, 5, 100, 200])
-    expect([...merged.tRecv]).toEqual([20, Number.NaN, 130, 290])
-    expect([...merged.tComp]).toEqual([10, Number.NaN, 150, 260])
-    const set = summarizeSet('001', { ...settings, repeat: 1 }, merged, undefined)
-    expect(set.sent).toBe(4)
-    expect(set.lost).toBe(1)
+  it('goes by message number, counts from the second of the stamp, and what did not arrive as lost', () => {
+    const merged = merge(sent, got, 'submit')
+    expect([...merged.tSubm]).toEqual([999_999_990, 5, 100, 200])
+    expect([...merged.tRecv]).toEqual([1_000_000_020, Number.NaN, 130, 290])
+    expect([...merged.tComp]).toEqual([1_000_000_010, Number.NaN, 150, 260])
+    const set = summary(merged)
+    expect([set.sent, set.lost, set.untimed]).toEqual([4, 1, undefined])
+    expect([set.lat.min, set.lat.max, set.comp?.min]).toEqual([30, 90, 20])
   })
 
-  it('adds a second to a time that is smaller than its stamp', () => {
-    const { lat, comp } = summarizeSet('001', { ...settings, repeat: 1 }, merge(sent, got), undefined)
-    expect([lat.min, lat.max]).toEqual([25, 90])
-    expect(comp?.min).toBe(15)
+  it('knows every latency of submit stamps, however many seconds it took', () => {
+    const latency = fc.oneof(
+      fc.nat(2e9),
+      fc.maxSafeNat().map((n) => n / 8 - (n % 8) / 8),
+    )
+    holds(
+      fc.property(fc.nat(2 ** 51), latency, latency, (start, lat, comp) => {
+        const one = { posted: 1, times: Float64Array.of(start), comps: Float64Array.of(start + comp) }
+        const there = { received: 1, numbers: Int32Array.of(0), stamps: Int32Array.of(start % 1e9) }
+        const merged = merge(one, { ...there, times: Float64Array.of(start + lat) }, 'submit')
+        const set = summary(merged)
+        expect([set.lat.max, set.comp?.max, set.untimed]).toEqual([lat, comp, undefined])
+        expect([...latencies(merged.tSubm, merged.tRecv)]).toEqual([lat])
+      }),
+    )
+  })
+
+  it('takes a stamp that was rewritten for what it says where that can be only one time, and counts the others', () => {
+    const times = Float64Array.of(second + 500)
+    const one = { posted: 1, times, comps: Float64Array.of(second + 3e9) }
+    const arrival = (stamp: number, receivedNs: number) =>
+      summary(
+        merge(
+          one,
+          { received: 1, numbers: Int32Array.of(0), stamps: Int32Array.of(stamp), times: Float64Array.of(receivedNs) },
+          'send',
+        ),
+      )
+    expect(arrival(700, second + 1000).lat.max).toBe(300)
+    // Rewritten in the next second.
+    expect(arrival(400, second + 1e9 + 900).lat.max).toBe(500)
+    // It may be from either of two seconds.
+    expect(arrival(700, second + 1e9 + 700)).toMatchObject({ lat: { count: 0 }, lost: 0, untimed: 1 })
+    // After the receipt.
+    expect(arrival(1001, second + 1000)).toMatchObject({ lat: { count: 0 }, lost: 0, untimed: 1 })
+  })
+
+  it('does not believe a submit stamp that is not the time of posting', () => {
+    const set = summary(merge(sent, { ...got, stamps: Int32Array.of(101, 999_999_990, 200) }, 'submit'))
+    expect([set.lat.count, set.lost, set.untimed]).toEqual([2, 1, 1])
   })
 
   it('has no t_comp for unsignaled messages, whatever drained the queue', () => {
-    const merged = merge(sent, got)
+    const merged = merge(sent, got, 'submit')
     const set = summarizeSet('001', { ...settings, unsignaled: true, repeat: 1 }, merged, undefined)
     expect(set.comp).toBeNull()
     expect(merged.tComp.every(Number.isNaN)).toBe(true)
   })
 
   it('is empty when an end did not report', () => {
-    const set = summarizeSet('001', { ...settings, repeat: 1 }, merge(undefined, undefined), 'it failed')
+    const set = summarizeSet('001', { ...settings, repeat: 1 }, merge(undefined, undefined, 'submit'), 'it failed')
     expect(set).toMatchObject({ sent: 0, lost: 0, error: 'it failed', lat: { count: 0 } })
-    expect(merge(sent, undefined).tRecv.every(Number.isNaN)).toBe(true)
+    expect(merge(sent, undefined, 'submit').tRecv.every(Number.isNaN)).toBe(true)
   })
 })

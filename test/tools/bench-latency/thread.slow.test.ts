@@ -22,3 +22,13 @@ it('measures with an engine thread, submit and send stamps', { timeout: 120_000 
   expect(complete).toBe(true)
   for (const set of sets) expect(set.lat.count).toBe(set.settings.burst)
 })
+
+it.each(['shm:stamps,shm:stamps', 'roce:127.23.7.1,roce:127.23.7.2'])(
+  'rewrites the stamps of the adapter that sends, of which none is after the receipt: %s',
+  { timeout: 120_000 },
+  async (device) => {
+    const { results } = run([{ device: [device], engine: ['thread'], stamp: ['send'], burst: [100], pause: [200_000] }])
+    const { sets } = await results
+    expect(sets.map(({ error, lat, untimed }) => [error, lat.count, untimed])).toEqual([[undefined, 100, undefined]])
+  },
+)
