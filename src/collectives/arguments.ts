@@ -71,6 +71,17 @@ export function check(args: Arguments, rank: number, size: number): void {
     if (output !== null && typeOf(output) !== args.type) throw wrong(args, 'input and output must be of one type')
   }
   args.bytes = bytesOf(args, size)
+  if (input !== null && output !== null && overlap(input, output) && !(operation !== null && isSame(input, output)))
+    throw wrong(args, 'input and output overlap')
+}
+
+function overlap(a: AnyArray, b: AnyArray): boolean {
+  const distance = a.byteOffset - b.byteOffset
+  return a.buffer === b.buffer && distance < b.byteLength && -distance < a.byteLength
+}
+
+function isSame(a: AnyArray, b: AnyArray): boolean {
+  return a.byteOffset === b.byteOffset && a.byteLength === b.byteLength
 }
 
 /** What `Task.bytes` counts. */

@@ -3,7 +3,7 @@ import { type Arguments, check, read, Stage } from './arguments.ts'
 import type { Call } from './call.ts'
 import type { Chooser } from './choose.ts'
 import { type Combine, combines, type ElementType, type Operation, operations } from './combine.ts'
-import { CollectiveError } from './error.ts'
+import { History } from './history.ts'
 import { type AnyArray, emptyRange, type Memory } from './memory.ts'
 import { callNumbers } from './message.ts'
 import type { Runner } from './runner.ts'
@@ -78,7 +78,7 @@ export class Caller {
     ...{ collective: 'barrier', root: 0, input: null, output: null, operation: null },
     ...{ bytes: 0, elementBytes: 1, type: '' },
   }
-  #number = 0
+  readonly history: History = new History()
 
   constructor(runner: Runner, memory: Memory, chooser: Chooser, { rank, size }: { rank: number; size: number }) {
     this.#runner = runner
@@ -108,8 +108,9 @@ export class Caller {
       operation !== call.operation
     )
       call = this.#prepare(collective, root, input, output, operation)
-    this.#number = (this.#number + 1) % callNumbers
-    call.tag = call.code + this.#number
+    const { history } = this
+    call.tag = call.code + ((history.count + 1) % callNumbers)
+    history.add(call.tag, root, call.bytes)
     this.#runner.begin(call)
   }
 
@@ -134,8 +135,6 @@ export class Caller {
     if (args.output !== null)
       this.#output.place(places[Place.Output], args.output, collective === 'broadcast' && root === this.#rank)
     if (args.input !== null) this.#input.place(places[Place.Input], args.input, true)
-    if (args.input !== null && args.output !== null && !this.#input.copied && !this.#output.copied)
-      apart(collective, operation, places)
     if (!this.#input.copied && !this.#output.copied) {
       call.input = input
       call.output = output
@@ -176,7 +175,18 @@ export class Caller {
       const algorithm = this.#chooser.choose(collective, bytes)
       const task = { rank: this.#rank, size: this.#size, bytes, root, elementBytes }
       prepared = {
-        ...{ collective, root, operation, bytes, type, nameOf, tag: 0, input: copied, output: copied },
+        ...{
+          collective,
+          root,
+          operation,
+          bytes,
+          type,
+          nameOf,
+          history: this.history,
+          tag: 0,
+          input: copied,
+          output: copied,
+        },
         schedule: scheduleOf(collective, algorithm, task),
         combine: operation === null ? null : this.#combines[operation][type as ElementType],
         code: codeOf(args, algorithm),
@@ -187,10 +197,4 @@ export class Caller {
     }
     return prepared
   }
-}
-
-function apart(collective: Collective, operation: Operation | null, [input, output]: Call['places']): void {
-  if (input.at + input.bytes <= output.at || output.at + output.bytes <= input.at) return
-  if (operation === null || input.at !== output.at)
-    throw new CollectiveError('EINVAL', `${collective}: input and output overlap`)
 }

@@ -67,8 +67,16 @@ export class Chooser {
     ) as Record<Collective, Rule[]>
   }
 
+  /** Throws a CollectiveError (EINVAL) for a collective that there is not, or for what is no number of bytes. */
   choose(collective: Collective, bytes: number): string {
-    const rule = this.#rules[collective].find(({ maxBytes }) => maxBytes === undefined || bytes <= maxBytes)
+    const rules = Object.hasOwn(this.#rules, collective) ? this.#rules[collective] : undefined
+    if (rules === undefined)
+      throw new CollectiveError(
+        'EINVAL',
+        `there is no collective ${JSON.stringify(collective)}: ${collectives.join(', ')}`,
+      )
+    if (!(bytes >= 0)) throw new CollectiveError('EINVAL', `bytes must be 0 or more, not ${bytes}`)
+    const rule = rules.find(({ maxBytes }) => maxBytes === undefined || bytes <= maxBytes)
     return rule?.algorithm ?? algorithmsOf(collective, this.#size)[0]!
   }
 }

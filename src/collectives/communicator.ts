@@ -1,7 +1,7 @@
 /** Collective operations between the ranks of a group, on verbs. */
 import { nowNs, openDevice } from '../index.ts'
 import { nativeAvailable, yieldProcessor } from '../memory/index.ts'
-import { Caller } from './caller.ts'
+import { Caller, nameOf } from './caller.ts'
 import { Chooser } from './choose.ts'
 import type { Operation } from './combine.ts'
 import { areCrowded, coresBytes, withCores } from './cores.ts'
@@ -13,6 +13,7 @@ import { Multicast } from './multicast.ts'
 import { Opened } from './opened.ts'
 import type { CommunicatorOptions, Ranks } from './options.ts'
 import { Runner } from './runner.ts'
+import { agree, checkCalls } from './same-calls.ts'
 import type { Collective } from './schedule/index.ts'
 import { tableOfEnvironment } from './table-file.ts'
 
@@ -102,8 +103,23 @@ export class Communicator {
     if (!this.#closed) this.#mesh.fail(new CollectiveError('EPEER', text, -1, { cause: reason }))
   }
 
-  /** Of `createCommunicator`: a queue pair to each rank. */
+  /** Of `createCommunicator`: a queue pair to each rank. Rejects with the reason of the ranks' signal as soon as that is aborted. */
   async connect(): Promise<void> {
+    const { signal } = this.#ranks
+    let stop = (): void => {}
+    const stopped = new Promise<never>((_, reject) => {
+      stop = () => reject(signal?.reason)
+    })
+    signal?.addEventListener('abort', stop)
+    if (signal?.aborted) stop()
+    try {
+      await Promise.race([this.#meet(), stopped])
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
+  }
+
+  async #meet(): Promise<void> {
     const told = await this.#ranks.allgather(withCores(this.#mesh.address))
     const addresses = told.map((bytes) => bytes.subarray(0, -coresBytes))
     this.#mesh.connect(addresses)
@@ -354,15 +370,36 @@ export class Communicator {
 
   /**
    * The end in order, which all ranks call: waits for calls that are under way, until all that this rank has sent is acknowledged
-   * (`timeoutMs`, 0: for ever), and until all ranks have come here; then closes, whatever happens. Rejects with a CollectiveError.
+   * (`timeoutMs`, 0: for ever), and until all ranks have come here; then closes, whatever happens. Rejects with a CollectiveError: also
+   * where the ranks did not make the same calls (EMISMATCH), which need not show before.
    */
   end({ timeoutMs = endMs }: { timeoutMs?: number } = {}): Promise<void> {
     const work = async (): Promise<void> => {
       await drain(this.#mesh, timeoutMs)
       // Ranks may end hours apart; one that dies is noticed by its connection.
-      await this.#ranks.barrier({ timeoutMs: 0 })
+      await this.#whileSame(this.#ranks.barrier({ timeoutMs: 0 }))
+      await agree(this.#ranks, this.#caller.history, nameOf)
     }
     return this.#inTurn(work, () => this.close())
+  }
+
+  /** What `promise` gives, unless a rank waits for this one in another call: one that had another root, for example, never ends. */
+  async #whileSame<T>(promise: Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined
+    const other = new Promise<never>((_, reject) => {
+      timer = setInterval(() => {
+        try {
+          checkCalls(this.#mesh.lanes, this.#caller.history, nameOf)
+        } catch (error) {
+          reject(error)
+        }
+      }, probeMs)
+    })
+    try {
+      return await Promise.race([promise, other])
+    } finally {
+      clearInterval(timer)
+    }
   }
 
   /**

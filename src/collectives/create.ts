@@ -5,8 +5,8 @@ import { CollectiveError } from './error.ts'
 import type { CommunicatorOptions, Ranks } from './options.ts'
 
 /**
- * Connects all ranks of a group with each other. All of them call it. Throws a CollectiveError, a GroupError if the group fails,
- * or a VerbsError of the device.
+ * Connects all ranks of a group with each other. All of them call it. Throws a CollectiveError, what the ranks' signal is aborted
+ * with (of `joinGroup` a GroupError: a rank died, for example), or a VerbsError of the device.
  */
 export async function createCommunicator(ranks: Ranks, options: CommunicatorOptions = {}): Promise<Communicator> {
   const { device = options.context ? undefined : await ownSegment(ranks) } = options

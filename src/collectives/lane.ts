@@ -27,6 +27,8 @@ const inlineBytes = 256
 const longBytes = 16
 /** A `Credit` of so many bytes is a query. */
 const queryBytes = 8
+/** A `Credit` of so many bytes tells in which call its sender waits. */
+const callBytes = 16
 /** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
 const nothingBytes = 4
 const signalEvery = 8
@@ -71,6 +73,13 @@ export class Lane {
   /** First chunk of the window that the peer has last asked about, and the call's tag; -1: of none. */
   asked = -1
   askedTag = 0
+  /** In which call the peer has waited for this rank: its number, and its tag there. 0: in none. */
+  waitedIn = 0
+  waitedTag = 0
+  /** The peer was found to be in another call, and told. */
+  isElsewhere = false
+  /** The call that this rank has last told the peer. */
+  #told = 0
   readonly #memory: Memory
   readonly #slots: Slots
   readonly #short: SendWorkRequest
@@ -226,6 +235,17 @@ export class Lane {
     this.send(Kind.Credit, tag, this.#notice, 0, queryBytes)
   }
 
+  /** Tells the peer, once, that this rank waits, or was, in call `number` with this tag. */
+  tellCall(number: number, tag: number): void {
+    if (this.#told === number || !this.mayPost) return
+    this.#told = number
+    const { at } = this.#notice
+    const { f64 } = this.#memory
+    f64[at / 8] = number
+    f64[at / 8 + 1] = 0
+    this.send(Kind.Credit, tag, this.#notice, 0, callBytes)
+  }
+
   /** Writes nothing to the peer's memory: the completion tells that the peer is there, and has all that was sent before. */
   probe(): void {
     if (this.#probeEnd !== 0 || this.#posted.left >= sendRoom - 2) return
@@ -264,6 +284,12 @@ export class Lane {
     // Boxes may have come behind the last of its messages.
     if (this.lost !== null && this.arrived.count === 0 && !(this.#boxed && this.#unbox())) throw this.lost
     return boxes || n > 0 || sends
+  }
+
+  /** Takes what has come from a peer that this rank does not wait for: whether it is gone is not its concern. */
+  look(): void {
+    if (this.#boxed) this.#unbox()
+    this.#pollReceives()
   }
 
   /** Whether messages of so many bytes come in boxes; those that are announced, too. */
@@ -344,6 +370,10 @@ export class Lane {
       if (bytes === queryBytes) {
         this.asked = this.#memory.f64[at / 8]!
         this.askedTag = tagOf(immediate)
+        this.#release(slot)
+      } else if (bytes === callBytes) {
+        this.waitedIn = this.#memory.f64[at / 8]!
+        this.waitedTag = tagOf(immediate)
         this.#release(slot)
       } else this.#slots.free(slot)
       return this.credits <= dataSlots

@@ -174,11 +174,16 @@ export class Mesh {
       this.failure = error
       // Who closes destroys them.
       if (error.code !== 'ECLOSED')
-        for (const qp of this.#qps) if (qp !== null && qp.state !== QpState.Err) qp.modify({ state: QpState.Err })
+        for (const qp of this.#qps) if (qp !== null && isConnected(qp)) qp.modify({ state: QpState.Err })
       this.channel.wake()
     }
     return this.failure
   }
+}
+
+/** Whether a peer may still have its part of this queue pair: not before it is connected, nor after an error. */
+function isConnected(qp: QueuePair): boolean {
+  return qp.state !== QpState.Reset && qp.state !== QpState.Err
 }
 
 function digestOf(proof: Uint8Array): Buffer {

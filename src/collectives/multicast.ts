@@ -85,17 +85,13 @@ export class Multicast {
     return lane.asked === this.#window.next
   }
 
-  /** Makes sure that those live whom this rank waits for. */
-  probe(): void {
-    for (const lane of this.#awaited) lane.probe()
-  }
-
   /** The ranks that this one waits for. */
   get whom(): number[] {
-    return this.#awaited.map(({ rank }) => rank)
+    return this.awaited.map(({ rank }) => rank)
   }
 
-  get #awaited(): Lane[] {
+  /** Their lanes. */
+  get awaited(): Lane[] {
     return this.#part === this.#root ? this.#root.awaited : [this.#receiver.lane]
   }
 

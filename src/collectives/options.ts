@@ -10,6 +10,7 @@ export interface Ranks {
   readonly members?: readonly { readonly host: string }[]
   /** Aborted when a rank has died. */
   readonly signal?: AbortSignal
+  /** Called by all ranks when they connect, and once or twice when they end. */
   allgather(bytes: Uint8Array): Promise<Uint8Array[]>
   /** 0: without a limit. */
   barrier(options?: { timeoutMs?: number }): Promise<void>

@@ -6,6 +6,7 @@ import { emptyRange, type Memory, type Range, Staging } from './memory.ts'
 import type { Mesh } from './mesh.ts'
 import { callNumbers, Kind } from './message.ts'
 import type { Multicast } from './multicast.ts'
+import { checkCalls } from './same-calls.ts'
 import { Place, type Round, type Transfer } from './schedule/index.ts'
 
 /** States of a transfer in the present round. */
@@ -73,13 +74,22 @@ export class Runner {
     this.#next()
   }
 
-  /** Makes sure that those live who have to send something, or to say what they are ready for. */
+  /**
+   * Makes sure that those live who have to send something, or to say what they are ready for, and that they are in the same call: they are
+   * told in which this rank waits.
+   */
   probe(): void {
     const round = this.#round
     if (round === null) return
-    if (round.multicast) this.#multicast!.probe()
-    for (const [i, { peer }] of round.sends.entries()) if (this.#sent[i] !== done) this.#lanes[peer]!.probe()
-    for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) this.#lanes[peer]!.probe()
+    const { history, nameOf, tag } = this.#call!
+    checkCalls(this.#lanes, history, nameOf)
+    const probe = (lane: Lane): void => {
+      lane.probe()
+      lane.tellCall(history.count, tag)
+    }
+    if (round.multicast) for (const lane of this.#multicast!.awaited) probe(lane)
+    for (const [i, { peer }] of round.sends.entries()) if (this.#sent[i] !== done) probe(this.#lanes[peer]!)
+    for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) probe(this.#lanes[peer]!)
   }
 
   /** A look at the time (nanoseconds), from time to time while somebody polls. */

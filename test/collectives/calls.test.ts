@@ -1,8 +1,17 @@
 /** What calls refuse, what ranks that disagree are told, and what becomes of those whose peer is gone. */
 import { EventEmitter, once } from 'node:events'
 import { describe, expect, it, vi } from 'vitest'
-import { type CollectiveError, type Communicator, createCommunicator } from '../../src/collectives/index.ts'
+import { History } from '../../src/collectives/history.ts'
+import {
+  type CollectiveError,
+  type Communicator,
+  createCommunicator,
+  type DecisionTable,
+  type Ranks,
+} from '../../src/collectives/index.ts'
+import { agree } from '../../src/collectives/same-calls.ts'
 import { openDevice } from '../../src/index.ts'
+import { multicastTable } from './multicast.ts'
 import { ranksHere, together } from './together.ts'
 
 const device = 'shm0'
@@ -46,7 +55,27 @@ describe('arguments', () => {
       )
       expect(() => comm.alltoall(all.subarray(0, 4), all.subarray(2, 6))).toThrow('input and output overlap')
       expect(() => comm.allreduce(all.subarray(0, 4), all.subarray(2, 6), 'sum')).toThrow('input and output overlap')
+      // Those that are copied, too: what is right with some arrays and wrong with others is wrong.
+      const own = new Int32Array(8)
+      expect(() => comm.allreduce(own.subarray(0, 4), own.subarray(2, 6), 'sum')).toThrow('input and output overlap')
+      expect(() => comm.alltoall(own, own)).toThrow('input and output overlap')
+      expect(() => comm.allgather(own.subarray(6, 7), own.subarray(6))).toThrow('input and output overlap')
+      await comm.allreduceAsync(own, own, 'sum')
+      await comm.alltoallAsync(own.subarray(0, 4), own.subarray(4, 8))
       await comm.barrierAsync()
+    })
+  })
+
+  it('the algorithm of what is no collective, and of no number of bytes', async () => {
+    await together(1, { device }, async (comm) => {
+      expect(() => comm.algorithmFor('nosuch' as never, 8)).toThrow(
+        expect.objectContaining({
+          code: 'EINVAL',
+          message: expect.stringMatching(/^there is no collective "nosuch": barrier, /),
+        }),
+      )
+      expect(() => comm.algorithmFor('toString' as never, 8)).toThrow('there is no collective "toString"')
+      expect(() => comm.algorithmFor('allreduce', Number.NaN)).toThrow('bytes must be 0 or more, not NaN')
     })
   })
 
@@ -161,6 +190,80 @@ describe('ranks that disagree', () => {
     expect(errors.map(({ message }) => message).join('\n')).toContain(message)
   })
 
+  /** What each of four ranks ends with that make this call, and another one after it if `more`, without a limit of time. */
+  async function endings(
+    make: (comm: Communicator) => Promise<unknown>,
+    table?: DecisionTable,
+  ): Promise<CollectiveError[]> {
+    const errors: CollectiveError[] = []
+    await together(4, { device, ...(table && { table }) }, async (comm) => {
+      try {
+        await make(comm)
+        await comm.end()
+      } catch (error) {
+        errors[comm.rank] = error as CollectiveError
+      }
+    })
+    return errors
+  }
+
+  const bytes = (count: number): Uint8Array => new Uint8Array(count)
+  const numbers = (): Int32Array => new Int32Array(1)
+  it.concurrent.each<[string, (comm: Communicator, root: number) => Promise<unknown>, DecisionTable?]>([
+    ['broadcast', (c, root) => c.broadcastAsync(bytes(1), root)],
+    ['broadcast', (c, root) => c.broadcastAsync(bytes(50_000), root)],
+    ['broadcast', (c, root) => c.broadcastAsync(bytes(1), root), multicastTable],
+    ['scatter', (c, root) => c.scatterAsync(bytes(4), bytes(1), root)],
+    ['gather', (c, root) => c.gatherAsync(bytes(1), bytes(4), root)],
+    ['gather', (c, root) => c.gatherAsync(bytes(50_000), bytes(200_000), root)],
+    ['reduce', (c, root) => c.reduceAsync(numbers(), numbers(), 'sum', root)],
+  ])('a root of its own of one rank, in %s, ends all, with the name of both', async (name, make, table) => {
+    const errors = await endings((comm) => make(comm, comm.rank === 1 ? 1 : 0), table)
+    // Those that hear only that a rank is gone hear it from one that knows why.
+    expect(errors.map(({ code }) => code)).toEqual(Array(4).fill(expect.stringMatching(/^(EMISMATCH|EPEER)$/)))
+    const about = new RegExp(
+      `${name}.* with root (\\d) as call 1 where this rank [wi]a?s in ${name}.* with root (\\d) as call 1$`,
+    )
+    const told = errors.map(({ message }) => about.exec(message)?.slice(1).join())
+    expect(told[1]).toBe('0,1')
+    expect([told[0], told[2], told[3]]).toContain('1,0')
+  })
+
+  it('one that makes fewer calls than the others is told so at the end', async () => {
+    const errors = await endings(async (comm) => {
+      for (let i = 0; i < (comm.rank === 1 ? 1 : 2); i++) await comm.broadcastAsync(bytes(1), 1)
+      if (comm.rank === 1) await comm.broadcastAsync(bytes(1), 1)
+    })
+    expect(errors).toEqual([])
+    const fewer = await endings(async (comm) => {
+      for (let i = 0; i < (comm.rank === 3 ? 1 : 2); i++) await comm.gatherAsync(bytes(1), bytes(4), 3)
+    })
+    expect(fewer[0]!.message).toBe('rank 3 was in end after 1 call where this rank was in gather with root 3 as call 2')
+    expect(fewer[3]!.message).toBe('rank 0 was in gather with root 3 as call 2 where this rank was in end after 1 call')
+  })
+
+  it('calls that are too long ago to be known one by one differ all the same', async () => {
+    for (const differs of ['tag', 'root', 'bytes', null]) {
+      const all = ranksHere(3).map((ranks) => {
+        const history = new History()
+        const other = ranks.rank === 1
+        for (let i = 1; i <= 400; i++) {
+          const odd = other && i === 7
+          history.add(
+            (odd && differs === 'tag' ? 256 : 128) + (i % 128),
+            odd && differs === 'root' ? 128 : 0,
+            odd && differs === 'bytes' ? 1 : 0,
+          )
+        }
+        return agree(ranks, history, String)
+      })
+      const found = await Promise.allSettled(all)
+      const message = 'rank 1 has made 400 calls and this rank 400: their counts, types or roots differ'
+      if (differs === null) expect(found.every(({ status }) => status === 'fulfilled')).toBe(true)
+      else expect(found[2]).toMatchObject({ status: 'rejected', reason: { code: 'EMISMATCH', rank: 1, message } })
+    }
+  })
+
   it('one that does not come: the others name it when the time is over', async () => {
     const errors = await outcomes(3, (c) => (c.rank === 2 ? Promise.resolve() : c.broadcastAsync(new Uint8Array(1), 2)))
     expect(errors.map(({ code }) => code)).toEqual(['ETIMEDOUT', 'ETIMEDOUT'])
@@ -267,6 +370,27 @@ describe('a rank that is gone', () => {
       for (const comm of comms) comm.close()
       await waiting
     }
+  })
+
+  // What a listener of the signal throws ends the process.
+  it.each([0, 1])('while a communicator is made, after %d exchanges: the others are told why', async (exchanges) => {
+    const controller = new AbortController()
+    const reason = new Error('rank 1 is gone')
+    const [first, second] = ranksHere(2, controller.signal)
+    let left = exchanges
+    const dying: Ranks = {
+      ...second!,
+      allgather: (bytes) => (left-- > 0 ? second!.allgather(bytes) : new Promise(() => {})),
+    }
+    const made = [first!, dying].map((ranks) => createCommunicator(ranks, { device }))
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort(reason)
+    for (const one of made) await expect(one).rejects.toBe(reason)
+  })
+
+  it('before a communicator is made', async () => {
+    const [ranks] = ranksHere(2, AbortSignal.abort(new Error('rank 1 was killed')))
+    await expect(createCommunicator(ranks!, { device })).rejects.toThrow('rank 1 was killed')
   })
 
   it('its communicator is closed: a peer that waits for it finds out', async () => {

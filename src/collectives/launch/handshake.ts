@@ -29,8 +29,11 @@ const greeting = Buffer.from('verbena group 2\n')
 /** How long a stranger may hold a connection. */
 export const handshakeMs = 5000
 
-/** Rank 0's side. Resolves to null for who does not know the key, or says nothing in time; the connection is closed then. */
-export async function admit(link: Link, secret: Secret): Promise<Introduction | null> {
+/**
+ * Rank 0's side. `stranger`: a connection that ended, or said nothing in time; `refused`: one that does not know the key. Both are closed
+ * then.
+ */
+export async function admit(link: Link, secret: Secret): Promise<Introduction | 'stranger' | 'refused'> {
   const challenge = makeNonce()
   const heard = nextFrame(link, handshakeMs)
   link.send(Kind.Challenge, Buffer.concat([greeting, challenge]))
@@ -43,7 +46,7 @@ export async function admit(link: Link, secret: Secret): Promise<Introduction | 
   if (introduction === null) {
     link.send(Kind.Refused)
     await link.close()
-    return null
+    return kind === 0 ? 'stranger' : 'refused'
   }
   link.send(Kind.Welcome, proofOf(secret.key, 'rank 0', secret.job, secret.port, challenge, nonce, said))
   return introduction

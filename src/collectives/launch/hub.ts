@@ -49,7 +49,9 @@ export class Hub implements Port {
   /** Connections that have not proved anything yet. */
   readonly #unknown = new Set<Link>()
   #arrived = 1
+  /** Connections that did not know the key, and those that ended before they said who they are. */
   #refused = 0
+  #silent = 0
   #onChange: () => void = () => {}
   #collecting: Collecting | null = null
   #own: ((result: Exchanged) => void) | null = null
@@ -174,10 +176,9 @@ export class Hub implements Port {
   async #meetOne(link: Link, secret: Secret): Promise<void> {
     this.#unknown.add(link)
     const other = await admit(link, secret).finally(() => this.#unknown.delete(link))
-    if (other === null) {
-      this.#refused++
-      return
-    }
+    if (other === 'refused') this.#refused++
+    if (other === 'stranger') this.#silent++
+    if (typeof other === 'string') return
     const taken = this.#known[other.rank] ?? null
     const wrong = misfit(this.#self, other, taken)
     if (wrong !== null) {
@@ -272,8 +273,11 @@ export class Hub implements Port {
   #missing(signal: AbortSignal | undefined): GroupError {
     if (signal?.aborted) return new GroupError('ERR_GROUP_CLOSED', 'interrupted while the ranks met')
     const absent = this.#known.flatMap((known, rank) => (known === null ? [rank] : []))
-    const refused =
-      this.#refused > 0 ? ` (connections refused because they did not know the key: ${this.#refused})` : ''
+    const others = [
+      ...(this.#refused > 0 ? [`connections refused because they did not know the key: ${this.#refused}`] : []),
+      ...(this.#silent > 0 ? [`connections that ended before they said which rank they are: ${this.#silent}`] : []),
+    ]
+    const refused = others.length > 0 ? ` (${others.join('; ')})` : ''
     return new GroupError(
       'ERR_GROUP_MISSING',
       `${ranksText(absent)} of ${this.#self.size} did not come within ${this.#timeoutMs / 1000} s${refused}`,

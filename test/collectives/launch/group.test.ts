@@ -241,6 +241,15 @@ describe('strangers', () => {
     expect(noise.destroyed).toBe(true)
   })
 
+  it('that are gone before they say which rank they are had no other key', async () => {
+    const port = await freePort()
+    const first = errors([join(0, 2, port, { timeoutMs: 300 })])
+    const gone = await connected(port)
+    gone.destroy()
+    const [error] = await first
+    expect(error!.message).toMatch(/0\.3 s \(connections that ended before they said which rank they are: 1\)$/)
+  })
+
   it('that listen where rank 0 should be learn nothing that lets them in', async () => {
     const server = createServer((socket) => socket.on('error', () => {}).write('220 mail.example ESMTP and so on\r\n'))
     server.listen(0, '127.0.0.1')
