@@ -28,6 +28,8 @@ export interface Framing {
 export interface Encoder {
   /** Who puts samples together to a message writes this around them; undefined: nothing. */
   readonly framing?: Framing
+  /** A message carries one sample only: nothing marks where it ends. */
+  readonly alone?: boolean
   /** No more bytes than this for a sample, the header included. */
   readonly bound: number
   /** Writes one sample; returns the position behind it. Throws a `GatewayError` for one that the format cannot carry. */

@@ -1,9 +1,12 @@
 /**
  * csv and tsv: seconds, nanoseconds, offset (received − origin, in seconds), sequence number, values. What a sample does not have
- * is "nan".
+ * is "nan". Columns that the settings leave out are not read, either.
  *
  *     # secs,nsecs,offset,sequence,signal0,signal1
  *     1553516817,042435000,0.000012500,7,0.50000000000000000,-1.00000000000000000
+ *
+ * Over networks VILLASnode writes no offset, and its reader expects one. So it is written, and lines of networks are read with it and
+ * without: a sequence number is nothing but digits, which an offset is not; nan is an offset if a sequence number follows.
  */
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
@@ -13,19 +16,29 @@ import { LineEncoder } from './line-encoder.ts'
 import { headerNames, isSpace, LineDecoder, type LineSettings, quoted } from './lines.ts'
 import type { TextSettings } from './text-settings.ts'
 
-export interface ColumnSettings extends LineSettings {
+export interface ColumnSettings extends TextSettings, LineSettings {
   separator: number
+  /** A line that is read may lack the offset. */
+  offsetMayLack: boolean
 }
 
-const columns = ['seconds', 'nanoseconds', 'the offset', 'the sequence number']
+const columnNames = ['seconds', 'nanoseconds', 'the offset', 'the sequence number']
+const offsetColumn = 2
 
 export class ColumnDecoder extends LineDecoder {
   readonly #separator: number
+  /** Which of the columns before the values there are. */
+  readonly #columns: readonly number[]
+  readonly #offsetMayLack: boolean
   #at = 0
 
   constructor(signals: readonly Signal[], settings: ColumnSettings) {
     super(signals, settings)
-    this.#separator = settings.separator
+    const { separator, origin, offset, sequence, offsetMayLack } = settings
+    this.#separator = separator
+    const has = [origin, origin, offset || offsetMayLack, sequence]
+    this.#columns = [0, 1, 2, 3].filter((column) => has[column])
+    this.#offsetMayLack = offsetMayLack
   }
 
   protected readLine(bytes: Uint8Array, from: number, end: number, samples: Samples, word: number): string | undefined {
@@ -33,13 +46,16 @@ export class ColumnDecoder extends LineDecoder {
     const { u32, i32 } = samples
     const origin = word + SampleField.origin
     let flags = 0
-    this.#at = from
-    for (let column = 0; column < columns.length && this.#at < end; column++) {
+    // Without a time the first column has its separator before it, too.
+    this.#at = this.#columns[0] !== 0 && bytes[from] === this.#separator ? from + 1 : from
+    for (let i = 0; i < this.#columns.length && this.#at < end; i++) {
+      const column = this.#columns[i]!
       let at = this.#at
       while (at < end && isSpace(bytes[at]!) && bytes[at] !== this.#separator) at++
+      if (column === offsetColumn && this.#offsetMayLack && !this.#isOffset(bytes, at, end)) continue
       if (isNan(bytes, at)) {
         reader.end = at + 3
-      } else if (column === 2) {
+      } else if (column === offsetColumn) {
         const offset = Math.fround(reader.float(bytes, at))
         if (reader.end === at || !Number.isFinite(offset)) return this.#bad(column, bytes, at, end)
         if (flags & SampleFlag.tsOrigin) {
@@ -63,6 +79,29 @@ export class ColumnDecoder extends LineDecoder {
     return undefined
   }
 
+  /** Whether the column that begins at `at` is an offset, and not the sequence number. */
+  #isOffset(bytes: Uint8Array, at: number, end: number): boolean {
+    if (!isNan(bytes, at)) return !this.#isWhole(bytes, at, end)
+    const next = this.#next(bytes, at, end)
+    return next < end && (isNan(bytes, next) || this.#isWhole(bytes, next, end))
+  }
+
+  #next(bytes: Uint8Array, at: number, end: number): number {
+    while (at < end && bytes[at] !== this.#separator) at++
+    return at + 1
+  }
+
+  /** Whether there are nothing but digits up to the separator. */
+  #isWhole(bytes: Uint8Array, at: number, end: number): boolean {
+    let digits = 0
+    for (; at < end && bytes[at] !== this.#separator; at++) {
+      const c = bytes[at]!
+      if (c >= 0x30 && c <= 0x39) digits++
+      else if (!isSpace(c)) return false
+    }
+    return digits > 0
+  }
+
   /** Goes behind the separator; false if there is something else. */
   #behind(bytes: Uint8Array, at: number, end: number): boolean {
     while (at < end && bytes[at] !== this.#separator && isSpace(bytes[at]!)) at++
@@ -71,7 +110,7 @@ export class ColumnDecoder extends LineDecoder {
   }
 
   #bad(column: number, bytes: Uint8Array, at: number, end: number): string {
-    return `column ${column + 1} is not ${columns[column]}: ${quoted(bytes, at, end)}`
+    return `column ${column + 1} is not ${columnNames[column]}: ${quoted(bytes, at, end)}`
   }
 }
 
@@ -79,7 +118,7 @@ function isNan(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0x6e && bytes[at + 1] === 0x61 && bytes[at + 2] === 0x6e
 }
 
-function headerOf(signals: readonly Signal[], settings: TextSettings & ColumnSettings): string {
+function headerOf(signals: readonly Signal[], settings: ColumnSettings): string {
   const separator = String.fromCharCode(settings.separator)
   const parts = [
     ...(settings.origin ? ['secs', 'nsecs'] : []),
@@ -90,10 +129,10 @@ function headerOf(signals: readonly Signal[], settings: TextSettings & ColumnSet
   return `${String.fromCharCode(settings.comment)} ${parts.join('')}${names}`
 }
 
-export class ColumnEncoder extends LineEncoder<TextSettings & ColumnSettings> {
+export class ColumnEncoder extends LineEncoder<ColumnSettings> {
   protected readonly separator: number
 
-  constructor(signals: readonly Signal[], settings: TextSettings & ColumnSettings) {
+  constructor(signals: readonly Signal[], settings: ColumnSettings) {
     super(signals, settings, (named) => headerOf(named, settings))
     this.separator = settings.separator
   }

@@ -155,6 +155,7 @@ export class JsonDecoder implements Decoder {
     const { u32 } = samples
     const flag = word + SampleField.flags
     let data = false
+    let rest = -1
     for (let more = this.#first(open, close); more; more = this.#more(close)) {
       this.#key()
       if (this.#isKey('ts')) this.#times(samples, word)
@@ -165,10 +166,20 @@ export class JsonDecoder implements Decoder {
         u32[flag] = u32[flag]! | SampleFlag.sequence
       } else if (this.#isKey('data')) {
         data = true
+        u32[word + SampleField.length] = 0
         this.#data(samples, word)
-      } else this.#skip(0)
+      } else {
+        if (this.#isKey('rest') && this.#bytes[this.#at] === openList) rest = this.#at
+        this.#skip(0)
+      }
     }
     if (!data) fail('there is no "data"')
+    if (rest < 0) return
+    // Wherever it stands, its values follow those of "data".
+    const end = this.#at
+    this.#at = rest
+    this.#data(samples, word)
+    this.#at = end
   }
 
   #times(samples: Samples, word: number): void {
@@ -190,9 +201,10 @@ export class JsonDecoder implements Decoder {
     return flags
   }
 
+  /** Values behind those that the sample has. */
   #data(samples: Samples, word: number): void {
     const types = this.#types
-    let count = 0
+    let count = samples.u32[word + SampleField.length]!
     let surplus = false
     for (let more = this.#first(openList, closeList); more; more = this.#more(closeList)) {
       if (count === types.length) {
@@ -234,11 +246,18 @@ export class JsonDecoder implements Decoder {
     }
   }
 
-  /** null is what the encoder writes for NaN. `number`: of the value, from 1 on; 0: of one that does not matter. */
+  /** null, which many write for NaN, is one. `number`: of the value, from 1 on; 0: of one that does not matter. */
   #number(number: number): number {
     if (this.#bytes[this.#at] === 0x6e) {
       this.#word('null')
       return Number.NaN
+    }
+    if (this.#bytes[this.#at] === quote) {
+      this.#string()
+      if (this.#isKey('nan')) return Number.NaN
+      if (this.#isKey('inf')) return Number.POSITIVE_INFINITY
+      if (this.#isKey('-inf')) return Number.NEGATIVE_INFINITY
+      fail(`value ${number} is not a number`)
     }
     const c = this.#bytes[this.#at]!
     const digit = c === 0x2d ? this.#bytes[this.#at + 1]! : c

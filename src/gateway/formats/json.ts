@@ -6,6 +6,11 @@
  * Members may be missing except "data". "flags" is an array of "new_simulation" and "new_frame"; complex values are objects with
  * "real" and "imag". VILLASnode reads "received" beside "origin", but does not write it; the setting ts_received does. A message
  * of a network is an array of such objects.
+ *
+ * JSON has no NaN and no infinities, and VILLASnode ends at whatever it does not expect among the values, null included. So "data" ends
+ * before the first value that is not finite, and "rest", which others skip, has that and what follows:
+ *
+ *     {"sequence": 8, "data": [0.5], "rest": ["nan", -1.0, "-inf"]}
  */
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
@@ -21,8 +26,8 @@ export interface JsonSettings extends TextSettings, JsonStyle {
   array: boolean
 }
 
-type Member = 'ts' | 'flags' | 'sequence' | 'data'
-const members: readonly Member[] = ['ts', 'flags', 'sequence', 'data']
+type Member = 'ts' | 'flags' | 'sequence' | 'data' | 'rest'
+const members: readonly Member[] = ['ts', 'flags', 'sequence', 'data', 'rest']
 
 export class JsonEncoder implements Encoder {
   readonly bound: number
@@ -107,14 +112,28 @@ export class JsonEncoder implements Encoder {
     }
     if (!data) return at
     const length = u32[word + SampleField.length]!
-    at = this.#key(out, at, start, depth, 'data')
-    if (length === 0) return writeText(out, at, '[]')
+    const finite = this.#finite(samples, word, length)
+    const first = member === 'rest' ? finite : 0
+    const end = member === 'rest' ? length : finite
+    if (member === 'rest' && first === end) return at
+    at = this.#key(out, at, start, depth, member)
+    if (first === end) return writeText(out, at, '[]')
     at = this.#open(out, at)
-    for (let i = 0; i < length; i++) {
-      if (i > 0) at = writeText(out, at, this.#commas[depth + 1]!)
+    for (let i = first; i < end; i++) {
+      if (i > first) at = writeText(out, at, this.#commas[depth + 1]!)
       at = this.#value(out, at, samples, word + SampleField.data + 2 * i, this.#types[i]!)
     }
     return this.#close(out, at)
+  }
+
+  /** How many values there are before the first that is not finite. */
+  #finite({ f32, f64 }: Samples, word: number, length: number): number {
+    const types = this.#types
+    for (let i = 0, at = word + SampleField.data; i < length; i++, at += 2) {
+      if (types[i] === SignalType.float && !Number.isFinite(f64[at >> 1])) return i
+      if (types[i] === SignalType.complex && !(Number.isFinite(f32[at]) && Number.isFinite(f32[at + 1]))) return i
+    }
+    return length
   }
 
   /** The brackets of an array that is a member. */

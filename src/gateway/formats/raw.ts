@@ -1,7 +1,7 @@
 /**
- * raw: nothing but numbers of 8, 16, 32 or 64 bits, little- or big-endian. As nothing marks where a sample ends, a stream is read as
- * samples of all signals. With `fake`, three integers come first: sequence number, seconds, nanoseconds. Floats and complex
- * numbers need 32 or 64 bits.
+ * raw: nothing but numbers of 8, 16, 32 or 64 bits, little- or big-endian. As nothing marks where a sample ends, a message is one
+ * sample with the values that it has, and a stream is read as samples of all signals. With `fake`, three integers come first:
+ * sequence number, seconds, nanoseconds. Floats and complex numbers need 32 or 64 bits.
  */
 import { GatewayError } from '../errors.ts'
 import { Problems } from '../problems.ts'
@@ -27,9 +27,14 @@ function checkTypes(signals: readonly Signal[], bits: number): void {
     )
 }
 
+/** Numbers that a value is. */
+function numbersOf(type: number): number {
+  return type === SignalType.complex ? 2 : 1
+}
+
 /** Numbers in a sample of these signals. */
 function numbersIn(signals: readonly Signal[], fake: boolean): number {
-  return (fake ? fakeNumbers : 0) + signals.reduce((sum, { type }) => sum + (type === SignalType.complex ? 2 : 1), 0)
+  return (fake ? fakeNumbers : 0) + signals.reduce((sum, { type }) => sum + numbersOf(type), 0)
 }
 
 export class RawDecoder implements Decoder {
@@ -37,20 +42,24 @@ export class RawDecoder implements Decoder {
   readonly #types: Uint8Array
   readonly #settings: RawSettings
   readonly #sampleBytes: number
+  /** What is decoded are messages, of one sample each. */
+  readonly #inMessages: boolean
   #offset = 0
 
-  constructor(signals: readonly Signal[], settings: RawSettings) {
+  constructor(signals: readonly Signal[], settings: RawSettings, inMessages: boolean) {
     checkTypes(signals, settings.bits)
     this.#types = typesOf(signals)
     this.#settings = settings
     this.#sampleBytes = (numbersIn(signals, settings.fake) * settings.bits) / 8
+    this.#inMessages = inMessages
   }
 
   decode(bytes: Uint8Array, from: number, samples: Samples, last: boolean): number {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    if (this.#inMessages) return this.#message(view, from, samples)
     let at = from
     while (samples.count < samples.capacity && at + this.#sampleBytes <= bytes.length) {
-      this.#read(view, at, samples)
+      this.#read(view, at, this.#types.length, samples)
       at += this.#sampleBytes
       this.#offset += this.#sampleBytes
     }
@@ -60,7 +69,30 @@ export class RawDecoder implements Decoder {
     return bytes.length
   }
 
-  #read(view: DataView, from: number, samples: Samples): void {
+  /** One sample, of the values that are there. */
+  #message(view: DataView, from: number, samples: Samples): number {
+    const end = view.byteLength
+    if (samples.count === samples.capacity || from === end) return from
+    const { bits, fake } = this.#settings
+    const size = bits / 8
+    const types = this.#types
+    let left = (end - from) / size - (fake ? fakeNumbers : 0)
+    let count = 0
+    for (; count < types.length && left >= numbersOf(types[count]!); count++) left -= numbersOf(types[count]!)
+    if (left < 0) this.problems.add(`a message of ${end - from} bytes, shorter than its header`, this.#offset)
+    else if (left !== 0 && count < types.length)
+      this.problems.add(`a message that ends within value ${count + 1}: ${end - from} bytes`, this.#offset)
+    else if (!Number.isInteger(left))
+      this.problems.add(`a message of ${end - from} bytes, which are no numbers of ${bits} bits`, this.#offset)
+    else {
+      if (left > 0) this.problems.surplus++
+      this.#read(view, from, count, samples)
+    }
+    this.#offset += end - from
+    return end
+  }
+
+  #read(view: DataView, from: number, count: number, samples: Samples): void {
     const { bits, littleEndian, fake } = this.#settings
     const { u32, f32, f64 } = samples
     const types = this.#types
@@ -68,7 +100,7 @@ export class RawDecoder implements Decoder {
     const word = samples.word(samples.count++)
     let at = from
     samples.clear(word)
-    let flags: number = SampleFlag.data
+    let flags: number = count > 0 ? SampleFlag.data : 0
     if (fake) {
       // 16 and 32 bits are unsigned here, 8 bits are not: so VILLASnode converts them.
       const fields = [SampleField.sequence, SampleField.origin, SampleField.origin + 2]
@@ -76,7 +108,7 @@ export class RawDecoder implements Decoder {
         readInteger(view, at, bits, littleEndian, bits === 8, samples, word + fields[i]!)
       flags |= SampleFlag.sequence | SampleFlag.tsOrigin
     }
-    for (let i = 0, to = word + SampleField.data; i < types.length; i++, to += 2) {
+    for (let i = 0, to = word + SampleField.data; i < count; i++, to += 2) {
       const type = types[i]!
       if (type === SignalType.float) f64[to >> 1] = readFloat(view, at, bits, littleEndian)
       else if (type === SignalType.complex) {
@@ -92,7 +124,7 @@ export class RawDecoder implements Decoder {
       }
       at += size
     }
-    u32[word + SampleField.length] = types.length
+    u32[word + SampleField.length] = count
     u32[word + SampleField.flags] = flags
   }
 }
@@ -123,6 +155,7 @@ function readInteger(
 }
 
 export class RawEncoder implements Encoder {
+  readonly alone = true
   readonly bound: number
   readonly #types: Uint8Array
   readonly #settings: RawSettings

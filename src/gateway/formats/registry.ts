@@ -21,7 +21,8 @@ import { ValueDecoder, ValueEncoder } from './value.ts'
 /** A format whose settings were checked. */
 export interface Format {
   readonly name: string
-  decoder(signals: readonly Signal[]): Decoder
+  /** `inMessages`: each chunk that is decoded as the last one is a message of a network by itself, and not a part of a stream. */
+  decoder(signals: readonly Signal[], inMessages?: boolean): Decoder
   encoder(signals: readonly Signal[]): Encoder
 }
 
@@ -36,11 +37,12 @@ const human: Maker = (reader) => {
 }
 
 function column(separator: string): Maker {
-  return (reader, name) => {
+  return (reader, name, inMessages) => {
     const settings = {
       ...textSettings(reader),
       ...lineSettings(reader),
       separator: reader.character('separator', separator),
+      offsetMayLack: inMessages,
     }
     if (settings.separator === settings.delimiter)
       throw new GatewayError('ERR_GATEWAY_SETTING', `${name}: separator and delimiter are the same character`)
@@ -88,7 +90,7 @@ function raw(endianess: 'little' | 'big'): Maker {
       fake: reader.boolean('fake', false),
     }
     return {
-      decoder: (signals) => new RawDecoder(signals, settings),
+      decoder: (signals, messages = false) => new RawDecoder(signals, settings, messages),
       encoder: (signals) => new RawEncoder(signals, settings),
     }
   }

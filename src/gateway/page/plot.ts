@@ -1,7 +1,10 @@
 /** Signals over time on a canvas: the last ten seconds, all on one scale. */
+type Value = number | boolean | string | null | { real: number }
 interface Sample {
   ts?: { origin?: [number, number]; received?: [number, number] }
-  data?: (number | boolean | null | { real: number })[]
+  data?: Value[]
+  /** Behind those of `data`, from the first on that is not finite. */
+  rest?: Value[]
 }
 
 const shownSeconds = 10
@@ -37,9 +40,9 @@ export class Plot {
     )
   }
 
-  add({ ts, data = [] }: Sample): void {
+  add({ ts, data = [], rest = [] }: Sample): void {
     const [sec, nsec] = ts?.origin ?? ts?.received ?? [Date.now() / 1000, 0]
-    const values = data
+    const values = [...data, ...rest]
       .slice(0, colours.length)
       .map((value) => (typeof value === 'object' ? (value?.real ?? Number.NaN) : Number(value)))
     this.#points.push({ at: sec + nsec * 1e-9, values })

@@ -223,12 +223,13 @@ function exponential(value: number, digits: number): string {
 
 /**
  * `values[index]` as jansson writes it into JSON: `printf("%.*g")`, with ".0" if nothing else says that it is not an integer, and no
- * plus sign or leading zeros in the exponent. NaN and infinities, which JSON does not have, are null.
+ * plus sign or leading zeros in the exponent. NaN and infinities, which JSON does not have, are the strings "nan", "inf" and "-inf".
  */
 export function writeJsonReal(out: Uint8Array, at: number, values: Doubles, index: number, precision: number): number {
   const value = values[index]!
   const size = Math.abs(value)
-  if (!(size < Number.POSITIVE_INFINITY)) return writeText(out, at, 'null')
+  if (Number.isNaN(value)) return writeText(out, at, '"nan"')
+  if (size === Number.POSITIVE_INFINITY) return writeText(out, at, value < 0 ? '"-inf"' : '"inf"')
   if (size === 0 || (size >= 1e-4 && size < 10 ** Math.min(precision, 15))) {
     let exponent = size === 0 ? 0 : Math.floor(Math.log10(size))
     if (size !== 0 && 10 ** exponent > size) exponent--

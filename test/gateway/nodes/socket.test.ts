@@ -120,9 +120,11 @@ describe('udp', () => {
 
   it('carries datagrams that are longer than a packet', async () => {
     const port = await freeUdpPort()
-    const node = await start({ in: { address: at(port) }, format: { type: 'raw', bits: 64 } })
+    const node = await start({ in: { address: at(port) } })
     const peer = createSocket('udp4')
-    peer.send(new Uint8Array(8 * 4 * 500), port, '127.0.0.1')
+    const message = Buffer.alloc(32)
+    message.writeUInt32BE(0x2000_0004, 0)
+    peer.send(Buffer.concat(new Array<Buffer>(500).fill(message)), port, '127.0.0.1')
     expect(await node.read(500)).toHaveLength(500)
     peer.close()
   })

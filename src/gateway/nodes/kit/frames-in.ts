@@ -13,10 +13,11 @@ export class FrameDecoder {
   #malformed = 0
   #surplus = 0
 
-  constructor(context: NodeContext, format: Format, counters: Counters) {
+  /** `inMessages`: what is decoded are frames, always whole. */
+  constructor(context: NodeContext, format: Format, counters: Counters, inMessages: boolean) {
     this.#context = context
     this.#counters = counters
-    this.#decoder = format.decoder(context.signals.in)
+    this.#decoder = format.decoder(context.signals.in, inMessages)
     this.#picked = new PickedSamples(context.pool.samples)
   }
 

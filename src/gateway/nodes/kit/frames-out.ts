@@ -43,7 +43,7 @@ export class FramesOut implements Destination {
     this.#counters = counters
     this.#encoder = format.encoder(context.signals.out)
     this.#options = options
-    this.#most = options.samples ?? Number.POSITIVE_INFINITY
+    this.#most = this.#encoder.alone ? 1 : (options.samples ?? Number.POSITIVE_INFINITY)
     this.#framing = this.#encoder.framing ?? nothing
     const { open, between } = this.#framing
     this.#bytes = new Uint8Array(open.length + options.limit + between.length + this.#encoder.bound)

@@ -42,7 +42,7 @@ export class Inbox implements Source {
 
   /** A decoder for a stream of its own. */
   streamDecoder(): FrameDecoder {
-    return new FrameDecoder(this.#context, this.#format, this.#counters)
+    return new FrameDecoder(this.#context, this.#format, this.#counters, false)
   }
 
   get isEmpty(): boolean {
@@ -51,7 +51,7 @@ export class Inbox implements Source {
 
   /** What takes messages in a format; they may be overwritten afterwards. */
   channel(format: Format): (bytes: Uint8Array) => void {
-    const decoder = new FrameDecoder(this.#context, format, this.#counters)
+    const decoder = new FrameDecoder(this.#context, format, this.#counters, true)
     let overflow: Overflow | undefined
     return (bytes) => {
       const at = this.fill(decoder, bytes, 0, true)
@@ -144,7 +144,7 @@ class Overflow {
   readonly #samples: Samples
 
   constructor(format: Format, { signals }: NodeContext) {
-    this.#decoder = format.decoder(signals.in)
+    this.#decoder = format.decoder(signals.in, true)
     this.#samples = new Samples(batch, signals.in.length)
   }
 

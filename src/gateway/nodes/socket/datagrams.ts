@@ -294,7 +294,7 @@ function node(
   limit: number,
 ): RunningNode {
   const source: Source | null =
-    local === undefined ? null : new DatagramSource(link, new FrameDecoder(context, format, counters))
+    local === undefined ? null : new DatagramSource(link, new FrameDecoder(context, format, counters, true))
   const destination: Destination | null = writes
     ? new FramesOut(context, format, counters, { limit, send: (frame, count) => link.send(frame, count) })
     : null
