@@ -44,5 +44,6 @@ export {
 } from './settings.ts'
 export { mostSignals, type Signal, SignalType, signalsOf, signalTypeNames } from './signals.ts'
 export { StreamBytes } from './stream-bytes.ts'
+export { stepsBehind, type TimeOfDay, timeOfDay } from './time-of-day.ts'
 export { missingTypes } from './villas-only.ts'
 export { addTime, copySample } from './words.ts'

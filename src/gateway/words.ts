@@ -14,6 +14,21 @@ export function distance64(a: Samples, aWord: number, b: Samples, bWord: number)
   return high * two32 + low + borrow * two32
 }
 
+const two31 = 2 ** 31
+/** How late a sample of 32 bits may be that comes behind the wrap. */
+const mostLate = 2 ** 20
+
+/**
+ * How far the sequence number at `aWord` is ahead of that at `bWord`. Several formats carry 32 bits of it, so that it wraps there: a
+ * number of 32 bits that is more than 2^31 behind one of about as many has wrapped, and one that is almost 2^32 ahead is from before.
+ */
+export function sequenceDistance(a: Samples, aWord: number, b: Samples, bWord: number): number {
+  const distance = distance64(a, aWord, b, bWord)
+  if (a.u32[aWord + 1] !== 0) return distance
+  if (distance < -two31 && distance > -two32 - two31) return distance + two32
+  return distance > two32 - mostLate ? distance - two32 : distance
+}
+
 /** Divides an unsigned 64-bit integer in place by a whole number from 1 to 2^31; the rest is dropped. */
 export function divide64(samples: Samples, word: number, divisor: number): void {
   const { u32 } = samples
@@ -58,6 +73,12 @@ export function secondsBetween(start: Samples, startWord: number, end: Samples, 
     nsec += 1e9
   }
   return sec + nsec * 1e-9
+}
+
+/** Whole nanoseconds from a time to another, exact up to 100 days. */
+export function nanosecondsBetween(start: Samples, startWord: number, end: Samples, endWord: number): number {
+  const sec = end.int64(endWord) - start.int64(startWord)
+  return sec * 1e9 + (end.int64(endWord + 2) - start.int64(startWord + 2))
 }
 
 /** Below 0 if a time is before another, 0 if they are the same. */

@@ -63,6 +63,7 @@ async function runHook(line: string, piped: Buffer): Promise<string> {
     owner: 'standard input',
     // The moment of the examples.
     stamp: (samples, word) => samples.setInt64(word, 1553516817),
+    nowNs: () => 0,
     open: (path) => {
       expect(path).toBe('stdout')
       return { write, close: () => {} }

@@ -1,7 +1,7 @@
 /** decimate: lets the first of every `ratio` samples pass. */
-import { SampleField, type Samples } from '../samples.ts'
+import { SampleField, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
-import { divide64 } from '../words.ts'
+import { copy64, distance64, divide64, sequenceDistance } from '../words.ts'
 import { type Hook, type HookType, usualPriority, Verdict } from './hook.ts'
 
 class Decimate implements Hook {
@@ -9,6 +9,10 @@ class Decimate implements Hook {
   readonly #ratio: number
   readonly #renumber: boolean
   #count = 0
+  /** renumber: the last number, and how often it has wrapped at 2^32, so that what comes out goes on. */
+  readonly #last = new Samples(1, 0)
+  #any = false
+  #wraps = 0
 
   constructor(signals: readonly Signal[], ratio: number, renumber: boolean) {
     this.signals = signals
@@ -20,12 +24,24 @@ class Decimate implements Hook {
     const first = this.#count === 0
     this.#count = this.#count + 1 === this.#ratio ? 0 : this.#count + 1
     if (!first) return Verdict.skip
-    if (this.#renumber) divide64(samples, word + SampleField.sequence, this.#ratio)
+    if (this.#renumber) this.#number(samples, word + SampleField.sequence)
     return Verdict.ok
   }
 
+  #number(samples: Samples, at: number): void {
+    const last = this.#last
+    const { sequence } = SampleField
+    if (this.#any && sequenceDistance(samples, at, last, sequence) !== distance64(samples, at, last, sequence))
+      this.#wraps++
+    this.#any = true
+    copy64(samples, at, last, sequence)
+    samples.u32[at + 1] = samples.u32[at + 1]! + this.#wraps
+    divide64(samples, at, this.#ratio)
+  }
+
   restart(): void {
-    this.#count = 0
+    this.#count = this.#wraps = 0
+    this.#any = false
   }
 }
 

@@ -1,7 +1,7 @@
 /** drop: lets a sample pass only if its sequence number is greater than that of the one before. */
-import { SampleField, Samples } from '../samples.ts'
+import { SampleField, SampleFlag, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
-import { copy64, distance64 } from '../words.ts'
+import { copy64, sequenceDistance } from '../words.ts'
 import { type Hook, type HookType, Verdict } from './hook.ts'
 
 class Drop implements Hook {
@@ -16,7 +16,9 @@ class Drop implements Hook {
   process(samples: Samples, word: number): Verdict {
     const last = this.#last
     const sequence = word + SampleField.sequence
-    if (this.#any && distance64(samples, sequence, last, SampleField.sequence) <= 0) return Verdict.skip
+    // A source that begins anew, as a file that is rewound.
+    if (samples.u32[word + SampleField.flags]! & SampleFlag.newSimulation) this.#any = false
+    if (this.#any && sequenceDistance(samples, sequence, last, SampleField.sequence) <= 0) return Verdict.skip
     this.#any = true
     copy64(samples, sequence, last, SampleField.sequence)
     return Verdict.ok

@@ -21,14 +21,11 @@ class Dump implements Hook {
     if (flags & SampleFlag.sequence) parts.push(`sequence=${integer(samples, word + SampleField.sequence, false)}`)
     if (flags & SampleFlag.tsOrigin) parts.push(`origin=${time(samples, word + SampleField.origin)}`)
     if (flags & SampleFlag.tsReceived) parts.push(`received=${time(samples, word + SampleField.received)}`)
-    this.#context.log('info', `${this.#context.owner}: sample: ${parts.join(' ')}`)
+    this.#context.log('info', `sample: ${parts.join(' ')}`)
     for (let i = 0; i < length && i < this.signals.length; i++) {
       const { name, unit, type } = this.signals[i]!
       const value = valueText(samples, word + SampleField.data + 2 * i, type)
-      this.#context.log(
-        'info',
-        `${this.#context.owner}:   ${name}${unit && `[${unit}]`} ${signalTypeNames[type]}: ${value}`,
-      )
+      this.#context.log('info', `  ${name}${unit && `[${unit}]`} ${signalTypeNames[type]}: ${value}`)
     }
     return Verdict.ok
   }

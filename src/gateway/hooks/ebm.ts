@@ -50,7 +50,7 @@ class Ebm implements Hook {
   }
 
   #say(): void {
-    this.#context.log('info', `${this.#context.owner}: energy: ${this.#energy}`)
+    this.#context.log('info', `energy: ${this.#energy}`)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { SampleField, Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
-import { copy64, copyTime, distance64, secondsBetween } from '../words.ts'
+import { copy64, copyTime, secondsBetween, sequenceDistance } from '../words.ts'
 import { type Hook, type HookType, usualPriority, Verdict } from './hook.ts'
 import { selectedSignal } from './selection.ts'
 
@@ -59,7 +59,7 @@ class Gate implements Hook {
       if (age >= 0 && age < duration) return true
     }
     if (most <= 0) return false
-    const since = distance64(samples, word + SampleField.sequence, opener, SampleField.sequence)
+    const since = sequenceDistance(samples, word + SampleField.sequence, opener, SampleField.sequence)
     return since >= 0 && since < most
   }
 

@@ -39,8 +39,11 @@ export interface HookContext {
   readonly place?: 'path' | 'in' | 'out'
   /** Time of day in seconds and nanoseconds since 1970, written at a word of samples. */
   stamp(samples: Samples, word: number): void
+  /** The monotonic clock, nanoseconds. */
+  nowNs(): number
   /** Opens what a hook writes to: a path, or 'stdout'. */
   open(path: string): HookOutput
+  /** A line, without the owner. */
   log(level: 'debug' | 'info' | 'warn' | 'error', line: string): void
   /** A hash function by its name, for example 'sha256'; undefined if there is none of that name. */
   hash(algorithm: string): HookHash | undefined

@@ -63,7 +63,7 @@ class JitterCalc implements Hook {
     const [jitter, average, spread] = [this.#jitter, mean, variance].map((value) => value.toFixed(3))
     this.#context.log(
       'info',
-      `${this.#context.owner}: jitter ${jitter} µs, delay of the last ${delays.length}: mean ${average} µs, variance ${spread} µs²`,
+      `jitter ${jitter} µs, delay of the last ${delays.length}: mean ${average} µs, variance ${spread} µs²`,
     )
   }
 }

@@ -1,7 +1,7 @@
-/** limit_rate: drops a sample that comes less than 1/rate seconds behind the last that passed, by one of three clocks. */
+/** limit_rate: drops a sample that comes less than 1/rate seconds behind the last that passed, by one of three clocks; local is monotonic. */
 import { SampleField, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
-import { copyTime, secondsBetween } from '../words.ts'
+import { copyTime, nanosecondsBetween } from '../words.ts'
 import { type Hook, type HookContext, type HookType, usualPriority, Verdict } from './hook.ts'
 
 type Clock = 'local' | 'received' | 'origin'
@@ -10,28 +10,38 @@ class LimitRate implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
   readonly #clock: Clock
-  /** Seconds. */
-  readonly #deadTime: number
-  /** In `origin`: when the last sample passed. In `received`: the time by the gateway's clock. */
-  readonly #own = new Samples(1, 0)
+  readonly #deadTimeNs: number
+  /** In `origin`: when the last sample passed. */
+  readonly #passed = new Samples(1, 0)
+  /** local: the same. */
+  #passedNs = 0
   #any = false
 
   constructor(context: HookContext, clock: Clock, rate: number) {
     this.signals = context.signals
     this.#context = context
     this.#clock = clock
-    this.#deadTime = 1 / rate
+    // Whole nanoseconds, as times are: a source of this very rate passes.
+    this.#deadTimeNs = Math.floor(1e9 / rate)
   }
 
   process(samples: Samples, word: number): Verdict {
-    const own = this.#own
-    const local = this.#clock === 'local'
-    if (local) this.#context.stamp(own, SampleField.received)
-    const from = local ? own : samples
-    const at = local ? SampleField.received : word + SampleField[this.#clock as 'received' | 'origin']
-    if (this.#any && secondsBetween(own, SampleField.origin, from, at) < this.#deadTime) return Verdict.skip
+    return this.#clock === 'local' ? this.#local() : this.#byTime(samples, word + SampleField[this.#clock])
+  }
+
+  #local(): Verdict {
+    const now = this.#context.nowNs()
+    if (this.#any && now - this.#passedNs < this.#deadTimeNs) return Verdict.skip
     this.#any = true
-    copyTime(from, at, own, SampleField.origin)
+    this.#passedNs = now
+    return Verdict.ok
+  }
+
+  #byTime(samples: Samples, at: number): Verdict {
+    const passed = this.#passed
+    if (this.#any && nanosecondsBetween(passed, SampleField.origin, samples, at) < this.#deadTimeNs) return Verdict.skip
+    this.#any = true
+    copyTime(samples, at, passed, SampleField.origin)
     return Verdict.ok
   }
 

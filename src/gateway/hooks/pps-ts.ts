@@ -8,6 +8,7 @@
  */
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
+import { copy64, sequenceDistance } from '../words.ts'
 import { type Hook, type HookContext, type HookType, usualPriority, Verdict } from './hook.ts'
 import { selectedSignal } from './selection.ts'
 
@@ -42,7 +43,9 @@ class PpsTs implements Hook {
   #second = 0
   /** horizon: `#count` at the last pulses. */
   readonly #counts: Float64Array
-  #sequence = Number.NaN
+  /** The last sample's number. */
+  readonly #sequence = new Samples(1, 0)
+  #any = false
   #missed = 0
 
   constructor(context: HookContext, settings: PpsSettings) {
@@ -113,9 +116,11 @@ class PpsTs implements Hook {
     samples.setInt64(word + SampleField.origin, this.#seconds)
     samples.setInt64(word + SampleField.origin + 2, Math.floor(this.#nanoseconds))
     samples.u32[word + SampleField.flags] = samples.u32[word + SampleField.flags]! | SampleFlag.tsOrigin
-    const sequence = samples.int64(word + SampleField.sequence)
-    if (sequence - this.#sequence > 1) this.#missed += sequence - this.#sequence - 1
-    this.#sequence = sequence
+    const sequence = word + SampleField.sequence
+    const step = this.#any ? sequenceDistance(samples, sequence, this.#sequence, SampleField.sequence) : 1
+    if (step > 1) this.#missed += step - 1
+    copy64(samples, sequence, this.#sequence, SampleField.sequence)
+    this.#any = true
   }
 
   /** Of this machine's clock, at a pulse. */
@@ -127,16 +132,13 @@ class PpsTs implements Hook {
 
   periodic(): void {
     if (this.#missed === 0) return
-    const { owner } = this.#context
-    this.#context.log(
-      'warn',
-      `${owner}: ${this.#missed} samples are missing, and the times of those behind are too early`,
-    )
+    this.#context.log('warn', `${this.#missed} samples are missing, and the times of those behind are too early`)
     this.#missed = 0
   }
 
   restart(): void {
-    this.#last = this.#sequence = Number.NaN
+    this.#last = Number.NaN
+    this.#any = false
     this.#seconds = this.#nanoseconds = this.#pulses = this.#count = this.#second = this.#missed = 0
     this.#periodNs = 1e9 / this.#settings.rate
     this.#counts.fill(0)

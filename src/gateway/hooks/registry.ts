@@ -157,6 +157,7 @@ function contextOf(context: HookContext, signals: readonly Signal[], restart: ()
     initialSequence,
     place,
     stamp: (samples, word) => context.stamp(samples, word),
+    nowNs: () => context.nowNs(),
     open: (path) => context.open(path),
     log: (level, line) => context.log(level, line),
     hash: (algorithm) => context.hash(algorithm),

@@ -59,8 +59,7 @@ class ReorderTs implements Hook {
 
   periodic(): void {
     if (this.#late === 0) return
-    const { owner, log } = this.#context
-    log('warn', `${owner}: reorder_ts: ${this.#late} samples came too late to be sorted, and were dropped`)
+    this.#context.log('warn', `reorder_ts: ${this.#late} samples came too late to be sorted, and were dropped`)
     this.#late = 0
   }
 

@@ -1,19 +1,23 @@
 /**
  * restart: a sequence number of 0 behind another one means that the simulation has started again. The sample gets the flag
- * new_simulation, and all hooks forget what they know. A number that wraps around at 2^64 is no restart.
+ * new_simulation, and all hooks forget what they know, as at a sample that comes with it. A number that wraps around at 2^32, which is
+ * what several formats carry, or at 2^64 is no restart.
  */
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { copy64 } from '../words.ts'
 import { type Hook, type HookContext, type HookType, Verdict } from './hook.ts'
 
-/** Numbers this close below 2^64 may wrap around. */
-const wrapping = 17
+/** Numbers this close below 2^32 or 2^64, of which samples may be lost, wrap around. */
+const wrapping = 1 << 16
+const two32 = 2 ** 32
 
 class Restart implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
   readonly #last = new Samples(1, 0)
+  /** The last sample came with the flag: another one with it is no other start. */
+  #wasNew = false
 
   constructor(context: HookContext) {
     this.signals = context.signals
@@ -23,15 +27,19 @@ class Restart implements Hook {
   process(samples: Samples, word: number): Verdict {
     const { u32 } = samples
     const sequence = word + SampleField.sequence
-    if (u32[sequence] === 0 && u32[sequence + 1] === 0) {
+    const flag = word + SampleField.flags
+    const isNew = (u32[flag]! & SampleFlag.newSimulation) !== 0
+    if (isNew && !this.#wasNew) this.#context.restart?.()
+    else if (u32[sequence] === 0 && u32[sequence + 1] === 0) {
       const last = this.#last.int64(SampleField.sequence)
-      if (last !== 0 && !(last < 0 && last >= -wrapping)) {
-        const { owner } = this.#context
-        this.#context.log('warn', `${owner}: the simulation has started again: sequence number 0 behind ${last}`)
-        u32[word + SampleField.flags]! |= SampleFlag.newSimulation
+      const wraps = (last < 0 && last >= -wrapping) || (last < two32 && last >= two32 - wrapping)
+      if (last !== 0 && !wraps) {
+        this.#context.log('warn', `the simulation has started again: sequence number 0 behind ${last}`)
+        u32[flag]! |= SampleFlag.newSimulation
         this.#context.restart?.()
       }
     }
+    this.#wasNew = isNew
     copy64(samples, sequence, this.#last, SampleField.sequence)
     return Verdict.ok
   }

@@ -1,7 +1,7 @@
 /** skip_first: does not let the first samples pass, by their sequence numbers or by the seconds from the first origin. */
 import { SampleField, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
-import { add64, addTime, compareTimes, copy64, copyTime, distance64 } from '../words.ts'
+import { add64, addTime, compareTimes, copy64, copyTime, sequenceDistance } from '../words.ts'
 import { type Hook, type HookType, usualPriority, Verdict } from './hook.ts'
 
 class SkipFirst implements Hook {
@@ -31,7 +31,7 @@ class SkipFirst implements Hook {
     }
     const ahead =
       this.#by === 'samples'
-        ? distance64(samples, word + sequence, until, sequence)
+        ? sequenceDistance(samples, word + sequence, until, sequence)
         : compareTimes(samples, word + origin, until, origin)
     return ahead < 0 ? Verdict.skip : Verdict.ok
   }

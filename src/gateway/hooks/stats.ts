@@ -5,7 +5,7 @@
 import { type StatsMetric, statsMetrics } from '../config/mapping.ts'
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
-import { distance64, secondsBetween } from '../words.ts'
+import { secondsBetween, sequenceDistance } from '../words.ts'
 import { type Hook, type HookContext, type HookOutput, type HookType, usualPriority, Verdict } from './hook.ts'
 import { type MetricSummary, Statistics } from './statistics.ts'
 
@@ -24,6 +24,9 @@ class Stats implements Hook {
   readonly #statistics: Statistics
   readonly #last = new Samples(1, 0)
   #any = false
+  /** How many samples the last line was about, and when it was written. */
+  #said = 0
+  #saidNs = 0
   #output: HookOutput | undefined
 
   constructor(context: HookContext, statistics: Statistics, settings: StatsSettings) {
@@ -41,14 +44,27 @@ class Stats implements Hook {
   }
 
   periodic(): void {
-    if (this.#settings.format === 'json') this.#write(`${JSON.stringify(this.#statistics.summary())}\n`)
-    else this.#context.log('info', `${this.#context.owner}: ${lineOf(this.#statistics)}`)
+    const statistics = this.#statistics
+    const count = countOf(statistics)
+    // Nothing has come since the last time: there is nothing to say.
+    if (count === this.#said) return
+    if (this.#settings.format === 'json') this.#write(`${JSON.stringify(statistics.summary())}\n`)
+    else {
+      const seconds = (this.#context.nowNs() - this.#saidNs) / 1e9
+      // Who has a file for them need not have them in the log.
+      const level = this.#settings.output === 'stdout' ? 'info' : 'debug'
+      this.#context.log(level, lineOf(statistics, count, (count - this.#said) / seconds))
+    }
+    this.#said = count
+    this.#saidNs = this.#context.nowNs()
   }
 
   restart(): void {
     this.#output ??= this.#context.open(this.#settings.output)
     this.#statistics.reset()
     this.#any = false
+    this.#said = 0
+    this.#saidNs = this.#context.nowNs()
   }
 
   stop(): void {
@@ -79,7 +95,7 @@ class Stats implements Hook {
     if (this.#any && flags & SampleFlag.tsOrigin && flags & SampleFlag.tsReceived)
       statistics.update('owd', secondsBetween(samples, word + origin, samples, word + received))
     if (both & SampleFlag.sequence) {
-      const step = distance64(samples, word + sequence, last, sequence)
+      const step = sequenceDistance(samples, word + sequence, last, sequence)
       if (step !== 1) statistics.update('reordered', step)
     }
     statistics.update('signal_cnt', samples.u32[word + SampleField.length]!)
@@ -102,11 +118,22 @@ function digits(value: number | null): string {
   return value === null ? '-' : String(Number(value.toPrecision(6)))
 }
 
-function lineOf(statistics: Statistics): string {
-  const rate = digits(1 / statistics.get('gap_received', 'mean'))
-  const delay = (percent: number): string => digits(statistics.percentile('owd', percent))
-  const count = statistics.get('signal_cnt', 'total') || statistics.get('age', 'total')
-  return `${count} samples, ${rate} per second, one-way delay: median ${delay(50)} s, 99 % ${delay(99)} s`
+function countOf(statistics: Statistics): number {
+  return statistics.get('signal_cnt', 'total') || statistics.get('age', 'total')
+}
+
+/** Figures that are not known are left out. */
+function lineOf(statistics: Statistics, count: number, rate: number): string {
+  const parts = [`${count} samples`, ...(Number.isFinite(rate) ? [`${digits(rate)} per second`] : [])]
+  for (const [metric, is] of [
+    ['owd', 'one-way delay'],
+    ['age', 'age'],
+  ] as const) {
+    if (statistics.get(metric, 'total') === 0) continue
+    const delay = (percent: number): string => digits(statistics.percentile(metric, percent))
+    parts.push(`${is}: median ${delay(50)} s, 99 % ${delay(99)} s`)
+  }
+  return parts.join(', ')
 }
 
 /** All metrics that have values. */

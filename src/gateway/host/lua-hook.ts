@@ -84,7 +84,7 @@ class LuaHook implements Hook {
       ['error', 'error'],
       ['debug', 'debug'],
     ] as const)
-      this.#lua.register(name, (text) => log.call(this.#context, level, `${this.#context.owner}: ${text}`))
+      this.#lua.register(name, (text) => log.call(this.#context, level, text))
     this.#lua.register('register_api_handler', () => {})
     if (this.#script !== null) this.#lua.call(this.#script)
     for (const name of moments) {
@@ -156,7 +156,7 @@ class LuaHook implements Hook {
   }
 
   #say(level: 'warn' | 'error', text: string): void {
-    this.#context.log(level, `${this.#context.owner}: hook lua: ${text}`)
+    this.#context.log(level, `hook lua: ${text}`)
   }
 }
 

@@ -12,6 +12,7 @@ export interface HookOwner {
   /** Values that a sample has room for. */
   values: number
   stamp: HookContext['stamp']
+  nowNs: HookContext['nowNs']
   log(level: LogLevel, line: string): void
   restart?(): void
   place?: 'path' | 'in' | 'out'

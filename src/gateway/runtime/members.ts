@@ -274,7 +274,8 @@ export class Members implements Omit<GroupParts, 'ended'> {
       clock.stamp(word)
     }
     const log = (level: LogLevel, line: string): void => this.#options.log(level, owner, line)
-    const context = hookContext({ owner, signals, values: samples.values, stamp, log, ...where })
+    const nowNs = (): number => this.#clock.nowNs()
+    const context = hookContext({ owner, signals, values: samples.values, stamp, nowNs, log, ...where })
     const chain = hooksOf(hooks, context, { builtin, types: this.#hookTypes })
     this.#chains.push(chain)
     return chain

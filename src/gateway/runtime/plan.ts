@@ -222,7 +222,7 @@ class SignalFinder {
     signals: readonly Signal[],
     builtin: boolean,
   ): readonly Signal[] {
-    const context = hookContext({ owner, signals, values: mostSignals, stamp: () => {}, log: () => {} })
+    const context = hookContext({ owner, signals, values: mostSignals, stamp: () => {}, nowNs: () => 0, log: () => {} })
     const chain = hooksOf(hooks, context, { ...this.#options, builtin })
     this.mostValues = Math.max(this.mostValues, chain.values)
     return chain.signals

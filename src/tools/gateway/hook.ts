@@ -18,6 +18,7 @@ import {
   type Samples,
   type Settings,
   type Signal,
+  timeOfDay,
 } from '../../gateway/index.ts'
 import { parseInteger, UsageError } from '../kit/index.ts'
 import { describeProblems, parseFormat, parseSignals, usable } from './formats.ts'
@@ -115,6 +116,7 @@ async function makeChain(settings: Settings, signals: readonly Signal[]): Promis
     values: mostSignals,
     owner: 'standard input',
     stamp,
+    nowNs: () => performance.now() * 1e6,
     open,
     log: (level, line) => {
       if (level !== 'debug') note(line)
@@ -129,10 +131,9 @@ function rethrow(error: unknown): never {
 }
 
 function stamp(samples: Samples, word: number): void {
-  const ms = performance.timeOrigin + performance.now()
-  const seconds = Math.floor(ms / 1000)
-  samples.setInt64(word, seconds)
-  samples.setInt64(word + 2, Math.min(Math.floor((ms - seconds * 1000) * 1e6), 999_999_999))
+  const { sec, nsec } = timeOfDay()
+  samples.setInt64(word, sec)
+  samples.setInt64(word + 2, nsec)
 }
 
 function receive(samples: Samples, word: number): void {

@@ -62,6 +62,7 @@ export class Bench {
         samples.setInt64(word, this.now[0])
         samples.setInt64(word + 2, this.now[1])
       },
+      nowNs: () => this.now[0] * 1e9 + this.now[1],
       open: (path) => {
         this.files.set(path, '')
         return {

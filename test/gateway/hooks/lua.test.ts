@@ -66,7 +66,7 @@ describe('a script', () => {
     expect([0, 1, 2].map((sequence) => it.one({ sequence, values: [1] }))).toEqual([expect.anything(), 'error', 'skip'])
     expect(it.one({ sequence: 9, values: [1] })).toMatchObject({ sequence: 9 })
     expect(it.one({ sequence: 9, values: [1] })).toMatchObject({ sequence: 9 })
-    expect(it.log).toEqual(['warn: bench: hook lua: process() returns no number from 0 to 3: samples pass'])
+    expect(it.log).toEqual(['warn: hook lua: process() returns no number from 0 to 3: samples pass'])
   })
 
   it('has its moments, its settings, and the log', () => {
@@ -81,16 +81,16 @@ describe('a script', () => {
     it.chain.restart()
     it.chain.stop()
     expect(it.log).toEqual([
-      'info: bench: prepare\t1.5\tnested\ttrue',
-      'warn: bench: start',
-      'debug: bench: periodic',
-      'error: bench: stop',
-      'warn: bench: start',
-      'error: bench: stop',
+      'info: prepare\t1.5\tnested\ttrue',
+      'warn: start',
+      'debug: periodic',
+      'error: stop',
+      'warn: start',
+      'error: stop',
     ])
     const own = bench('function restart() info("restart") end function stop() info("stop") end')
     own.chain.restart()
-    expect(own.log).toEqual(['info: bench: restart'])
+    expect(own.log).toEqual(['info: restart'])
   })
 
   it('that fails drops the sample, and says so once', () => {
@@ -99,9 +99,9 @@ describe('a script', () => {
     it.chain.periodic()
     it.chain.stop()
     expect(it.log).toEqual([
-      expect.stringMatching(/^error: bench: hook lua: \d+.lua:1: attempt to index a nil value \(field 'nothing'\); so/),
-      expect.stringMatching(/^error: bench: hook lua: \d+.lua:1: attempt to index a nil value \(global 'x'\)/),
-      'error: bench: hook lua: 2 samples were dropped, because the script failed',
+      expect.stringMatching(/^error: hook lua: \d+.lua:1: attempt to index a nil value \(field 'nothing'\); so/),
+      expect.stringMatching(/^error: hook lua: \d+.lua:1: attempt to index a nil value \(global 'x'\)/),
+      'error: hook lua: 2 samples were dropped, because the script failed',
     ])
   })
 

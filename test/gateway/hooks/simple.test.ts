@@ -45,7 +45,7 @@ describe('restart', () => {
     expect(bench.run(rows.slice(0, 4))).toEqual([{ sequence: 7 }, { sequence: 8 }])
     expect(bench.run(rows.slice(4))).toEqual([{ sequence: 2 }])
     expect(bench.restarts).toBe(1)
-    expect(bench.log).toEqual(['warn: bench: the simulation has started again: sequence number 0 behind 8'])
+    expect(bench.log).toEqual(['warn: the simulation has started again: sequence number 0 behind 8'])
     expect(new Bench('restart').run(rows).map(({ newSimulation = false }) => newSimulation)).toEqual([
       false,
       false,
@@ -55,6 +55,15 @@ describe('restart', () => {
       false,
       false,
     ])
+  })
+
+  it('a sample that comes with the mark restarts all hooks, without a word, and once', () => {
+    const bench = new Bench(['restart', 'drop'])
+    const rows = [7, 8, 5, 6].map((sequence, i) => ({ sequence, ...(i === 2 && { newSimulation: true }) }))
+    expect(sequences(bench.run(rows))).toEqual([7, 8, 5, 6])
+    const always = [9, 10, 11].map((sequence) => ({ sequence, newSimulation: true }))
+    bench.run(always)
+    expect([bench.restarts, bench.log]).toEqual([2, []])
   })
 
   it('the first 0, a second one, and one that wraps around are no restart', () => {

@@ -222,7 +222,7 @@ describe('reorder_ts', () => {
       at(6),
     ])
     bench.chain.periodic()
-    expect(bench.log).toEqual(['warn: bench: reorder_ts: 1 samples came too late to be sorted, and were dropped'])
+    expect(bench.log).toEqual(['warn: reorder_ts: 1 samples came too late to be sorted, and were dropped'])
   })
 
   it('sorts, keeps samples of the same time in their order, and loses nothing of what is displaced by less than the window', () => {
@@ -297,11 +297,11 @@ describe('dump', () => {
     }
     expect(bench.run([row])).toEqual([row])
     expect(bench.log).toEqual([
-      'info: bench: sample: flags=tsOrigin|tsReceived|sequence|data|newFrame length=4 sequence=9223372036854775808 origin=1.000000005 received=-1.000000007',
-      'info: bench:   signal0 float: 0.5',
-      'info: bench:   signal1 integer: -7',
-      'info: bench:   signal2 complex: 1-2i',
-      'info: bench:   signal3 boolean: true',
+      'info: sample: flags=tsOrigin|tsReceived|sequence|data|newFrame length=4 sequence=9223372036854775808 origin=1.000000005 received=-1.000000007',
+      'info:   signal0 float: 0.5',
+      'info:   signal1 integer: -7',
+      'info:   signal2 complex: 1-2i',
+      'info:   signal3 boolean: true',
     ])
   })
 })
@@ -325,7 +325,7 @@ describe('ebm', () => {
       { origin: [2, 500_000_000], values: [1, 1, 0, 5] },
     ])
     bench.chain.periodic()
-    expect(bench.log).toEqual([`info: bench: energy: ${((7 + 13) / 2) * 0.5 + (13 + 1) / 2}`])
+    expect(bench.log).toEqual([`info: energy: ${((7 + 13) / 2) * 0.5 + (13 + 1) / 2}`])
     expect(() => new Bench({ type: 'ebm', phases: [[0, 9]] }, '4f')).toThrow('phases: [[0,9]] is not valid')
   })
 })
@@ -384,11 +384,20 @@ describe('stats', () => {
 
   it('says a line about once a second; forgets at a restart', () => {
     const { bench, statistics } = collected({})
-    bench.chain.periodic()
-    expect(bench.log[0]).toMatch(
-      /^info: bench: 100 samples, 90\.\d+ per second, one-way delay: median 0\.051\d* s, 99 % 0\.1 s$/,
-    )
+    const line = (): string | undefined => {
+      bench.now = [bench.now[0] + 2, 0]
+      bench.chain.periodic()
+      return bench.log.splice(0)[0]
+    }
+    expect(line()).toMatch(/^info: 100 samples, 50 per second, one-way delay: median 0\.051\d* s, 99 % 0\.1 s$/)
+    expect(line()).toBeUndefined()
+    bench.one({ sequence: 200 })
+    expect(line()).toMatch(/^info: 101 samples, 0\.25 per second, /)
     bench.chain.restart()
+    // Nothing that is not known, as NaN; and no line before the first sample.
+    expect(line()).toBeUndefined()
+    bench.one({ sequence: 0 })
+    expect(line()).toMatch(/^info: 1 samples, 0\.25 per second$/)
     expect(statistics.get('owd', 'total')).toBe(0)
   })
 

@@ -99,6 +99,28 @@ describe('file', () => {
     expect(run.lines.filter((line) => line.includes('malformed'))).toEqual([expect.stringContaining('line 4')])
   })
 
+  it.each([three, three.map((line) => line.replace(/,([567]),/, (_, number) => `,${number - 5},`))])(
+    'is heard again after each rewind, whatever number it begins with: %s',
+    async (...lines) => {
+      const run = await parsed({
+        nodes: {
+          source: {
+            type: 'file',
+            uri: input(lines),
+            format: 'csv',
+            in: { epoch_mode: 'original', eof: 'rewind', signals },
+          },
+        },
+        paths: [{ in: 'source' }],
+      })
+      await run.gateway.start()
+      await expect.poll(() => countsOf(run, 'source').read).toBeGreaterThan(20)
+      await run.gateway.stop()
+      expect(countsOf(run, 'source').skipped).toBe(0)
+      expect(run.lines.filter((line) => line.includes('started again'))).toEqual([])
+    },
+  )
+
   it('waits for what a file grows by with eof wait', async () => {
     const from = input(three.slice(0, 1))
     const run = await parsed({

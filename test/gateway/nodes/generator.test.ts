@@ -57,3 +57,31 @@ it('a generator that keeps to no rate has no warm-up', async () => {
   const found = await generated({ ...usual, realtime: false, warmUp: { ...usual.warmUp, samples: 3 } }, 1)
   expect(found.map(([, sequence]) => sequence)).toEqual([0, 1])
 })
+
+it('without a rate to keep, times are on the grid to the nanosecond', async () => {
+  const pool = Pool.create(64, 1)
+  const clock = { nowNs: () => 0, stamp: () => {} } as unknown as Clock
+  const context = { name: 'source', pool, clock, log: () => {} } as unknown as NodeContext
+  for (const [rateHz, periods] of [
+    [1000, [1_000_000, 2_000_000]],
+    [3, [333_333_333, 666_666_667]],
+    [1e6, [1000, 2000]],
+  ] as const) {
+    const generator = new Generator(context, { ...usual, rateHz, limit: 1000, realtime: false }, [])
+    const indices = new Int32Array(32)
+    pool.take(indices, 0, 32)
+    const times: bigint[] = []
+    for (let read = 1; read > 0; ) {
+      read = generator.source.read(indices, 32)
+      for (const index of indices.subarray(0, read)) {
+        const at = pool.samples.word(index) + SampleField.origin
+        times.push(BigInt(pool.samples.int64(at)) * 1_000_000_000n + BigInt(pool.samples.int64(at + 2)))
+      }
+    }
+    const since = times.map((time) => Number(time - times[0]!))
+    expect(since.slice(1, 3)).toEqual(periods)
+    expect(since).toEqual(since.map((_, i) => Math.round((i * 1e9) / rateHz)))
+    pool.release(indices, 0, 32)
+    await generator.stop()
+  }
+})

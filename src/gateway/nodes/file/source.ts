@@ -19,6 +19,7 @@ import {
   SampleFlag,
   Samples,
   type Source,
+  timeOfDay,
 } from '../../index.ts'
 import { Pace, type Timer } from '../timing/index.ts'
 import type { InputFile } from './input-file.ts'
@@ -216,8 +217,7 @@ export class FileSource implements Source {
   #beginPass(sec: number, nsec: number): void {
     const { epochMode, epochSeconds } = this.#settings
     const epoch = { sec: Math.trunc(epochSeconds), nsec: Math.round((epochSeconds % 1) * 1e9) }
-    const nowMs = performance.timeOrigin + performance.now()
-    const now = { sec: Math.floor(nowMs / 1000), nsec: Math.floor((nowMs % 1000) * 1e6) }
+    const now = timeOfDay()
     Object.assign(this.#first, { sec, nsec })
     const offset = this.#offset
     Object.assign(offset, epoch)
@@ -239,6 +239,9 @@ export class FileSource implements Source {
     const { samples } = this.#context.pool
     const word = samples.word(index)
     copySample(this.#samples, this.#samples.word(this.#next++), samples, word)
+    // Numbers and times begin anew: without the flag the hook drop would let nothing pass any more.
+    if (this.#passed === 0 && this.rewound > 0)
+      samples.u32[word + SampleField.flags] = samples.u32[word + SampleField.flags]! | SampleFlag.newSimulation
     this.#passed++
     this.#sent++
     if (this.#sent === this.#settings.limit) this.#end('the limit is reached')

@@ -2,7 +2,16 @@
  * A source of generated samples, at a rate or as fast as they are taken. The time of origin is taken when a step is due and not before,
  * so that it says when the sample came to be. Values and sequence numbers follow the grid: a step that was missed leaves a gap.
  */
-import { type NodeContext, type RunningNode, SampleField, SampleFlag, type Source } from '../../index.ts'
+import {
+  type NodeContext,
+  type RunningNode,
+  SampleField,
+  SampleFlag,
+  type Source,
+  stepsBehind,
+  type TimeOfDay,
+  timeOfDay,
+} from '../../index.ts'
 import { makeTimer, Pace, type Timer, type TimerName } from '../timing/index.ts'
 import type { Shape } from './shapes.ts'
 
@@ -37,8 +46,9 @@ class GeneratorSource implements Source {
   readonly #time: Float64Array = new Float64Array(2)
   /** Of the last sample: how many there were before it, missed ones included. */
   #counter = -1
-  /** Nanoseconds since 1970, of a generator that does not keep to the rate. */
-  readonly #startSeconds: number = Date.now() / 1000
+  /** Of a generator that does not keep to the rate. */
+  readonly #start: TimeOfDay = timeOfDay()
+  readonly #origin: TimeOfDay = { sec: 0, nsec: 0 }
 
   constructor(context: NodeContext, settings: GeneratorSettings, shapes: readonly Shape[], timer: Timer) {
     this.#context = context
@@ -93,9 +103,9 @@ class GeneratorSource implements Source {
     const t = counter / rateHz
     if (this.#pace !== null) this.#context.clock.stamp(word + SampleField.origin)
     else {
-      const seconds = Math.floor(this.#startSeconds + t)
-      samples.setInt64(word + SampleField.origin, seconds)
-      samples.setInt64(word + SampleField.origin + 2, Math.round((this.#startSeconds + t - seconds) * 1e9))
+      stepsBehind(this.#start, counter, rateHz, this.#origin)
+      samples.setInt64(word + SampleField.origin, this.#origin.sec)
+      samples.setInt64(word + SampleField.origin + 2, this.#origin.nsec)
     }
     samples.u32[word + SampleField.flags] = flags
     samples.setInt64(word + SampleField.sequence, firstSequence + counter)
