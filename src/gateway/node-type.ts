@@ -48,6 +48,8 @@ export interface NodeContext {
   readonly clock: Clock
   /** Signals of what is read from the node (as many floats as a sample has room for, if it does not know), and written to it. */
   readonly signals: { readonly in: readonly Signal[]; readonly out: readonly Signal[] }
+  /** Some path writes to it, in whatever thread. */
+  readonly isWritten?: boolean
   /** There is something to read from a source that cannot be waited for. */
   readable(): void
   /** Something that an operator should know: one line, said in order. */

@@ -5,10 +5,12 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Format, NodeContext, NodeType, RunningNode, SettingsReader, Source } from '../index.ts'
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
+import { bytesReadBy } from './kit/group-reads.ts'
 import { Inbox } from './kit/inbox.ts'
 import { inboxNode } from './kit/inbox-node.ts'
 import { formatSetting, noMoreSettings } from './kit/settings.ts'
@@ -27,8 +29,12 @@ type Child = ChildProcessByStdio<Writable, Readable, Readable>
 const frameLimit = 1 << 16
 /** Bytes that the program may be behind; then samples for it are lost. */
 const mostBehind = 1 << 20
-/** What a program gets to end by itself, and again after SIGTERM. */
+/** What a program gets to end by itself, from when it last took something, and again after SIGTERM. */
 const endMs = 1000
+/** The same while it has not taken all that was written. */
+const slowMs = 3000
+/** Between two looks at what it does in the end. */
+const lookMs = 50
 const longestLine = 1000
 
 function execSettings(settings: SettingsReader): ExecSettings {
@@ -66,6 +72,10 @@ class ExecNode implements RunningNode {
   readonly #backoff: Backoff
   #child: Child | undefined
   #stopped = false
+  /** Samples that the program's pipe has not taken yet. */
+  #behind = 0
+  /** It was written to. */
+  #fed = false
 
   constructor(context: NodeContext, settings: ExecSettings) {
     const { format } = settings
@@ -142,8 +152,35 @@ class ExecNode implements RunningNode {
       this.#counters.warn('dropped', `the program is ${mostBehind >> 20} MiB behind: samples are lost`, count)
       return false
     }
-    stdin.write(Uint8Array.from(frame))
+    this.#fed = true
+    this.#behind += count
+    stdin.write(Uint8Array.from(frame), (error) => {
+      this.#behind -= count
+      if (error) this.#counters.warn('undelivered', 'the program ended before it had read all: samples are lost', count)
+    })
     return true
+  }
+
+  /** Waits until it has ended, or has done nothing with its input for a while. */
+  async #finishing(child: Child, isClosed: () => boolean): Promise<void> {
+    let progress = Number.NaN
+    let last = performance.now()
+    while (!isClosed()) {
+      const now = bytesReadBy(child.pid!) - child.stdin.writableLength
+      if (now !== progress) last = performance.now()
+      progress = now
+      if (performance.now() - last > (this.#fed ? slowMs : endMs)) return
+      await sleep(lookMs)
+    }
+  }
+
+  #sayKilled(): void {
+    const { command } = this.#settings
+    const behind = this.#behind > 0 ? `${this.#behind} samples` : 'what is still in its pipe'
+    this.#context.log(
+      'warn',
+      `${command} has read nothing for ${slowMs / 1000} s and is ended; ${behind} it has not taken`,
+    )
   }
 
   #kill({ pid }: Child, signal: NodeJS.Signals): void {
@@ -160,15 +197,23 @@ class ExecNode implements RunningNode {
     this.#backoff.cancel()
     const child = this.#child
     if (child !== undefined) {
-      const closed = once(child, 'close')
+      let isClosed = false
+      const closed = once(child, 'close').then(() => {
+        isClosed = true
+      })
       // What it still prints is nobody's.
       child.stdout.removeAllListeners('data').resume()
       child.stdin.end()
-      const signals = (['SIGTERM', 'SIGKILL'] as const).map((signal, i) =>
-        setTimeout(() => this.#kill(child, signal), endMs * (i + 1)),
-      )
-      await closed
-      for (const timer of signals) clearTimeout(timer)
+      await this.#finishing(child, () => isClosed)
+      if (!isClosed) {
+        if (this.#fed) this.#sayKilled()
+        this.#kill(child, 'SIGTERM')
+        const timer = setTimeout(() => this.#kill(child, 'SIGKILL'), endMs)
+        await closed
+        clearTimeout(timer)
+      }
+      // What it has not taken is counted.
+      await nextTurn()
     }
     this.#inbox.stop()
     this.state = 'stopped'

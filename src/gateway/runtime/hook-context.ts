@@ -21,9 +21,19 @@ export interface HookOwner {
 }
 
 export function hookContext(owner: HookOwner): HookContext {
-  return { ...owner, open: openOutput, hash: hashOf }
+  return { ...owner, open: (path) => openOutput(path, owner), hash: hashOf }
 }
 
-function openOutput(path: string): HookOutput {
-  return path === 'stdout' ? OutputFile.standardOutput(0) : OutputFile.open(path, { bufferBytes: 0, append: false })
+function openOutput(path: string, { log }: HookOwner): HookOutput {
+  if (path === 'stdout') return OutputFile.standardOutput(0)
+  const file = OutputFile.open(path, { bufferBytes: 0, append: false })
+  return {
+    write(bytes) {
+      const before = file.dropped
+      file.write(bytes)
+      if (before === 0 && file.dropped > 0)
+        log('warn', `${path} is a FIFO that nobody reads, or not fast enough: what is written to it is lost`)
+    },
+    close: () => void file.close(),
+  }
 }

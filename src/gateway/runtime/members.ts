@@ -143,7 +143,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
   }
 
   async #startNode(plan: GroupNode, set: number): Promise<void> {
-    const { config, directions, signals, shared, mirrors } = plan
+    const { config, directions, signals, shared, mirrors, isWritten } = plan
     const { name } = config
     const pool = this.#pool
     const counts = this.#counts
@@ -153,6 +153,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
       pool,
       clock: this.#clock,
       signals,
+      isWritten,
       readable: () => {
         if (reader === null) return
         reader.ready = true

@@ -26,6 +26,8 @@ export interface GroupNode {
   readonly signals: { readonly in: readonly Signal[]; readonly out: readonly Signal[] }
   /** What is written to it is read from it. */
   readonly mirrors: boolean
+  /** Some path of the gateway writes to it. */
+  readonly isWritten: boolean
   /** Signals of what paths write to it, before its hooks of `out`. */
   readonly arriving: readonly Signal[]
   /** Of what a watch sees: what is read, behind the hooks; if nothing is, what is written. */

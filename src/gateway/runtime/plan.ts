@@ -146,6 +146,7 @@ function planGroup(
       signals: { in: signals.ofNode(name), out: signals.written(name) },
       arriving: signals.arriving(name),
       mirrors: nodes.get(name)!.parsed.mirrors === true,
+      isWritten: signals.isWritten(name),
       seen: sources.has(name) ? signals.leaving(name) : signals.written(name),
     })),
     paths: paths.map((config) => ({ config, signals: signals.intoPath(config) })),
@@ -191,6 +192,10 @@ class SignalFinder {
   /** Of what a path gets from its sources. */
   intoPath(path: PathConfig): readonly Signal[] {
     return this.#noted(path.in.flatMap((mapping) => resolveMapping(mapping, this.leaving(mapping.node)).signals))
+  }
+
+  isWritten(name: string): boolean {
+    return this.#paths.some(({ out }) => out.includes(name))
   }
 
   /** Of what paths write to a node, before its hooks. */

@@ -1,5 +1,5 @@
 /** `verbena gateway hook`: `villas hook`, samples from standard input to standard output through one hook. */
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Command } from 'commander'
 import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { hashOf, loadHookTypes } from '../../gateway/host/index.ts'
@@ -148,12 +148,33 @@ function open(path: string): HookOutput {
     const { stdout } = currentRun().io
     return { write: (bytes) => void stdout.write(bytes.slice()), close: () => {} }
   }
-  const file = openSync(path, 'w')
+  // Of a FIFO without a reader it says so, and does not wait, as then Ctrl-C would not be heard.
+  const { O_WRONLY, O_CREAT, O_TRUNC, O_NONBLOCK } = constants
+  let file: number
+  try {
+    file = openSync(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0o666)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENXIO') throw error
+    throw new UsageError('--option', `${path} is a FIFO that nobody reads. Start its reader before`)
+  }
   return {
     write(bytes): void {
-      for (let at = 0; at < bytes.length; ) at += writeSync(file, bytes, at)
+      for (let at = 0; at < bytes.length; ) at += written(file, bytes, at)
     },
     close: () => closeSync(file),
+  }
+}
+
+const waiter = new Int32Array(new SharedArrayBuffer(4))
+
+function written(file: number, bytes: Uint8Array, at: number): number {
+  try {
+    return writeSync(file, bytes, at)
+  } catch (error) {
+    // A FIFO that is full.
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    Atomics.wait(waiter, 0, 0, 1)
+    return 0
   }
 }
 

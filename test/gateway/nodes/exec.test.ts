@@ -80,3 +80,28 @@ it('counts lines that are malformed, and samples that a program does not take', 
   while (lost === 0) lost = 500 - node.write(...many)
   expect(node.counters.dropped).toBe(lost)
 })
+
+it('waits in the end for a slow program that still reads, and loses nothing of the line of names and the samples', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'exec-'))
+  // Slower than the second that one gets which reads nothing.
+  const node = await start({
+    exec: 'sleep 0.3; n=0; while read line; do n=$((n+1)); [ $((n % 100)) = 0 ] && sleep 0.3; done; echo $n > got',
+    working_directory: folder,
+  })
+  node.write(...Array.from({ length: 1000 }, (_, i) => i))
+  await node.stop()
+  expect(readFileSync(join(folder, 'got'), 'utf8')).toBe('1001\n')
+  expect(node.counters).toEqual({ starts: 1, sent: 1000 })
+  rmSync(folder, { recursive: true })
+})
+
+it('counts what a program that ends did not take', async () => {
+  const node = await start({ exec: 'read line; sleep 0.3; exit 0' })
+  const many = Array.from({ length: 500 }, (_, i) => i)
+  for (let i = 0; i < 20; i++) node.write(...many)
+  await node.stop()
+  const { sent, undelivered } = node.counters
+  // The pipe of the system holds some more.
+  expect(undelivered).toBeGreaterThan(0)
+  expect(undelivered).toBeLessThanOrEqual(sent!)
+})

@@ -1,5 +1,17 @@
 /** Node-type file: replay at the times of a file or at a rate, end of file, formats, names with the time, a disk that is full. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -16,6 +28,15 @@ function input(lines: readonly string[]): string {
   return path
 }
 const output = (): string => join(folder, `out${files++}.csv`)
+
+/** Bytes that can be read now. */
+function readable(fd: number, into: Uint8Array): number {
+  try {
+    return readSync(fd, into)
+  } catch {
+    return 0
+  }
+}
 
 /** Rows of a file as numbers: seconds, nanoseconds, offset, sequence, values. */
 function rowsOf(path: string): number[][] {
@@ -190,6 +211,65 @@ describe('file', () => {
     expect(written).toBe(undelivered)
     expect(lost).toBeGreaterThan(0)
     expect(run.gateway.pool.available).toBe(run.gateway.pool.capacity)
+  })
+
+  it.each(['file', 'digest'])(
+    'a FIFO that nobody reads does not hold up the gateway, nor its end: %s',
+    async (user) => {
+      const fifo = join(folder, `fifo-${user}`)
+      execFileSync('mkfifo', [fifo])
+      const plain = output()
+      const run = await parsed({
+        nodes: {
+          source: {
+            type: 'signal',
+            signal: 'counter',
+            rate: 1000,
+            in: { hooks: [{ type: 'frame', trigger: 'sequence', interval: 2 }] },
+          },
+          sink: { type: 'file', uri: user === 'file' ? fifo : plain, out: { flush: true } },
+        },
+        paths: [
+          {
+            in: 'source',
+            out: 'sink',
+            hooks: user === 'digest' ? [{ type: 'digest', uri: fifo, algorithm: 'md5' }] : [],
+          },
+        ],
+      })
+      await run.gateway.start()
+      await expect.poll(() => countsOf(run, 'source').read).toBeGreaterThan(10)
+      const reader = openSync(fifo, constants.O_RDONLY | constants.O_NONBLOCK)
+      const bytes = Buffer.alloc(1 << 16)
+      let text = ''
+      await expect
+        .poll(() => {
+          text += bytes.toString('utf8', 0, readable(reader, bytes))
+          return text.split('\n').length
+        })
+        .toBeGreaterThan(5)
+      closeSync(reader)
+      await run.gateway.stop()
+      expect(run.gateway.failures).toEqual([])
+      // Whole lines, from some moment on.
+      for (const line of text.split('\n').slice(0, -1)) expect(line).toMatch(/^(#|\d+\.\d{9}).*$/)
+      if (user === 'file') expect(countsOf(run, 'sink').undelivered).toBeGreaterThan(0)
+      expect(run.lines.filter((line) => line.includes('FIFO'))).toHaveLength(1)
+    },
+  )
+
+  it('reads what is written to it, from its begin', async () => {
+    const path = output()
+    const run = await parsed({
+      nodes: {
+        source: { type: 'signal', signal: 'counter', rate: 100, limit: 5 },
+        log: { type: 'file', uri: path, in: { eof: 'wait', epoch_mode: 'original', signals }, out: { flush: true } },
+      },
+      paths: [{ in: 'source', out: 'log' }, { in: 'log' }],
+    })
+    await run.gateway.start()
+    await expect.poll(() => countsOf(run, 'log').read).toBe(5)
+    await run.gateway.stop()
   })
 
   it('says which file is not there', async () => {

@@ -1,4 +1,4 @@
-/** Samples to a file, in blocks. A full disk makes the node fail; what was lost is counted. */
+/** Samples to a file, in blocks. A full disk makes the node fail; what was lost is counted, as is what nobody reads from a FIFO. */
 import { type Destination, type Encoder, GatewayError, type NodeContext } from '../../index.ts'
 import type { OutputFile } from './output-file.ts'
 
@@ -69,13 +69,19 @@ export class FileDestination implements Destination {
     this.#file.close()
   }
 
+  #unread(): void {
+    if (this.undelivered === 0)
+      this.#context.log('warn', `${this.#file.path} is a FIFO that nobody reads, or not fast enough: samples are lost`)
+    this.undelivered += this.#gathered
+  }
+
   #makeRoom(): boolean {
     return this.#file.has(this.#encoder.bound) || this.#out()
   }
 
   #out(): boolean {
     try {
-      this.#file.flush()
+      if (!this.#file.flush()) this.#unread()
       this.#gathered = 0
       this.#lastFlushNs = this.#context.clock.nowNs()
       return true

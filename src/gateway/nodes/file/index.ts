@@ -1,4 +1,5 @@
 /** file: samples from a file and to one, in any format. A file that is written grows; `-` is standard input, and standard output. */
+import { existsSync } from 'node:fs'
 import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../../index.ts'
 import { formatSetting } from '../kit/settings.ts'
 import { makeTimer, type Timer, type TimerName, timerNames } from '../timing/index.ts'
@@ -34,6 +35,9 @@ class FileNode implements RunningNode {
     const { uri, format } = settings
     const path = uri === '-' ? uri : fileName(uri, new Date())
     if (directions.in) {
+      // What is written to it will be there to read, which may be at once.
+      if (context.isWritten && path !== '-' && !existsSync(path))
+        OutputFile.open(path, { bufferBytes: 0, append: true }).close()
       this.#input = new InputFile(path)
       this.#timer = makeTimer(settings.timer)
       this.source = new FileSource(context, settings.in, this.#input, format, this.#timer)

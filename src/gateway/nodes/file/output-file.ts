@@ -1,11 +1,13 @@
 /**
  * A file that is written in blocks: bytes are gathered and go out when the buffer is full, on `flush`, and at the end. A full disk
  * makes it fail: what could not be written stays counted, and nothing more is.
+ *
+ * A FIFO never blocks its writer, who could not be stopped then: a block that nobody reads is dropped as a whole.
  */
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
-
-const waiter = new Int32Array(new SharedArrayBuffer(4))
+import { Fifo, isFifo } from './fifo.ts'
+import { PlainFile, type Sink } from './plain-file.ts'
 
 export interface OutputFileOptions {
   /** Bytes that are gathered; 0: each write goes out at once. */
@@ -18,26 +20,26 @@ export class OutputFile {
   readonly path: string
   /** Bytes that are in the file. */
   written = 0
+  /** Blocks that nobody read. */
+  dropped = 0
   readonly buffer: Uint8Array
-  readonly #fd: number
-  readonly #closes: boolean
+  readonly #sink: Sink
   #filled = 0
 
-  private constructor(path: string, fd: number, bufferBytes: number, closes: boolean) {
+  private constructor(path: string, sink: Sink, bufferBytes: number) {
     this.path = path
-    this.#fd = fd
-    this.#closes = closes
+    this.#sink = sink
     this.buffer = new Uint8Array(bufferBytes)
   }
 
   /** Makes the file, and the folder that it is in, if they are not there. Throws an error of the system. */
   static open(path: string, { bufferBytes, append }: OutputFileOptions): OutputFile {
     mkdirSync(dirname(path), { recursive: true })
-    return new OutputFile(path, openSync(path, append ? 'a' : 'w'), bufferBytes, true)
+    return new OutputFile(path, isFifo(path) ? new Fifo(path) : PlainFile.open(path, append ? 'a' : 'w'), bufferBytes)
   }
 
   static standardOutput(bufferBytes: number): OutputFile {
-    return new OutputFile('standard output', 1, bufferBytes, false)
+    return new OutputFile('standard output', PlainFile.standardOutput(), bufferBytes)
   }
 
   /** Whether there is room for so many bytes in `buffer`, from `at` on; write them there, and tell by `advance`. */
@@ -65,34 +67,26 @@ export class OutputFile {
     this.#filled += bytes.length
   }
 
-  /** Throws an error of the system, for example ENOSPC; what was not written then is dropped. */
-  flush(): void {
+  /** False: nobody reads what was gathered, and it is dropped. Throws an error of the system, for example ENOSPC; what was not written then is dropped, too. */
+  flush(): boolean {
     const count = this.#filled
     this.#filled = 0
-    if (count > 0) this.#out(this.buffer, count)
+    return count === 0 || this.#out(this.buffer, count)
   }
 
-  /** Writes what is left. Throws as `flush`; the file is closed all the same. */
-  close(): void {
+  /** Writes what is left. Returns and throws as `flush`; the file is closed all the same. */
+  close(): boolean {
     try {
-      this.flush()
+      return this.flush()
     } finally {
-      if (this.#closes) closeSync(this.#fd)
+      this.#sink.close()
     }
   }
 
-  #out(bytes: Uint8Array, count: number): void {
-    let from = 0
-    while (from < count) {
-      try {
-        const written = writeSync(this.#fd, bytes, from, count - from)
-        from += written
-        this.written += written
-      } catch (error) {
-        // A pipe that is full, as standard output may be.
-        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
-        Atomics.wait(waiter, 0, 0, 1)
-      }
-    }
+  #out(bytes: Uint8Array, count: number): boolean {
+    const written = this.#sink.write(bytes, count)
+    if (written) this.written += count
+    else this.dropped++
+    return written
   }
 }
