@@ -4,6 +4,14 @@ export type { Listener } from './bells.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export { type Copy, makeCopier } from './copy.ts'
 export { entryModule } from './entry-module.ts'
+export {
+  type HostNetwork,
+  hostIfAddresses,
+  hostLinks,
+  hostNetwork,
+  type RouteQuestion,
+  watchHostNetwork,
+} from './host-network.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
 export {
@@ -22,6 +30,9 @@ export {
   ethtoolDriver,
   ethtoolStatistics,
   fetchDescriptors,
+  type HostIfAddress,
+  type HostLink,
+  type HostRoute,
   hostInterfaces,
   interfaceIndex,
   isMulticast,
@@ -37,6 +48,7 @@ export {
   maxPassed,
   maxPolled,
   NativeError,
+  type NetlinkEvents,
   nativeAvailable,
   nativeCrc32,
   nativeReason,

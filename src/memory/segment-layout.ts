@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 8
+export const layoutVersion = 9
 
 export const Header = {
   magic: 0,

@@ -48,14 +48,17 @@ export class Bench {
   readonly ours: boolean
   readonly host: string
   readonly oneAddress: boolean
+  /** Of sockets that are there for tests, and know nothing of addresses. */
+  readonly fake: boolean
   readonly #open = new Set<Socket | Server>()
   readonly #closed = new WeakMap<object, Promise<boolean>>()
 
-  constructor({ net, host, oneAddress }: Implementation) {
+  constructor({ net, host, oneAddress, transport }: Implementation) {
     this.net = net
     this.ours = net !== nodeNet
     this.host = host ?? '127.0.0.1'
     this.oneAddress = oneAddress ?? false
+    this.fake = transport === openFake
   }
 
   /** Closes it after the test. */

@@ -1,5 +1,5 @@
 /** IP addresses with ports, as programs give them and as messages carry them. */
-import { hostInterfaces, isOwnAddress } from '../../memory/index.ts'
+import { isOwnAddress } from '../../memory/index.ts'
 import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 import { RdmaCmError } from './errors.ts'
 
@@ -20,7 +20,7 @@ export interface ParsedAddress {
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array
   readonly port: number
-  /** Name of the interface of a link-local address, or empty. */
+  /** Name or number of the interface of a link-local address, or empty. */
   readonly zone: string
 }
 
@@ -69,12 +69,4 @@ export function isMulticast(bytes: Uint8Array): boolean {
 /** Whether this host has the address. */
 export function isOwn(bytes: Uint8Array): boolean {
   return isOwnAddress(formatIp(bytes))
-}
-
-/** Whether `a` and `b` are in one network of an interface of this host, of which `a` is an address. */
-export function sameNetwork(a: Uint8Array, b: Uint8Array): boolean {
-  if (a.length !== b.length) return false
-  const own = formatIp(a)
-  const mask = parseIp(hostInterfaces().find(({ address }) => address === own)?.netmask ?? '')
-  return mask?.every((bits, i) => (bits & a[i]!) === (bits & b[i]!)) ?? false
 }

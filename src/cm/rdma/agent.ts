@@ -103,7 +103,9 @@ export class Agent {
   readonly #intake = new Shares<WaitingMad>()
   /** Buffers of messages that were served, for reuse: a flood makes no garbage. */
   readonly #spare: Uint8Array[] = []
-  readonly #services = new Map<bigint, number>()
+  /** What it has registered, how often, by service id and addresses. */
+  readonly #services = new Map<string, { serviceId: bigint; served: Int32Array; count: number }>()
+  readonly #keys = new WeakMap<CmListener<MadAddress>, string>()
   readonly #followers = new Set<object>()
   readonly #segmentPeers: SegmentPeers
   #events = 0
@@ -137,7 +139,7 @@ export class Agent {
       addressKey: ({ source }) => source,
       addressOnPath: ({ gid }, { remoteGid }) => sameBytes(gid, remoteGid),
       // What a listener here does not want is rejected: to others it would not come.
-      servedByOthers: (serviceId) => !this.#services.has(serviceId) && isServedByOthers(port.qp, serviceId),
+      servedByOthers: (serviceId) => !this.#serves(serviceId) && isServedByOthers(port.qp, serviceId),
       check: ({ pathMtu }) =>
         mtuBytes(pathMtu) > activeMtu
           ? { reason: CmRejReason.InvalidPathMtu, additionalInfo: mtuInfo(mtuCode(activeMtu)) }
@@ -166,32 +168,48 @@ export class Agent {
   // --- listening ---------------------------------------------------------------------------------------------------
 
   /**
-   * EADDRINUSE if an agent of another thread or process listens to the service, unless both do so in the same group, not 0.
+   * EADDRINUSE if an agent of another thread or process listens to the service for one of the addresses `served`, unless both do so
+   * for the same and in the same group, not 0.
    */
-  listen(serviceId: bigint, options: ListenOptions<MadAddress>, group = 0): CmListener<MadAddress> {
-    const count = this.#services.get(serviceId) ?? 0
-    if (count === 0) registerService(this.#port.qp, serviceId, undefined, group)
-    this.#services.set(serviceId, count + 1)
+  listen(
+    serviceId: bigint,
+    options: ListenOptions<MadAddress>,
+    served: Int32Array,
+    group = 0,
+  ): CmListener<MadAddress> {
+    const key = `${serviceId} ${served.join()}`
+    let service = this.#services.get(key)
+    if (service === undefined) {
+      registerService(this.#port.qp, serviceId, undefined, group, served)
+      service = { serviceId, served, count: 0 }
+      this.#services.set(key, service)
+    }
+    service.count++
     try {
-      return this.cm.listen(serviceId, options)
+      const listener = this.cm.listen(serviceId, options)
+      this.#keys.set(listener, key)
+      return listener
     } catch (error) {
-      this.#forget(serviceId)
+      this.#forget(key)
       throw error
     }
   }
 
   closeListener(listener: CmListener<MadAddress>): void {
     this.cm.closeListener(listener)
-    this.#forget(listener.serviceId)
+    this.#forget(this.#keys.get(listener)!)
   }
 
-  #forget(serviceId: bigint): void {
-    const count = this.#services.get(serviceId)! - 1
-    if (count > 0) this.#services.set(serviceId, count)
-    else {
-      this.#services.delete(serviceId)
-      unregisterService(this.#port.qp, serviceId)
-    }
+  #forget(key: string): void {
+    const service = this.#services.get(key)!
+    if (--service.count > 0) return
+    this.#services.delete(key)
+    unregisterService(this.#port.qp, service.serviceId, undefined, service.served)
+  }
+
+  #serves(serviceId: bigint): boolean {
+    for (const service of this.#services.values()) if (service.serviceId === serviceId) return true
+    return false
   }
 
   // --- driving -----------------------------------------------------------------------------------------------------

@@ -47,4 +47,17 @@ export const udpQkey = 0x01234567
 export const privateDataBytes = { connect: 56, connectUd: 180, accept: 196, acceptUd: 136, reject: 148 } as const
 
 /** Status of events, as the kernel gives it: an errno, negative. A rejection has its reason, positive. */
-export const errno = { ENODEV: 19, EINVAL: 22, EADDRNOTAVAIL: 99, ETIMEDOUT: 110, ECONNREFUSED: 111 } as const
+export const errno = {
+  ENODEV: 19,
+  EINVAL: 22,
+  EADDRNOTAVAIL: 99,
+  ENETUNREACH: 101,
+  ETIMEDOUT: 110,
+  ECONNREFUSED: 111,
+  EHOSTUNREACH: 113,
+} as const
+
+/** The number of an error of the host's routes, by its code; ENODEV for those that say no more than that nothing leads there. */
+export function errnoOf(code: string): number {
+  return (errno as Readonly<Record<string, number>>)[code] ?? errno.ENODEV
+}

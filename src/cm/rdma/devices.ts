@@ -1,15 +1,17 @@
 /**
- * Which device an address belongs to, and which of its addresses leads to another.
+ * Which device an address belongs to, and which of its addresses leads to another. The source of a path is the one that the host's
+ * routes give it, as for the kernel's own sockets.
  *
  *     roce (the default)   all addresses: those of the host on the device `roce`, each 127.x.y.z on a device of its own
  *     roce:ADDRESS         that address is where everything comes from
  *     shm0, shm:NAME, …    every address of this host is the adapter itself; the GID of another adapter of the segment,
  *                          as an IPv6 address, is that one
  */
-import { type Context, VerbsError } from '../../verbs/index.ts'
+import { type HostNetwork, hostNetwork } from '../../memory/index.ts'
+import { type Context, type GidEntry, VerbsError } from '../../verbs/index.ts'
 import { formatIp, gidOfIp, ipOfGid, sameBytes } from '../../wire/index.ts'
 import type { CmLimits } from '../ib/index.ts'
-import { isAny, isLinkLocal, isLoopback, isMulticast, isOwn, type ParsedAddress, sameNetwork } from './address.ts'
+import { isAny, isLinkLocal, isLoopback, isMulticast, isOwn, type ParsedAddress } from './address.ts'
 import type { Agent } from './agent.ts'
 import { acquireAgent, releaseAgent } from './agents.ts'
 import { RdmaCmError } from './errors.ts'
@@ -21,6 +23,8 @@ export interface Local {
   readonly gid: Uint8Array
   /** 4 or 16 bytes. */
   readonly ip: Uint8Array
+  /** Of a link-local address: the name of its interface; else empty. */
+  readonly zone: string
 }
 
 /** A path from here to another address. */
@@ -28,6 +32,7 @@ export interface Path extends Local {
   readonly dgid: Uint8Array
   readonly dlid: number
   readonly remoteIp: Uint8Array
+  readonly remoteZone: string
 }
 
 const allAddresses = 'roce'
@@ -39,14 +44,17 @@ export class DeviceSet {
   readonly #agents = new Map<string | Context, Agent>()
 
   readonly #onAgent: (agent: Agent) => void
+  readonly #network: HostNetwork
 
   /** `onAgent` is called for every device that is used for the first time. */
   constructor(
     device: string | Context | undefined,
     limits: Partial<CmLimits> | undefined,
     onAgent: (agent: Agent) => void,
+    network: HostNetwork = hostNetwork,
   ) {
     this.#onAgent = onAgent
+    this.#network = network
     this.limits = limits
     this.#device = device ?? (process.env.VERBENA_DEVICE || allAddresses)
   }
@@ -97,11 +105,24 @@ export class DeviceSet {
     return found
   }
 
-  /** The device that has this address; EADDRNOTAVAIL if none does. */
+  /** The device that has this address. EADDRNOTAVAIL if none does; EINVAL for an interface that does not exist, or is missing. */
   local(call: string, address: ParsedAddress): Local {
-    const { bytes, zone } = address
-    const agent = this.#fixed || !isLoopback(bytes) ? this.#agent(this.#device) : this.#agent(loopbackName(bytes))
-    const local = localOf(agent, bytes, zone)
+    const { bytes } = address
+    const ifindex = this.#ifindexOf(call, address)
+    let agent = this.#fixed || !isLoopback(bytes) ? this.#agent(this.#device) : this.#agent(deviceName(bytes))
+    let found = this.#locals(agent, bytes, ifindex)
+    // An address of the host that is on its loopback interface, as those of routers are.
+    if (found.length === 0 && !this.#fixed && agent.ethernet && ifindex === 0 && isOwn(bytes)) {
+      agent = this.#agent(deviceName(bytes))
+      found = this.#locals(agent, bytes, 0)
+    }
+    if (found.length > 1 && isLinkLocal(bytes))
+      throw new RdmaCmError(
+        'EINVAL',
+        call,
+        `several interfaces have ${formatIp(bytes)}: write ${found.map((one) => `${formatIp(bytes)}%${one.zone}`).join(' or ')}`,
+      )
+    const [local] = found
     if (local === undefined)
       throw new RdmaCmError(
         'EADDRNOTAVAIL',
@@ -111,28 +132,77 @@ export class DeviceSet {
     return local
   }
 
-  /** The path to `to`, from `from` if that is given; undefined if there is none. */
-  path(to: ParsedAddress, from: Local | undefined): Path | undefined {
+  /** The path to `to`, from `from` if that is given; the code of an error if there is none. EINVAL for an interface that does not exist. */
+  path(call: string, to: ParsedAddress, from: Local | undefined): Path | string {
     const ip = to.bytes
-    const agent = from?.agent ?? this.#agentTo(ip)
-    if (isMulticast(ip)) return toGroup(agent, ip, from)
-    if (!agent.ethernet) return inSegment(agent, ip, from)
-    const source = from ?? sourceFor(agent, ip, to.zone)
-    if (source === undefined || source.ip.length !== ip.length) return undefined
-    return { ...source, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip }
+    const fixed = from?.agent ?? this.only
+    if (fixed !== undefined && !fixed.ethernet)
+      return (isMulticast(ip) ? groupInSegment(fixed, ip, from) : inSegment(fixed, ip, from)) ?? 'ENODEV'
+    const group = isMulticast(ip)
+    let ifindex = this.#ifindexOf(call, to)
+    const only = from ?? (fixed === undefined ? undefined : onlyAddress(fixed))
+    // A group is sent to through the interface of an address that has been chosen, whatever the routes say, as with IP_MULTICAST_IF.
+    if (only !== undefined && group) return { ...only, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip, remoteZone: '' }
+    if (only !== undefined && only.ip.length !== ip.length) return 'ENODEV'
+    if (ifindex === 0 && only !== undefined && isLinkLocal(ip)) ifindex = this.#network.interfaceIndex(only.zone)
+    const route = this.#network.route(ip, { source: only?.ip, ifindex })
+    if (typeof route === 'string') return route
+    if (route.kind === 'broadcast' || route.kind === 'none') return 'ENETUNREACH'
+    const source = only ?? this.#source(fixed, route.source, route.ifindex, ip)
+    if (source === undefined) return 'EADDRNOTAVAIL'
+    const remoteZone = isLinkLocal(ip) ? (this.#network.interfaceName(route.ifindex) ?? to.zone) : ''
+    return { ...source, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip, remoteZone }
   }
 
-  /** The device from which to reach an address. Another process may have the device of an address of this host. */
-  #agentTo(ip: Uint8Array): Agent {
-    if (this.#fixed) return this.#agent(this.#device)
-    for (const agent of this.#agents.values()) if (agent.ethernet && localOf(agent, ip, '') !== undefined) return agent
-    try {
-      return this.#agent(isLoopback(ip) ? loopbackName(ip) : this.#device)
-    } catch (error) {
-      const taken = error instanceof VerbsError && error.code === 'EADDRINUSE'
-      if (!taken || !isOwn(ip) || ip.length !== 4) throw error
+  /** The interface that an address names; 0 if it names none, or is not of one link. */
+  #ifindexOf(call: string, { bytes, zone }: ParsedAddress): number {
+    const ofLink = isLinkLocal(bytes) || (bytes.length === 16 && bytes[0] === 0xff && (bytes[1]! & 15) <= 2)
+    if (zone === '' || !ofLink) return 0
+    const ifindex = this.#network.interfaceIndex(zone)
+    if (ifindex === 0) throw new RdmaCmError('EINVAL', call, `${formatIp(bytes)}%${zone}: there is no interface ${zone}`)
+    return ifindex
+  }
+
+  /** The entries of a device that have an address, on this interface if it is not 0. */
+  #locals(agent: Agent, ip: Uint8Array, ifindex: number): Local[] {
+    const table = agent.context.queryGidTable()
+    const gid = gidOfIp(ip)
+    const found = table.filter(
+      (entry) => sameBytes(entry.gid, gid) && (ifindex === 0 || entry.ndevIfindex === ifindex || !agent.ethernet),
+    )
+    if (found.length > 0) return found.map((entry) => this.#localOf(agent, entry))
+    if (agent.ethernet || !isOwn(ip)) return []
+    return [{ agent, sgidIndex: 0, gid: table[0]!.gid, ip, zone: '' }]
+  }
+
+  #localOf(agent: Agent, { gid, gidIndex, ndevIfindex }: GidEntry): Local {
+    const ip = ipOfGid(gid)
+    const zone = agent.ethernet && isLinkLocal(ip) ? (this.#network.interfaceName(ndevIfindex) ?? '') : ''
+    return { agent, sgidIndex: gidIndex, gid, ip, zone }
+  }
+
+  /** The address that the kernel has chosen as source, on a device that has it; `fixed` is the only device that may have it. */
+  #source(fixed: Agent | undefined, ip: Uint8Array | null, ifindex: number, to: Uint8Array): Local | undefined {
+    if (ip === null) return undefined
+    const link = isLinkLocal(ip) ? ifindex : 0
+    if (fixed !== undefined) return this.#locals(fixed, ip, link)[0]
+    for (const agent of this.#agents.values()) {
+      const [known] = agent.ethernet ? this.#locals(agent, ip, link) : []
+      if (known !== undefined) return known
     }
-    return this.#spare()
+    const names = isLoopback(ip) ? [deviceName(ip)] : [allAddresses, deviceName(ip, this.#network.interfaceName(link))]
+    try {
+      for (const name of names) {
+        const [found] = this.#locals(this.#agent(name), ip, link)
+        if (found !== undefined) return found
+      }
+      return undefined
+    } catch (error) {
+      // Another process may have the device of an address of this host for itself.
+      const taken = error instanceof VerbsError && error.code === 'EADDRINUSE'
+      if (!taken || !isOwn(to) || to.length !== 4) throw error
+    }
+    return onlyAddress(this.#spare())
   }
 
   /** Any loopback address leads to all addresses of this host. */
@@ -166,8 +236,24 @@ export class DeviceSet {
   }
 }
 
-function loopbackName(ip: Uint8Array): string {
-  return `${allAddresses}:${formatIp(ip)}`
+function deviceName(ip: Uint8Array, zone?: string): string {
+  return `${allAddresses}:${formatIp(ip)}${zone === undefined ? '' : `%${zone}`}`
+}
+
+/** Of an adapter with one address: that. */
+function onlyAddress(agent: Agent): Local | undefined {
+  const [entry, ...more] = agent.context.queryGidTable()
+  if (entry === undefined || more.length > 0) return undefined
+  const { gid, gidIndex } = entry
+  const zone = agent.name.includes('%') ? agent.name.slice(agent.name.indexOf('%') + 1) : ''
+  return { agent, sgidIndex: gidIndex, gid, ip: ipOfGid(gid), zone }
+}
+
+/** The interface of an address of a device on a network, by name; empty if it has none. */
+export function zoneOf(agent: Agent, sgidIndex: number): string {
+  if (!agent.ethernet) return ''
+  const entry = agent.context.queryGidTable().find(({ gidIndex }) => gidIndex === sgidIndex)
+  return (entry && hostNetwork.interfaceName(entry.ndevIfindex)) ?? ''
 }
 
 function addressesOf(agent: Agent): string {
@@ -177,51 +263,23 @@ function addressesOf(agent: Agent): string {
     .join(', ')
 }
 
-function localOf(agent: Agent, ip: Uint8Array, zone: string): Local | undefined {
-  const table = agent.context.queryGidTable()
-  const gid = gidOfIp(ip)
-  const found = table.find((entry) => sameBytes(entry.gid, gid) && inZone(entry.ndevIfindex, zone))
-  if (found !== undefined) return { agent, sgidIndex: found.gidIndex, gid: found.gid, ip }
-  if (agent.ethernet || !isOwn(ip)) return undefined
-  return { agent, sgidIndex: 0, gid: table[0]!.gid, ip }
-}
-
-/** Whether an interface is the one of a zone, which is its name or number. */
-function inZone(ifindex: number, zone: string): boolean {
-  return zone === '' || zone === String(ifindex) || !/^\d+$/.test(zone)
-}
-
-/** The address of a device on IP from which to reach another: in the same network, else the first of its family. */
-function sourceFor(agent: Agent, to: Uint8Array, zone: string): Local | undefined {
-  const candidates = agent.context
-    .queryGidTable()
-    .map(({ gid, gidIndex, ndevIfindex }) => ({ gid, sgidIndex: gidIndex, ip: ipOfGid(gid), ndevIfindex }))
-    .filter(({ ip, ndevIfindex }) => ip.length === to.length && (!isLinkLocal(to) || inZone(ndevIfindex, zone)))
-  const best =
-    candidates.find(({ ip }) => sameBytes(ip, to)) ??
-    candidates.find(({ ip }) => isLinkLocal(ip) === isLinkLocal(to) && sameNetwork(ip, to)) ??
-    candidates.find(({ ip }) => isLinkLocal(ip) === isLinkLocal(to)) ??
-    candidates[0]
-  return best && { agent, sgidIndex: best.sgidIndex, gid: best.gid, ip: best.ip }
-}
-
-/** To a multicast group, whose GID is its IP address. */
-function toGroup(agent: Agent, group: Uint8Array, from: Local | undefined): Path | undefined {
+/** To a multicast group of a segment, whose GID is its IP address. */
+function groupInSegment(agent: Agent, group: Uint8Array, from: Local | undefined): Path {
   const gid = agent.context.queryGid(1, 0)
-  const any = { agent, sgidIndex: 0, gid, ip: group.length === 4 ? new Uint8Array(4) : gid }
-  const source = from ?? (agent.ethernet ? sourceFor(agent, group, '') : any)
-  return source && { ...source, dgid: gidOfIp(group), dlid: 0, remoteIp: group }
+  const any = { agent, sgidIndex: 0, gid, ip: group.length === 4 ? new Uint8Array(4) : gid, zone: '' }
+  return { ...(from ?? any), dgid: gidOfIp(group), dlid: 0, remoteIp: group, remoteZone: '' }
 }
 
 /** In a segment: to this adapter by any address of the host, to another by its GID. */
 function inSegment(agent: Agent, to: Uint8Array, from: Local | undefined): Path | undefined {
   const own = agent.context.queryGid(1, 0)
   const gid = gidOfIp(to)
+  const here = { agent, sgidIndex: 0, gid: own, zone: '', dlid: 0, remoteIp: to, remoteZone: '' }
   if (!sameBytes(gid, own) && to.length === 16 && agent.context.device.route({ grh: { dgid: gid } }) >= 0) {
     const ip = from !== undefined && from.ip.length === 16 ? from.ip : own
-    return { agent, sgidIndex: 0, gid: own, ip, dgid: gid, dlid: 0, remoteIp: to }
+    return { ...here, ip, dgid: gid }
   }
   if (!sameBytes(gid, own) && !isOwn(to)) return undefined
   const ip = from !== undefined && from.ip.length === to.length && !isAny(from.ip) ? from.ip : to
-  return { agent, sgidIndex: 0, gid: own, ip, dgid: own, dlid: 0, remoteIp: to }
+  return { ...here, ip, dgid: own }
 }

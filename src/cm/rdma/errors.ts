@@ -12,6 +12,8 @@ export const rdmaCmErrorCodes = {
   EBUSY: 'the device is in use in this thread, with other limits',
   EBADF: 'the id or channel is closed',
   ENODEV: 'no device leads there',
+  ENETUNREACH: 'this host has no route there',
+  EHOSTUNREACH: 'a route of this host says that nothing leads there',
   EOPNOTSUPP: 'this kind of id cannot do that',
   ECONNREFUSED: 'the peer rejected the connection',
   ETIMEDOUT: 'the peer did not answer',

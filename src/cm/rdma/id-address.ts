@@ -2,11 +2,13 @@
  * The addresses of an id: its own, with the port that it has and the device that it belongs to, and the peer's, with the
  * path that leads there.
  */
-import { sameBytes } from '../../wire/index.ts'
+import { formatIp, sameBytes } from '../../wire/index.ts'
 import {
   type CmAddress,
   type CmSocketAddress,
   isAny,
+  isLinkLocal,
+  isMulticast,
   type ParsedAddress,
   parseAddress,
   socketAddress,
@@ -14,6 +16,7 @@ import {
 import type { Agent } from './agent.ts'
 import type { PortSpace } from './constants.ts'
 import type { DeviceSet, Local, Path } from './devices.ts'
+import { RdmaCmError } from './errors.ts'
 import { BoundPort } from './listening.ts'
 import type { IdOptionValues } from './params.ts'
 
@@ -31,6 +34,7 @@ export class IdAddress {
   peer: CmSocketAddress | undefined
   path: Path | undefined
   #local: Local | undefined
+  #zone = ''
   /** Of an id that came with a request: the port of the one that listens. */
   #portNumber = 0
 
@@ -40,7 +44,7 @@ export class IdAddress {
   }
 
   get own(): CmSocketAddress {
-    return socketAddress(this.ip, this.port?.number ?? this.#portNumber)
+    return socketAddress(this.ip, this.port?.number ?? this.#portNumber, this.#zone)
   }
 
   /** Which GID of the device is the source. */
@@ -62,32 +66,51 @@ export class IdAddress {
     const parsed = parseAddress(call, 'address', address)
     const local = isAny(parsed.bytes) ? undefined : devices.local(call, parsed)
     const agent = local?.agent ?? devices.only
-    this.#takePort(call, agent ?? devices.all()[0]!, parsed.bytes, parsed.port)
+    this.#takePort(call, agent === undefined ? devices.all() : [agent], parsed.bytes, parsed.port)
     this.#local = local
+    this.#zone = local?.zone ?? ''
     this.ip = parsed.bytes
     this.agent = agent
   }
 
-  #takePort(call: string, agent: Agent, ip: Uint8Array, port: number): void {
-    this.port = new BoundPort(call, agent, this.#portSpace, ip, port, this.#options)
+  #takePort(call: string, agents: readonly Agent[], ip: Uint8Array, port: number): void {
+    this.port = new BoundPort(call, agents, this.#portSpace, ip, port, this.#options)
   }
 
-  /** Finds the path to `to` and binds the id if it is not bound; false if no device leads there. */
-  resolve(devices: DeviceSet, to: ParsedAddress): boolean {
+  /**
+   * Finds the path to `to` and binds the id if it is not bound; the code of an error if no path leads there. EINVAL if the id is
+   * bound to an address of the other family, or there is no such interface.
+   */
+  resolve(devices: DeviceSet, to: ParsedAddress): string | undefined {
     // As with sockets, all zeros as a destination is this host.
     const bytes = isAny(to.bytes) ? (to.bytes.length === 4 ? loopback4 : loopback6) : to.bytes
-    const path = devices.path({ ...to, bytes }, this.#local)
-    this.peer = socketAddress(bytes, to.port, to.zone)
-    if (path === undefined) return false
-    if (this.port === undefined) this.#takePort('resolveAddr', path.agent, path.ip, 0)
+    this.#checkFamily(bytes)
+    const path = devices.path('resolveAddr', { ...to, bytes }, this.#local)
+    this.peer = socketAddress(bytes, to.port, typeof path === 'string' ? to.zone : path.remoteZone)
+    if (typeof path === 'string') return path
+    if (this.port === undefined) this.#takePort('resolveAddr', [path.agent], path.ip, 0)
     this.path = path
     this.agent = path.agent
     this.ip = path.ip
-    return true
+    this.#zone = path.zone
+    return undefined
+  }
+
+  /** `::` that is not for IPv6 alone goes to both families, and so does a group, whose address is a GID first of all. */
+  #checkFamily(to: Uint8Array): void {
+    const { ip } = this
+    if (this.port === undefined || ip.length === to.length || isMulticast(to)) return
+    if (ip.length === 16 && isAny(ip) && !this.#options.afOnly) return
+    throw new RdmaCmError(
+      'EINVAL',
+      'resolveAddr',
+      `the id is bound to ${formatIp(ip)}, from which no path leads to ${formatIp(to)}: source and destination are of one family`,
+    )
   }
 
   /** Of an id that came with a request: what the request says. */
-  requested(agent: Agent, ip: Uint8Array, portNumber: number, peer: CmSocketAddress): void {
+  requested(agent: Agent, ip: Uint8Array, portNumber: number, peer: CmSocketAddress, zone: string): void {
+    this.#zone = isLinkLocal(ip) ? zone : ''
     this.agent = agent
     this.ip = ip
     this.#portNumber = portNumber

@@ -12,21 +12,23 @@
  *     await id.connectAsync()    the event loop goes on; rejects if it fails. The event is not seen on the channel.
  */
 import {
+  Access,
   type CompletionChannel,
   type CompletionQueue,
   type Context,
   type ProtectionDomain,
   type QpAttr,
-  type QpState,
+  QpState,
   QpType,
   type QueuePair,
 } from '../../verbs/index.ts'
 import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
 import type { CmEvent as IbEvent } from '../ib/index.ts'
-import { type CmAddress, type CmSocketAddress, isMulticast, parseAddress, socketAddress } from './address.ts'
+import { type CmAddress, type CmSocketAddress, isLinkLocal, isMulticast, parseAddress, socketAddress } from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import { Connecting, type ConnectionHost } from './connecting.ts'
-import { CmEventType, errno, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'
+import { CmEventType, errnoOf, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'
+import { zoneOf } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import { type CmEventParam, IdEvent } from './event.ts'
 import { type EventChannelOptions, EventQueue } from './event-queue.ts'
@@ -171,8 +173,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
   }
 
   /**
-   * `rdma_resolve_addr`: finds the device that leads to `destination`, and binds the id, to `source` if that is given.
-   * AddrResolved or AddrError follows.
+   * `rdma_resolve_addr`: finds the device that leads to `destination`, and binds the id, to `source` if that is given and the id
+   * is not bound; else to the address that the host's routes give. AddrResolved or AddrError follows, at once.
    */
   resolveAddr(source: CmAddress | undefined | null, destination: CmAddress, timeoutMs = 2000): void {
     this.#resolveAddr(source, destination, timeoutMs)
@@ -192,14 +194,13 @@ export class CmId implements ConnectionHost, ListenerOwner {
     this.#expect('resolveAddr', 'idle', 'bound')
     checkTimeout('resolveAddr', timeoutMs)
     const to = parseAddress('resolveAddr', 'destination', destination)
-    if (source !== undefined && source !== null) {
-      if (this.#state === 'bound') throw new RdmaCmError('EINVAL', 'resolveAddr', 'this id is bound: give no source')
-      this.bindAddr(source)
-    }
-    if (this.#address.resolve(this.#channel.devices, to)) {
+    // That of an id that is bound stays, as in Linux: so the call can be repeated after AddrError.
+    if (source !== undefined && source !== null && this.#state === 'idle') this.bindAddr(source)
+    const failure = this.#address.resolve(this.#channel.devices, to)
+    if (failure === undefined) {
       this.#state = 'addrResolved'
       this.emit(CmEventType.AddrResolved, 0, {})
-    } else this.emit(CmEventType.AddrError, -errno.ENODEV, {})
+    } else this.emit(CmEventType.AddrError, -errnoOf(failure), {})
   }
 
   /** `rdma_resolve_route`: RouteResolved follows. */
@@ -255,6 +256,13 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
   /** `rdma_init_qp_attr`: for a queue pair that is not the id's, what its `modify` takes. */
   initQpAttr(state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts): Partial<QpAttr> {
+    // As soon as there is a device: what INIT takes depends on it alone.
+    if (state === QpState.Init && this.#connecting === undefined && this.#address.agent !== undefined) {
+      this.#assertOpen('initQpAttr')
+      const accessFlags = Access.LocalWrite | Access.RemoteWrite
+      const own = this.qpType === QpType.UD ? { qkey: udpQkey } : { accessFlags }
+      return { state, pkeyIndex: 0, port: 1, ...own }
+    }
     return this.#connection('initQpAttr').qpAttr(state)
   }
 
@@ -267,10 +275,10 @@ export class CmId implements ConnectionHost, ListenerOwner {
       throw new RdmaCmError('EINVAL', 'listen', `backlog must be a whole number, not ${String(backlog)}`)
     if (this.#state === 'idle') this.bindAddr({})
     const { devices } = this.#channel
-    const { agent, ip, port } = this.#address
+    const { agent, port } = this.#address
     const agents = agent === undefined ? devices.all() : [agent]
     const { portSpace, qpType, options } = this
-    this.#listening = new Listening(this, agents, portSpace, qpType, ip, port!, backlog, options)
+    this.#listening = new Listening(this, agents, portSpace, qpType, port!, backlog, options.afOnly)
     this.#state = 'listening'
   }
 
@@ -282,7 +290,9 @@ export class CmId implements ConnectionHost, ListenerOwner {
     if (isMalformed(cma)) return
     const id = new CmId(this.#channel, this.portSpace, { qpType: this.qpType }, false)
     Object.assign(id.options, this.options)
-    id.#address.requested(agent, cma.destination, this.#address.own.port, socketAddress(cma.source, cma.port))
+    const zone = isLinkLocal(cma.source) ? zoneOf(agent, event.from.sgidIndex) : ''
+    const peer = socketAddress(cma.source, cma.port, zone)
+    id.#address.requested(agent, cma.destination, this.#address.own.port, peer, zone)
     id.#state = 'connecting'
     id.#connecting = new Connecting(id, agent)
     id.#connecting.requested(event.connection, event.from)
@@ -331,6 +341,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
   }
 
   #connect(param: ConnParam): void {
+    if (this.#state === 'connecting' && this.#connecting?.phase === 'over')
+      throw new RdmaCmError('EINVAL', 'connect', 'the connection of this id was rejected or is over: make another id')
     this.#expect('connect', 'routeResolved')
     const path = this.#address.path!
     if (isMulticast(path.remoteIp)) throw new RdmaCmError('EINVAL', 'connect', 'a group is joined, not connected to')

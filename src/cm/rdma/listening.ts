@@ -1,9 +1,19 @@
 /** What an id has while it is bound or listens: a port, and a listener on every device that its address stands for. */
 import { QpType, VerbsError } from '../../verbs/index.ts'
-import { givePort, type Host, listenOnPort, type TakenPort, takePort } from '../../verbs/provider/index.ts'
-import { gidOfIp, isMalformed, parseCma, rdmaServiceId, sameBytes } from '../../wire/index.ts'
+import {
+  givePort,
+  type Host,
+  listenOnPort,
+  ServedKind,
+  servedBy,
+  servedOverlap,
+  servesAll,
+  servesOne,
+  type TakenPort,
+  takePort,
+} from '../../verbs/provider/index.ts'
+import { isMalformed, parseCma, rdmaServiceId, sameBytes } from '../../wire/index.ts'
 import type { CmListener, CmMessageOf } from '../ib/index.ts'
-import { isAny } from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import type { PortSpace } from './constants.ts'
 import { RdmaCmError } from './errors.ts'
@@ -19,74 +29,91 @@ const serviceTypes: Partial<Record<IdQpType, number>> = { [QpType.RC]: 0, [QpTyp
 
 type Request = CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>
 
-/** A port that an id is bound to. */
-export class BoundPort {
-  readonly #host: Host
-  readonly #taken: TakenPort
+/** How often a number that was free on the first device, and is not on another, is given up for another number. */
+const mostAttempts = 64
 
-  /** Ports of a segment are the segment's, those of a network belong to an address. EADDRINUSE. */
+/** A port that an id is bound to, on every device that its address stands for. */
+export class BoundPort {
+  readonly #taken: { host: Host; port: TakenPort }[] = []
+  readonly #ip: Uint8Array
+  readonly #group: number
+
+  /** EADDRINUSE. */
   constructor(
     call: string,
-    agent: Agent,
+    agents: readonly Agent[],
     portSpace: PortSpace,
     ip: Uint8Array,
     port: number,
-    options: Readonly<IdOptionValues>,
+    { afOnly, reuseAddr: reuse, reusePort }: Readonly<IdOptionValues>,
   ) {
-    this.#host = agent.context.device.host
-    const gid = !agent.ethernet || isAny(ip) ? new Uint8Array(16) : gidOfIp(ip)
-    const { reuseAddr: reuse, reusePort } = options
-    const group = reusePort === 0 ? 0 : groupOf(reusePort, ip)
-    try {
-      this.#taken = takePort(this.#host, { portSpace, port, gid, reuse, group }, randomNumber)
-    } catch (error) {
-      throw inUse(call, error)
+    this.#ip = ip
+    const served = servedBy(ip, afOnly)
+    this.#group = reusePort === 0 ? 0 : groupOf(reusePort, served)
+    const hosts = new Set(agents.map((agent) => agent.context.device.host))
+    const request = { portSpace, served, reuse, group: this.#group }
+    for (let attempts = 1; ; attempts++) {
+      try {
+        for (const host of hosts) {
+          const taken = takePort(host, { ...request, port: port || this.#taken[0]?.port.port || 0 }, randomNumber)
+          this.#taken.push({ host, port: taken })
+        }
+        return
+      } catch (error) {
+        const another = port === 0 && this.#taken.length > 0 && attempts < mostAttempts
+        this.close()
+        if (!another) throw inUse(call, error)
+      }
     }
   }
 
   get number(): number {
-    return this.#taken.port
+    return this.#taken[0]!.port.port
   }
 
-  listen(): void {
-    listenOnPort(this.#host, this.#taken)
+  /** What listeners of several threads share, 0 for nothing. */
+  get group(): number {
+    return this.#group
+  }
+
+  /** For which addresses it listens. */
+  listen(afOnly: boolean): Int32Array {
+    const served = servedBy(this.#ip, afOnly)
+    for (const { host, port } of this.#taken) listenOnPort(host, port, served)
+    return served
   }
 
   close(): void {
-    givePort(this.#host, this.#taken)
+    for (const { host, port } of this.#taken.splice(0)) givePort(host, port)
   }
 }
 
 export class Listening {
   readonly #listeners: { agent: Agent; listener: CmListener<MadAddress> }[] = []
   readonly #qpType: IdQpType
-  /** All zeros: any. */
-  readonly #ip: Uint8Array
-  readonly #afOnly: boolean
+  #served: Int32Array = servesAll
 
   constructor(
     owner: ListenerOwner,
     agents: readonly Agent[],
     portSpace: PortSpace,
     qpType: IdQpType,
-    ip: Uint8Array,
     port: BoundPort,
     backlog: number,
-    { afOnly, reusePort }: Readonly<IdOptionValues>,
+    afOnly: boolean,
   ) {
     this.#qpType = qpType
-    this.#ip = ip
-    this.#afOnly = afOnly
     const serviceId = rdmaServiceId(portSpace, port.number)
     try {
-      port.listen()
+      const served = port.listen(afOnly)
+      this.#served = served
       for (const agent of agents) {
         const options = {
           backlog: Math.min(backlog || mostBacklog, mostBacklog),
           context: owner,
           matches: (message: Request) => this.#isForThis(message, agent),
         }
-        const listener = agent.listen(serviceId, options, reusePort)
+        const listener = agent.listen(serviceId, options, served, port.group)
         this.#listeners.push({ agent, listener })
       }
     } catch (error) {
@@ -106,9 +133,10 @@ export class Listening {
     const { privateData } = message
     const cma = parseCma(privateData, 0, privateData.length)
     if (isMalformed(cma)) return false
-    const ip = this.#ip
-    if (!isAny(ip)) return sameBytes(ip, cma.destination)
-    return ip.length === cma.destination.length || (ip.length === 16 && !this.#afOnly) || !agent.ethernet
+    const served = this.#served
+    if (servedOverlap(served, 0, servesOne(cma.destination), 0)) return true
+    // The GID of an adapter of a segment is no address of IPv6, although it is written as one: a wildcard of IPv4 has it, too.
+    return !agent.ethernet && served[0] === ServedKind.ipv4 && sameBytes(cma.destination, agent.context.queryGid(1, 0))
   }
 
   close(): void {
@@ -116,9 +144,9 @@ export class Listening {
   }
 }
 
-/** Only ids with the same address share a port, also in a segment, where a port is taken for all addresses. */
-function groupOf(reusePort: number, ip: Uint8Array): number {
-  return ip.reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), reusePort) | 1
+/** Only ids for the same addresses share a port. */
+function groupOf(reusePort: number, served: Int32Array): number {
+  return served.reduce((hash, word) => Math.imul(hash ^ word, 0x01000193), reusePort) | 1
 }
 
 function inUse(call: string, error: unknown): unknown {

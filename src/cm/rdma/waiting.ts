@@ -37,8 +37,10 @@ function failureOf(call: string, event: IdEvent<EventId>): RdmaCmError {
   return new RdmaCmError(codeOf(event), call, textOf(event), event)
 }
 
+const addrErrors = ['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL'] as const
+
 function codeOf({ type, status }: IdEvent<EventId>): RdmaCmErrorCode {
-  if (type === CmEventType.AddrError) return 'ENODEV'
+  if (type === CmEventType.AddrError) return addrErrors.find((code) => status === -errno[code]) ?? 'ENODEV'
   if (type === CmEventType.Rejected) return 'ECONNREFUSED'
   return status === -errno.ETIMEDOUT ? 'ETIMEDOUT' : 'EIO'
 }
@@ -47,7 +49,8 @@ function textOf(event: IdEvent<EventId>): string {
   const { type, status, id } = event
   const peer = id.peerAddress === undefined ? 'the peer' : `${id.peerAddress.address} port ${id.peerAddress.port}`
   if (type === CmEventType.Rejected) return `${peer} rejected the connection (${event.statusText})`
-  if (type === CmEventType.AddrError) return `no device leads to ${peer}`
+  if (type === CmEventType.AddrError)
+    return status === -errno.ENETUNREACH ? `this host has no route to ${peer}` : `no device leads to ${peer}`
   if (status === -errno.ETIMEDOUT) return `${peer} did not answer`
   return `the connection to ${peer} failed (${event.statusText})`
 }

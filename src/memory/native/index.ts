@@ -11,7 +11,8 @@
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     packet-ring.ts     frames of a network interface
  *     ethtool.ts         statistics of a network driver
- *     netlink.ts         a question to the kernel
+ *     netlink.ts         questions to the kernel, and its notifications
+ *     route-messages.ts  those about routes, links and addresses
  *     packet-sender.ts   frames through a network interface
  *     unix-datagrams.ts  UNIX datagram sockets
  *     poll.ts      waiting until one of several descriptors can be read
@@ -66,7 +67,7 @@ export {
   unlinkShared,
   unmap,
 } from './mapping.ts'
-export { netlinkRequest } from './netlink.ts'
+export { NetlinkEvents, netlinkDump, netlinkRequest } from './netlink.ts'
 export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'
 export { PacketSender } from './packet-sender.ts'
 export {
@@ -83,6 +84,20 @@ export {
   writeByte,
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
+export {
+  dumpRequest,
+  type HostIfAddress,
+  type HostLink,
+  type HostRoute,
+  linkAndAddressGroups,
+  Nl,
+  netlinkMessages,
+  parseIfAddress,
+  parseLink,
+  parseRoute,
+  type RouteKind,
+  routeRequest,
+} from './route-messages.ts'
 export { addressText } from './sockaddr.ts'
 export { makeTimerFd, sleepOnTimerFd } from './timers.ts'
 export { type Tsc, timeStampCounter } from './tsc.ts'

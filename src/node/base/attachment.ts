@@ -106,13 +106,11 @@ export class Attachment implements LinkOwner {
     return this.#remote
   }
 
-  /** The peer's address, for when the socket has none any more. */
-  rememberPeer(address: SocketAddress): void {
-    this.#remote = {
-      address: address.address,
-      family: address.address.includes(':') ? 'IPv6' : 'IPv4',
-      port: address.port,
-    }
+  /** The peer's address, for when the socket has none any more; `asked` is what the program called it, `0.0.0.0` perhaps. */
+  rememberPeer(asked: SocketAddress): void {
+    const named = nodeAddress(this.link.socket.getpeername())
+    const family = asked.address.includes(':') ? 'IPv6' : 'IPv4'
+    this.#remote = named.port ? named : { address: asked.address, family, port: asked.port }
   }
 }
 

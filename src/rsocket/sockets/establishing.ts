@@ -225,6 +225,12 @@ export abstract class Establishing extends Ready implements CmOwner {
         this.established(param.privateData)
         break
       case CmEventType.AddrError:
+        if (status === -Errno.ENETUNREACH) {
+          this.connectFailed(Errno.ENETUNREACH, `this host has no route to ${where}`)
+          break
+        }
+        this.connectFailed(Errno.EHOSTUNREACH, `no RDMA device leads to ${where}`)
+        break
       case CmEventType.RouteError:
         this.connectFailed(Errno.EHOSTUNREACH, `no RDMA device leads to ${where}`)
         break

@@ -7,8 +7,8 @@
  *
  * The message itself determines its recipient (InfiniBand Architecture volume 1, 12.6):
  *
- *     REQ, SIDR_REQ       service ID: the agent that has registered it (`registerService`); of several that share it one
- *                         (shared-services.ts)
+ *     REQ, SIDR_REQ       service ID, and the IP address in the RDMA CM's header: the agent that has registered it for that
+ *                         (`registerService`); of several that share it one (shared-services.ts)
  *     SIDR_REP            the request ID, which the requester has chosen
  *     all others          the communication ID of the receiving side
  *     REJ without that    all agents: it ends an attempt whose REQ may not have arrived
@@ -17,12 +17,13 @@
  * first agent of the device that has read all that it has got, which rejects it as an adapter would; without any agent it is
  * dropped and counted.
  */
-import { CmAttribute, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
+import { CmAttribute, CmaHdr, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
 import { QpType } from './constants.ts'
 import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Agent, Meta, maxAgents, maxServices, Qp, Service } from './layout.ts'
+import { servedOverlap, servedWords, ServedKind, servesAll } from './served.ts'
 import { Sharers, unreadBy } from './shared-services.ts'
 
 export const gsiQpn = 1
@@ -32,13 +33,15 @@ export const gsiQkey = 0x80010000
 /** Bits of a communication ID below the slot of its agent. */
 const idBits = 22
 
-/** Bytes of a MAD that determine its recipient. */
-export const madDispatchBytes: number = Mad.length + 16
+/** Bytes of a MAD that determine its recipient: of a REQ, up to the address behind the RDMA CM's header of its private data. */
+export const madDispatchBytes: number = Mad.length + 140 + CmaHdr.length
 
 /** Offsets of what comes behind the MAD header. */
 const serviceIdAt = Mad.length + 8
 const remoteCommIdAt = Mad.length + 4
 const requestIdAt = Mad.length
+const reqPrivateDataAt = Mad.length + 140
+const sidrReqPrivateDataAt = Mad.length + 16
 
 // --- agents, under the control lock ----------------------------------------------------------------------------------
 
@@ -132,15 +135,16 @@ export function agentAt(qp: GsiQueuePair, slot: number): number {
 }
 
 /**
- * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask` come to `qp`. EADDRINUSE if another
- * agent of the device has one that agrees, unless it has the same, and gave the same `group`, which is not 0: then each
- * request comes to one of them.
+ * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask`, and whose IP address is one of `served`, come to
+ * `qp`. EADDRINUSE if another agent of the device has one that agrees and an address in common, unless it has the same, and gave the
+ * same `group`, which is not 0: then each request comes to one of them.
  */
 export function registerService(
   qp: GsiQueuePair,
   serviceId: bigint,
   mask: bigint = 0xffffffffffffffffn,
   group = 0,
+  served: Int32Array = servesAll,
 ): void {
   const verb = 'registerService'
   const slot = agentSlotOf(verb, qp)
@@ -161,9 +165,9 @@ export function registerService(
       const differs =
         ((i32[s + Service.idHigh]! ^ idHigh) & i32[s + Service.maskHigh]! & maskHigh) |
         ((i32[s + Service.idLow]! ^ idLow) & i32[s + Service.maskLow]! & maskLow)
-      if (differs !== 0) continue
+      if (differs !== 0 || !servedOverlap(i32, s + Service.served, served, 0)) continue
       const shared = group !== 0 && i32[s + Service.group] === group && i32[s + Service.agent] !== slot
-      if (shared && isService(host, s, wanted)) continue
+      if (shared && isService(host, s, wanted, served)) continue
       const q = host.qpWord(i32[at.agents + i32[s + Service.agent]! * Agent.words + Agent.qpSlot]!)
       const taken = i32[q + Qp.number] === i32[s + Service.qpNum]
       if (taken && host.segment.attachmentAlive(i32[q + Qp.owner]!))
@@ -190,13 +194,19 @@ export function registerService(
     i32[free + Service.idLow] = idLow
     i32[free + Service.maskHigh] = maskHigh
     i32[free + Service.maskLow] = maskLow
+    i32.set(served, free + Service.served)
     if (free === at.services + i32[used]! * Service.words) i32[used] = i32[used]! + 1
     Atomics.store(i32, free + Service.state, 1)
   })
 }
 
 /** Ends what `registerService` began; EINVAL if it did not. */
-export function unregisterService(qp: GsiQueuePair, serviceId: bigint, mask: bigint = 0xffffffffffffffffn): void {
+export function unregisterService(
+  qp: GsiQueuePair,
+  serviceId: bigint,
+  mask: bigint = 0xffffffffffffffffn,
+  served: Int32Array = servesAll,
+): void {
   const verb = 'unregisterService'
   const slot = agentSlotOf(verb, qp)
   const { host } = qp.pd.context.device
@@ -206,7 +216,7 @@ export function unregisterService(qp: GsiQueuePair, serviceId: bigint, mask: big
     for (let i = 0; i < i32[at.meta + Meta.servicesUsed]!; i++) {
       const s = at.services + i * Service.words
       if (i32[s + Service.state] === 0 || i32[s + Service.agent] !== slot) continue
-      if (!isService(host, s, wanted)) continue
+      if (!isService(host, s, wanted, served)) continue
       Atomics.store(i32, s + Service.state, 0)
       return true
     }
@@ -228,8 +238,11 @@ export function isServedByOthers(qp: GsiQueuePair, serviceId: bigint): boolean {
   return false
 }
 
-function isService(host: Host, s: number, wanted: readonly number[]): boolean {
-  return wanted.every((word, k) => host.i32[s + Service.idHigh + k] === word)
+function isService(host: Host, s: number, wanted: readonly number[], served: Int32Array): boolean {
+  return (
+    wanted.every((word, k) => host.i32[s + Service.idHigh + k] === word) &&
+    served.every((word, k) => host.i32[s + Service.served + k] === word)
+  )
 }
 
 /** As they stand in a record, from `Service.idHigh` on. */
@@ -249,6 +262,9 @@ export class GsiDispatch {
   readonly targets: Int32Array = new Int32Array(maxAgents)
   readonly #host: Host
   readonly #sharers: Sharers
+  /** The address that the request is for, as `served.ts` has it; `all` where it names none. */
+  readonly #to = new Int32Array(servedWords)
+  readonly #toBytes = new Uint8Array(this.#to.buffer, 4)
 
   constructor(host: Host) {
     this.#host = host
@@ -269,8 +285,10 @@ export class GsiDispatch {
     }
     const attribute = u16(u8, at + Mad.attributeId)
     let q = -1
-    if (attribute === CmAttribute.REQ || attribute === CmAttribute.SIDR_REQ) q = this.#service(device, u8, at)
-    else {
+    if (attribute === CmAttribute.REQ || attribute === CmAttribute.SIDR_REQ) {
+      this.#readAddress(u8, at + (attribute === CmAttribute.REQ ? reqPrivateDataAt : sidrReqPrivateDataAt))
+      q = this.#service(device, u8, at)
+    } else {
       const id = u32(u8, at + (attribute === CmAttribute.SIDR_REP ? requestIdAt : remoteCommIdAt))
       if (id === 0 && attribute === CmAttribute.REJ) return this.#all(device)
       q = agentOf(host, device, id >>> idBits)
@@ -284,9 +302,28 @@ export class GsiDispatch {
     return 1
   }
 
+  /** Reads to which address a request is, from the RDMA CM's header if there is one. */
+  #readAddress(u8: Uint8Array, header: number): void {
+    const to = this.#to
+    const version = u8[header + CmaHdr.ipVersion]! >>> 4
+    to[0] = ServedKind.all
+    if (u8[header + CmaHdr.version] !== 0 || (version !== 4 && version !== 6)) return
+    to[0] = ServedKind.one
+    const bytes = this.#toBytes
+    const from = header + CmaHdr.destination
+    for (let i = 0; i < 16; i++) bytes[i] = version === 6 || i >= 12 ? u8[from + i]! : i < 10 ? 0 : 0xff
+  }
+
   /** The agent that gets a request, −1 if nobody takes requests for its service. */
   #service(device: number, u8: Uint8Array, at: number): number {
-    const count = this.#servers(device, u32(u8, at + serviceIdAt) | 0, u32(u8, at + serviceIdAt + 4) | 0)
+    const high = u32(u8, at + serviceIdAt) | 0
+    const low = u32(u8, at + serviceIdAt + 4) | 0
+    let count = this.#servers(device, high, low)
+    if (count === 0) {
+      // An agent that serves other addresses knows best that this one is not served: an adapter's GID is in no family.
+      this.#to[0] = ServedKind.all
+      count = this.#servers(device, high, low)
+    }
     return count > 1 ? this.#sharers.choose(count, requestKey(u8, at)) : this.#sharers.first(count)
   }
 
@@ -297,7 +334,7 @@ export class GsiDispatch {
     for (let i = 0; i < i32[at.meta + Meta.servicesUsed]!; i++) {
       const s = at.services + i * Service.words
       const q = serverOf(this.#host, s, device, high, low)
-      if (q < 0) continue
+      if (q < 0 || !servedOverlap(i32, s + Service.served, this.#to, 0)) continue
       this.#sharers.put(count++, q, s)
       if (i32[s + Service.group] === 0) break
     }

@@ -435,6 +435,8 @@ export const Service = {
   group: 8,
   /** Of the first agent of a group: which of them gets the next request. */
   turn: 9,
+  /** For requests to which addresses: see served.ts. */
+  served: 10 /* 5 words */,
 } as const
 
 /** To which agent, by the number of its queue pair, a request for a shared service went; `key` names the request. */
@@ -451,9 +453,10 @@ export const Port = {
   reuse: 5,
   listening: 6,
   owner: 7,
-  gid: 8 /* 4 words */,
+  /** For which addresses: see served.ts. */
+  served: 8 /* 5 words */,
   /** Not 0: listeners in other threads that give the same number share the port. */
-  group: 12,
+  group: 13,
 } as const
 
 /** The list of QPs whose head request waits for a time or for the peer. */

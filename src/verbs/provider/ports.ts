@@ -1,6 +1,6 @@
 /**
  * The IP ports that connection managers of a segment have taken, as a kernel keeps them for a host: for each port space
- * and address once, unless those that have it share it. Records with the same port number are chained; all this is under
+ * and address once (served.ts), unless those that have it share it. Records with the same port number are chained; all this is under
  * the control lock.
  *
  *     reuse    (SO_REUSEADDR) shared with others that say so, until one of them listens
@@ -10,6 +10,7 @@ import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Meta, Port } from './layout.ts'
 import { giveRecord, recordOf, slotOf, stale, takeRecord } from './records.ts'
+import { servedOverlap } from './served.ts'
 
 /** The range of ports that are given where none is asked for, Linux's. */
 const firstEphemeral = 32768
@@ -19,8 +20,8 @@ export interface PortRequest {
   portSpace: number
   /** 0 takes any free one. */
   port: number
-  /** 16 bytes; all zeros stand for every address. */
-  gid: Uint8Array
+  /** For which addresses: see served.ts. */
+  served: Int32Array
   /** Shares the port with others that ask for that, as long as none of them listens. */
   reuse?: boolean
   /** Not 0: shares the port with other threads that give the same number, also while they listen. Each has it once. */
@@ -53,18 +54,19 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
   })
 }
 
-/** From now on only its group shares the port; EADDRINUSE if others do. */
-export function listenOnPort(host: Host, taken: TakenPort): void {
+/** From now on only its group shares the port, which is for `served` alone; EADDRINUSE if others have it for some of that. */
+export function listenOnPort(host: Host, taken: TakenPort, served: Int32Array): void {
   const { i32, at } = host
   host.control(() => {
     const p = portWord(host, slotOf(taken.ref))
     for (let slot = i32[at.portHeads + taken.port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
       const other = portWord(host, slot)
-      if (other === p || i32[other + Port.space] !== i32[p + Port.space] || !overlap(host, other, gidOf(host, p)))
-        continue
+      if (other === p || i32[other + Port.space] !== i32[p + Port.space]) continue
+      if (!servedOverlap(i32, other + Port.served, served, 0)) continue
       if (!inGroup(host, other, i32[p + Port.group]))
         throw inUse(`port ${taken.port} is shared with another that has bound it`)
     }
+    i32.set(served, p + Port.served)
     i32[p + Port.listening] = 1
   })
 }
@@ -99,7 +101,7 @@ function write(host: Host, request: PortRequest, port: number): TakenPort {
   i32[p + Port.port] = port
   i32[p + Port.reuse] = request.reuse ? 1 : 0
   i32[p + Port.group] = request.group ?? 0
-  gidOf(host, p).set(request.gid)
+  i32.set(request.served, p + Port.served)
   i32[p + Port.next] = i32[at.portHeads + port]!
   i32[p + Port.state] = 1
   Atomics.store(i32, at.portHeads + port, slotOf(ref) + 1)
@@ -110,7 +112,8 @@ function isFree(host: Host, request: PortRequest, port: number): boolean {
   const { i32, at } = host
   for (let slot = i32[at.portHeads + port]! - 1; slot >= 0; slot = i32[portWord(host, slot) + Port.next]! - 1) {
     const p = portWord(host, slot)
-    if (i32[p + Port.space] !== request.portSpace || !overlap(host, p, request.gid)) continue
+    if (i32[p + Port.space] !== request.portSpace) continue
+    if (!servedOverlap(i32, p + Port.served, request.served, 0)) continue
     if (request.reuse && i32[p + Port.reuse] === 1 && i32[p + Port.listening] === 0) continue
     if (inGroup(host, p, request.group)) continue
     // A thread that ended without closing has it no more.
@@ -126,12 +129,6 @@ function inGroup(host: Host, p: number, group = 0): boolean {
   return group !== 0 && i32[p + Port.group] === group && i32[p + Port.owner] !== segment.me
 }
 
-/** Whether the address of a record and another are the same, or one of them is every address. */
-function overlap(host: Host, p: number, gid: Uint8Array): boolean {
-  const own = gidOf(host, p)
-  return isZero(own) || isZero(gid) || own.every((byte, i) => byte === gid[i])
-}
-
 function unchain(host: Host, slot: number): void {
   const { i32, at } = host
   const p = portWord(host, slot)
@@ -143,14 +140,6 @@ function unchain(host: Host, slot: number): void {
 
 function portWord(host: Host, slot: number): number {
   return host.at.ports + slot * Port.words
-}
-
-function gidOf(host: Host, p: number): Uint8Array {
-  return host.u8.subarray((p + Port.gid) * 4, (p + Port.gid) * 4 + 16)
-}
-
-function isZero(gid: Uint8Array): boolean {
-  return gid.every((byte) => byte === 0)
 }
 
 function inUse(message: string): VerbsError {

@@ -57,8 +57,8 @@ function watch(promise: Promise<unknown>): void {
 
 function perform(request: Request): unknown {
   if (request.op === 'service') {
-    const act = request.name === 'register' ? registerService : unregisterService
-    return act(...(decode(codec, request.args) as Parameters<typeof act>))
+    const args = decode(codec, request.args) as Parameters<typeof registerService>
+    return request.name === 'register' ? registerService(...args) : unregisterService(args[0], args[1], args[2])
   }
   if (request.op === 'open') {
     const context = openDevice(...(request.args as Parameters<typeof openDevice>))

@@ -62,6 +62,61 @@ describeNet('servers', (bench) => {
       await event(bench.connect({ port: portOf(server), host }), 'connect')
   })
 
+  it.skipIf(bench.oneAddress || bench.fake)('shares a port with another server unless they have an address in common', async () => {
+    const all6 = { host: '::', ipv6Only: true }
+    const pairs: [object, object, answers: [string, string][] | 'EADDRINUSE'][] = [
+      [all6, { host: '0.0.0.0' }, [['::1', 'first'], ['127.0.0.1', 'second']]],
+      [{ host: '0.0.0.0' }, all6, [['127.0.0.1', 'first'], ['::1', 'second']]],
+      [{ host: '127.0.0.1' }, { host: '::1' }, [['127.0.0.1', 'first'], ['::1', 'second']]],
+      [{ host: '127.0.0.1' }, { host: '127.0.0.2' }, [['127.0.0.1', 'first'], ['127.0.0.2', 'second']]],
+      [{ host: '0.0.0.0' }, { host: '::1' }, [['127.0.0.1', 'first'], ['::1', 'second']]],
+      [{ host: '::' }, { host: '0.0.0.0' }, 'EADDRINUSE'],
+      [{ host: '0.0.0.0' }, { host: '127.0.0.1' }, 'EADDRINUSE'],
+      [{ host: '127.0.0.1' }, { host: '::' }, 'EADDRINUSE'],
+      [all6, { host: '::1' }, 'EADDRINUSE'],
+    ]
+    for (const [one, other, answers] of pairs) {
+      const first = bench.server({}, (socket) => socket.end('first'))
+      const second = bench.server({}, (socket) => socket.end('second'))
+      await new Promise<void>((resolve) => first.listen({ port: 0, ...one }, resolve))
+      const port = portOf(first)
+      second.listen({ port, ...other })
+      if (answers === 'EADDRINUSE') expect(await event(second, 'error')).toMatchObject([{ code: answers }])
+      else {
+        await event(second, 'listening')
+        for (const [host, who] of answers) {
+          const client = bench.connect({ port, host })
+          expect([host, String(await readAll(client))]).toEqual([host, who])
+        }
+      }
+      first.close()
+      second.close()
+    }
+  })
+
+  it.skipIf(bench.oneAddress || bench.fake)('that is for one family refuses the other', async () => {
+    for (const [options, to] of [
+      [{ host: '::', ipv6Only: true }, '127.0.0.1'],
+      [{ host: '0.0.0.0' }, '::1'],
+    ] as const) {
+      const server = bench.server()
+      await new Promise<void>((resolve) => server.listen({ port: 0, ...options }, resolve))
+      const client = bench.connect({ port: portOf(server), host: to })
+      expect(await event(client, 'error')).toMatchObject([{ code: 'ECONNREFUSED' }])
+      server.close()
+    }
+  })
+
+  it.skipIf(bench.oneAddress || bench.fake)('all zeros is this host, which has an address', async () => {
+    const server = bench.server()
+    await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+    const accepted = event(server, 'connection') as Promise<[Socket]>
+    const client = bench.connect({ port: portOf(server), host: '0.0.0.0' })
+    const [[peer]] = await Promise.all([accepted, event(client, 'connect')])
+    const addresses = [client.remoteAddress, client.localAddress, peer.remoteAddress, peer.localAddress]
+    expect(addresses).toEqual(addresses.map(() => '127.0.0.1'))
+  })
+
   it('fails with EADDRINUSE, and can listen afterwards', async () => {
     const first = bench.server()
     const port = await bench.listen(first)
