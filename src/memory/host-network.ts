@@ -25,7 +25,7 @@ import {
   parseRoute,
   routeRequest,
 } from './native/index.ts'
-import { routeInTables, type RouteTables } from './route-tables.ts'
+import { type RouteTables, routeInTables } from './route-tables.ts'
 
 const NETLINK_ROUTE = 0
 
@@ -60,7 +60,8 @@ export const hostNetwork: HostNetwork = {
   },
   interfaceIndex(nameOrNumber) {
     const links = hostLinks()
-    const link = links.find(({ name }) => name === nameOrNumber) ?? links.find((one) => `${one.ifindex}` === nameOrNumber)
+    const link =
+      links.find(({ name }) => name === nameOrNumber) ?? links.find((one) => `${one.ifindex}` === nameOrNumber)
     return link?.ifindex ?? 0
   },
   interfaceName(ifindex) {
@@ -139,7 +140,8 @@ function addressesOfNode(): HostIfAddress[] {
 function bytesOf({ address, family }: NetworkInterfaceInfo): Uint8Array {
   if (family === 'IPv4') return Uint8Array.from(address.split('.'), Number)
   const [head = '', tail] = address.split('::')
-  const groups = (text: string): number[] => (text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16)))
+  const groups = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
   const [before, after] = [groups(head), groups(tail ?? '')]
   const zeros = tail === undefined ? 0 : 8 - before.length - after.length
   const all = [...before, ...new Array<number>(Math.max(0, zeros)).fill(0), ...after]

@@ -36,13 +36,20 @@ export function routeInTables(
   const own = addresses.find(({ address }) => samePrefix(address, to, to.length * 8))
   if (own !== undefined || (to.length === 4 && to[0] === 127)) {
     const lo = links.find((link) => link.loopback)
-    return { kind: 'local', source: source ?? own?.address ?? Uint8Array.of(127, 0, 0, 1), ifindex: lo?.ifindex ?? 0, gateway: null }
+    return {
+      kind: 'local',
+      source: source ?? own?.address ?? Uint8Array.of(127, 0, 0, 1),
+      ifindex: lo?.ifindex ?? 0,
+      gateway: null,
+    }
   }
   const nameOf = (index: number): string | undefined => links.find((link) => link.ifindex === index)?.name
   const text = to.length === 4 ? tables.ipv4 : tables.ipv6
   const entries = to.length === 4 ? ipv4Entries(text) : ipv6Entries(text)
   const best = entries
-    .filter(({ network, bits, device }) => samePrefix(network, to, bits) && (ifindex === 0 || device === nameOf(ifindex)))
+    .filter(
+      ({ network, bits, device }) => samePrefix(network, to, bits) && (ifindex === 0 || device === nameOf(ifindex)),
+    )
     .sort((a, b) => b.bits - a.bits || a.metric - b.metric)[0]
   const kind = isMulticast(to) ? 'multicast' : 'unicast'
   if (best === undefined) {
@@ -81,7 +88,9 @@ function ipv4Entries(text: string): Entry[] {
 
 function ipv6Entries(text: string): Entry[] {
   return text.split('\n').flatMap((line) => {
-    const [network = '', bits = '', , , gateway = '', metric = '', , , flags = '', device = ''] = line.trim().split(/\s+/)
+    const [network = '', bits = '', , , gateway = '', metric = '', , , flags = '', device = ''] = line
+      .trim()
+      .split(/\s+/)
     if (!/^[0-9a-f]{32}$/i.test(network) || !isUsable(flags) || device === '') return []
     const hex = (digits: string): Uint8Array =>
       Uint8Array.from({ length: 16 }, (_, i) => Number.parseInt(digits.slice(2 * i, 2 * i + 2), 16) || 0)

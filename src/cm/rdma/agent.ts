@@ -171,12 +171,7 @@ export class Agent {
    * EADDRINUSE if an agent of another thread or process listens to the service for one of the addresses `served`, unless both do so
    * for the same and in the same group, not 0.
    */
-  listen(
-    serviceId: bigint,
-    options: ListenOptions<MadAddress>,
-    served: Int32Array,
-    group = 0,
-  ): CmListener<MadAddress> {
+  listen(serviceId: bigint, options: ListenOptions<MadAddress>, served: Int32Array, group = 0): CmListener<MadAddress> {
     const key = `${serviceId} ${served.join()}`
     let service = this.#services.get(key)
     if (service === undefined) {

@@ -159,7 +159,8 @@ export class DeviceSet {
     const ofLink = isLinkLocal(bytes) || (bytes.length === 16 && bytes[0] === 0xff && (bytes[1]! & 15) <= 2)
     if (zone === '' || !ofLink) return 0
     const ifindex = this.#network.interfaceIndex(zone)
-    if (ifindex === 0) throw new RdmaCmError('EINVAL', call, `${formatIp(bytes)}%${zone}: there is no interface ${zone}`)
+    if (ifindex === 0)
+      throw new RdmaCmError('EINVAL', call, `${formatIp(bytes)}%${zone}: there is no interface ${zone}`)
     return ifindex
   }
 

@@ -24,7 +24,14 @@ import {
 } from '../../verbs/index.ts'
 import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
 import type { CmEvent as IbEvent } from '../ib/index.ts'
-import { type CmAddress, type CmSocketAddress, isLinkLocal, isMulticast, parseAddress, socketAddress } from './address.ts'
+import {
+  type CmAddress,
+  type CmSocketAddress,
+  isLinkLocal,
+  isMulticast,
+  parseAddress,
+  socketAddress,
+} from './address.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import { Connecting, type ConnectionHost } from './connecting.ts'
 import { CmEventType, errnoOf, PortSpace, privateDataBytes, qpTypeOf, udpQkey } from './constants.ts'

@@ -23,7 +23,7 @@ import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
 import type { Host } from './host.ts'
 import { Agent, Meta, maxAgents, maxServices, Qp, Service } from './layout.ts'
-import { servedOverlap, servedWords, ServedKind, servesAll } from './served.ts'
+import { ServedKind, servedOverlap, servedWords, servesAll } from './served.ts'
 import { Sharers, unreadBy } from './shared-services.ts'
 
 export const gsiQpn = 1

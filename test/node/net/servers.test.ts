@@ -62,37 +62,75 @@ describeNet('servers', (bench) => {
       await event(bench.connect({ port: portOf(server), host }), 'connect')
   })
 
-  it.skipIf(bench.oneAddress || bench.fake)('shares a port with another server unless they have an address in common', async () => {
-    const all6 = { host: '::', ipv6Only: true }
-    const pairs: [object, object, answers: [string, string][] | 'EADDRINUSE'][] = [
-      [all6, { host: '0.0.0.0' }, [['::1', 'first'], ['127.0.0.1', 'second']]],
-      [{ host: '0.0.0.0' }, all6, [['127.0.0.1', 'first'], ['::1', 'second']]],
-      [{ host: '127.0.0.1' }, { host: '::1' }, [['127.0.0.1', 'first'], ['::1', 'second']]],
-      [{ host: '127.0.0.1' }, { host: '127.0.0.2' }, [['127.0.0.1', 'first'], ['127.0.0.2', 'second']]],
-      [{ host: '0.0.0.0' }, { host: '::1' }, [['127.0.0.1', 'first'], ['::1', 'second']]],
-      [{ host: '::' }, { host: '0.0.0.0' }, 'EADDRINUSE'],
-      [{ host: '0.0.0.0' }, { host: '127.0.0.1' }, 'EADDRINUSE'],
-      [{ host: '127.0.0.1' }, { host: '::' }, 'EADDRINUSE'],
-      [all6, { host: '::1' }, 'EADDRINUSE'],
-    ]
-    for (const [one, other, answers] of pairs) {
-      const first = bench.server({}, (socket) => socket.end('first'))
-      const second = bench.server({}, (socket) => socket.end('second'))
-      await new Promise<void>((resolve) => first.listen({ port: 0, ...one }, resolve))
-      const port = portOf(first)
-      second.listen({ port, ...other })
-      if (answers === 'EADDRINUSE') expect(await event(second, 'error')).toMatchObject([{ code: answers }])
-      else {
-        await event(second, 'listening')
-        for (const [host, who] of answers) {
-          const client = bench.connect({ port, host })
-          expect([host, String(await readAll(client))]).toEqual([host, who])
+  it.skipIf(bench.oneAddress || bench.fake)(
+    'shares a port with another server unless they have an address in common',
+    async () => {
+      const all6 = { host: '::', ipv6Only: true }
+      const pairs: [object, object, answers: [string, string][] | 'EADDRINUSE'][] = [
+        [
+          all6,
+          { host: '0.0.0.0' },
+          [
+            ['::1', 'first'],
+            ['127.0.0.1', 'second'],
+          ],
+        ],
+        [
+          { host: '0.0.0.0' },
+          all6,
+          [
+            ['127.0.0.1', 'first'],
+            ['::1', 'second'],
+          ],
+        ],
+        [
+          { host: '127.0.0.1' },
+          { host: '::1' },
+          [
+            ['127.0.0.1', 'first'],
+            ['::1', 'second'],
+          ],
+        ],
+        [
+          { host: '127.0.0.1' },
+          { host: '127.0.0.2' },
+          [
+            ['127.0.0.1', 'first'],
+            ['127.0.0.2', 'second'],
+          ],
+        ],
+        [
+          { host: '0.0.0.0' },
+          { host: '::1' },
+          [
+            ['127.0.0.1', 'first'],
+            ['::1', 'second'],
+          ],
+        ],
+        [{ host: '::' }, { host: '0.0.0.0' }, 'EADDRINUSE'],
+        [{ host: '0.0.0.0' }, { host: '127.0.0.1' }, 'EADDRINUSE'],
+        [{ host: '127.0.0.1' }, { host: '::' }, 'EADDRINUSE'],
+        [all6, { host: '::1' }, 'EADDRINUSE'],
+      ]
+      for (const [one, other, answers] of pairs) {
+        const first = bench.server({}, (socket) => socket.end('first'))
+        const second = bench.server({}, (socket) => socket.end('second'))
+        await new Promise<void>((resolve) => first.listen({ port: 0, ...one }, resolve))
+        const port = portOf(first)
+        second.listen({ port, ...other })
+        if (answers === 'EADDRINUSE') expect(await event(second, 'error')).toMatchObject([{ code: answers }])
+        else {
+          await event(second, 'listening')
+          for (const [host, who] of answers) {
+            const client = bench.connect({ port, host })
+            expect([host, String(await readAll(client))]).toEqual([host, who])
+          }
         }
+        first.close()
+        second.close()
       }
-      first.close()
-      second.close()
-    }
-  })
+    },
+  )
 
   it.skipIf(bench.oneAddress || bench.fake)('that is for one family refuses the other', async () => {
     for (const [options, to] of [
