@@ -52,15 +52,15 @@ _verbena() {
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --all --client --server --scale --json -h --help' ;;
     'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
     'collect') commands='counters l2 trace session' options='-h --help' ;;
-    'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --qp --all --json --csv --prometheus --listen -h --help' ;;
+    'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --qp --all --json --csv --prometheus --listen --token-file --no-token -h --help' ;;
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
     'collect trace') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous -r --read -w --write -c --count --duration --json -h --help' ;;
     'collect session') commands='' options='-i --interface --filter --roce-port -s --snap-length --headers --anonymise --anonymise-key --rotate-size --rotate-time --rotate-files --buffer --no-promiscuous --sysfs-root -o --out --interval --duration --compress --no-trace --json -h --help' ;;
     'monitor') commands='collector compare report watch' options='-h --help' ;;
-    'monitor collector') commands='' options='--window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
+    'monitor collector') commands='' options='--window --memory --page --page-token-file --page-no-token --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --listen --token-file --tls-key --tls-cert -h --help' ;;
     'monitor compare') commands='' options='-d --decode-as --roce-port --window --memory --by --of --threshold --top --exact-memory --seed --merge --json -h --help' ;;
-    'monitor report') commands='' options='--page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --per --from --to -h --help' ;;
-    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --tap --duration --metrics --metrics-token-file --workers -h --help' ;;
+    'monitor report') commands='' options='--page --page-token-file --page-no-token --page-tls-key --page-tls-cert --by --of --top --json --per --from --to -h --help' ;;
+    'monitor watch') commands='' options='-d --decode-as --roce-port --window --memory --page --page-token-file --page-no-token --page-tls-key --page-tls-cert --by --of --top --json --view --save --alert --alert-log --alert-webhook --alertmanager --collector --token-file --ca --name -i --interface --tap --duration --metrics --metrics-token-file --metrics-no-token --workers -h --help' ;;
     'replay') commands='packets messages server client' options='-h --help' ;;
     'replay packets') commands='' options='-d --decode-as --roce-port --to -i --interface --udp --mac --ip --lid --source-port --destination-port --dscp --ecn --pkey --qpn --psn --msn --rkey --va --map -f --filter --bad --others --speed --pps --rate --json -h --help' ;;
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
@@ -70,7 +70,7 @@ _verbena() {
     'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
     'gateway hook') commands='' options='-c --config -f --input-format -F --output-format -t --types -v --vectorize -o --option -h --help' ;;
-    'gateway node') commands='' options='-d --log --duration --json -h --help' ;;
+    'gateway node') commands='' options='-d --log --duration --no-token --json -h --help' ;;
     'gateway pipe') commands='' options='-f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive -h --help' ;;
     'gateway signal') commands='' options='-v --values -r --rate -n --no-realtime -F --frequency -a --amplitude -D --stddev -o --offset -p --phase -l --limit -f --format -h --help' ;;
     'gateway check') commands='' options='--json -h --help' ;;
@@ -271,6 +271,7 @@ _verbena_value() {
       --sysfs-root) value='folder' ;;
       -d|--device) value='device' ;;
       --ib-port|--interval|--count) value='any' ;;
+      --token-file) value='file' ;;
     esac ;;
     'collect l2') case $2 in
       --sysfs-root) value='folder' ;;

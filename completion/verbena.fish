@@ -283,6 +283,8 @@ complete -c verbena -n '__verbena_at collect counters' -l json -d 'print JSON'
 complete -c verbena -n '__verbena_at collect counters' -l csv -d 'print comma-separated values'
 complete -c verbena -n '__verbena_at collect counters' -l prometheus -d 'print the text that Prometheus reads'
 complete -c verbena -n '__verbena_at collect counters' -l listen -d 'serve that text at /metrics of this port of 127.0.0.1, or of another address'
+complete -c verbena -n '__verbena_at collect counters' -l token-file -d 'what whoever asks at --listen must know' -r -F
+complete -c verbena -n '__verbena_at collect counters' -l no-token -d 'with --listen: everybody who reaches the address may read the counters'
 complete -c verbena -n '__verbena_at collect counters' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at collect l2' -l sysfs-root -d 'read a recorded tree instead: a copy of /sys, or a folder with sys and proc' -r -f -a '(__fish_complete_directories)'
 complete -c verbena -n '__verbena_at collect l2' -l json -d 'print one JSON document'
@@ -334,6 +336,7 @@ complete -c verbena -n '__verbena_at monitor collector' -l window -d 'length of 
 complete -c verbena -n '__verbena_at monitor collector' -l memory -d 'memory for all that grows with traffic' -r
 complete -c verbena -n '__verbena_at monitor collector' -l page -d 'serve a live page: a port of loopback, or address:port'
 complete -c verbena -n '__verbena_at monitor collector' -l page-token-file -d 'what whoever opens the page must know' -r -F
+complete -c verbena -n '__verbena_at monitor collector' -l page-no-token -d 'dangerous: every user of this host may open the page, on loopback only'
 complete -c verbena -n '__verbena_at monitor collector' -l page-tls-key -d 'private key of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -l page-tls-cert -d 'certificate of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -l by -d 'a key to list; may be repeated' -r
@@ -366,6 +369,7 @@ complete -c verbena -n '__verbena_at monitor compare' -l json -d 'print one JSON
 complete -c verbena -n '__verbena_at monitor compare' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at monitor report' -l page -d 'serve a live page: a port of loopback, or address:port'
 complete -c verbena -n '__verbena_at monitor report' -l page-token-file -d 'what whoever opens the page must know' -r -F
+complete -c verbena -n '__verbena_at monitor report' -l page-no-token -d 'dangerous: every user of this host may open the page, on loopback only'
 complete -c verbena -n '__verbena_at monitor report' -l page-tls-key -d 'private key of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor report' -l page-tls-cert -d 'certificate of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor report' -l by -d 'a key to list; may be repeated' -r
@@ -382,6 +386,7 @@ complete -c verbena -n '__verbena_at monitor watch' -l window -d 'length of a wi
 complete -c verbena -n '__verbena_at monitor watch' -l memory -d 'memory for all that grows with traffic' -r
 complete -c verbena -n '__verbena_at monitor watch' -l page -d 'serve a live page: a port of loopback, or address:port'
 complete -c verbena -n '__verbena_at monitor watch' -l page-token-file -d 'what whoever opens the page must know' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l page-no-token -d 'dangerous: every user of this host may open the page, on loopback only'
 complete -c verbena -n '__verbena_at monitor watch' -l page-tls-key -d 'private key of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor watch' -l page-tls-cert -d 'certificate of the page, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor watch' -l by -d 'a key to list; may be repeated' -r
@@ -403,6 +408,7 @@ complete -c verbena -n '__verbena_at monitor watch' -l tap -d 'watch the roce de
 complete -c verbena -n '__verbena_at monitor watch' -l duration -d 'end after so long' -r
 complete -c verbena -n '__verbena_at monitor watch' -l metrics -d 'serve metrics for Prometheus at /metrics of this port of 127.0.0.1'
 complete -c verbena -n '__verbena_at monitor watch' -l metrics-token-file -d 'what Prometheus must know' -r -F
+complete -c verbena -n '__verbena_at monitor watch' -l metrics-no-token -d 'everybody who reaches the address may read the metrics'
 complete -c verbena -n '__verbena_at monitor watch' -l workers -d 'threads for each file, each for some pairs of hosts' -r
 complete -c verbena -n '__verbena_at monitor watch' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at replay' -a packets -d 'the packets, with other addresses, queue pairs, keys, PSNs'
@@ -491,6 +497,7 @@ complete -c verbena -n '__verbena_at gateway hook' -s o -l option -d 'a setting 
 complete -c verbena -n '__verbena_at gateway hook' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway node' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
 complete -c verbena -n '__verbena_at gateway node' -l duration -d 'stop after this time' -r
+complete -c verbena -n '__verbena_at gateway node' -l no-token -d 'dangerous: whoever reaches the API may do everything'
 complete -c verbena -n '__verbena_at gateway node' -l json -d 'print one JSON document at the end'
 complete -c verbena -n '__verbena_at gateway node' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway pipe' -s f -l format -d 'of standard input and output' -r

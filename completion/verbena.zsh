@@ -497,6 +497,8 @@ _verbena_collect_counters() {
     --csv'[print comma-separated values]' \
     --prometheus'[print the text that Prometheus reads]' \
     --listen'[serve that text at /metrics of this port of 127.0.0.1, or of another address]::\[host\::' \
+    --token-file'[what whoever asks at --listen must know]:file:_files' \
+    --no-token'[with --listen\: everybody who reaches the address may read the counters]' \
     '(-h --help)'{-h,--help}'[print help]'
 }
 
@@ -585,6 +587,7 @@ _verbena_monitor_collector() {
     --memory'[memory for all that grows with traffic]:MiB:' \
     --page'[serve a live page\: a port of loopback, or address\:port]::address:' \
     --page-token-file'[what whoever opens the page must know]:file:_files' \
+    --page-no-token'[dangerous\: every user of this host may open the page, on loopback only]' \
     --page-tls-key'[private key of the page, PEM]:file:_files' \
     --page-tls-cert'[certificate of the page, PEM]:file:_files' \
     --by'[a key to list; may be repeated]:key:' \
@@ -626,6 +629,7 @@ _verbena_monitor_report() {
   _arguments -s \
     --page'[serve a live page\: a port of loopback, or address\:port]::address:' \
     --page-token-file'[what whoever opens the page must know]:file:_files' \
+    --page-no-token'[dangerous\: every user of this host may open the page, on loopback only]' \
     --page-tls-key'[private key of the page, PEM]:file:_files' \
     --page-tls-cert'[certificate of the page, PEM]:file:_files' \
     --by'[a key to list; may be repeated]:key:' \
@@ -647,6 +651,7 @@ _verbena_monitor_watch() {
     --memory'[memory for all that grows with traffic]:MiB:' \
     --page'[serve a live page\: a port of loopback, or address\:port]::address:' \
     --page-token-file'[what whoever opens the page must know]:file:_files' \
+    --page-no-token'[dangerous\: every user of this host may open the page, on loopback only]' \
     --page-tls-key'[private key of the page, PEM]:file:_files' \
     --page-tls-cert'[certificate of the page, PEM]:file:_files' \
     --by'[a key to list; may be repeated]:key:' \
@@ -668,6 +673,7 @@ _verbena_monitor_watch() {
     --duration'[end after so long]:seconds:' \
     --metrics'[serve metrics for Prometheus at /metrics of this port of 127.0.0.1]::\[host\::' \
     --metrics-token-file'[what Prometheus must know]:file:_files' \
+    --metrics-no-token'[everybody who reaches the address may read the metrics]' \
     --workers'[threads for each file, each for some pairs of hosts]:count:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '*:files:'
@@ -835,6 +841,7 @@ _verbena_gateway_node() {
   _arguments -s \
     '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
     --duration'[stop after this time]:seconds:' \
+    --no-token'[dangerous\: whoever reaches the API may do everything]' \
     --json'[print one JSON document at the end]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'

@@ -1,7 +1,8 @@
 /**
- * Who may call a server. Without a token it listens on loopback only, and then a page of another site could still call it through the
- * browser of somebody on this host: its requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS rebinding),
- * another Host.
+ * Who may call a server: whoever knows its token. Loopback protects nothing: every user of the host, and every container in its network,
+ * reaches it. A server whose user wants it without a token still rejects pages of other sites, which could call it through the
+ * browser of somebody on this host: their requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS
+ * rebinding), another Host.
  */
 import type { Duplex } from 'node:stream'
 import { Token } from './token.ts'
@@ -30,6 +31,8 @@ export class Guard {
   }
 
   check({ host, origin, authorization, token }: GuardedRequest): Rejection | null {
+    // No browser adds it by itself: a page of another origin that has it, such as VILLASweb, was given it.
+    if (this.#token !== null && token !== undefined && this.#token.is(token)) return null
     const foreign = this.checkOrigin({ host, origin })
     if (foreign !== null || this.#token === null) return foreign
     const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? token

@@ -1,5 +1,18 @@
 /** Tokens that whoever calls a server must know. */
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** One that nobody can guess: 256 bits, of letters, digits, '-' and '_'. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/**
+ * The address of a page that knows its token. The part behind '#' stays in the browser: it is in no request, log or referrer, and the
+ * page takes it out of the address.
+ */
+export function pageUrl(origin: string, token: string): string {
+  return `${origin}/#token=${encodeURIComponent(token)}`
+}
 
 export class Token {
   readonly #digest: Buffer

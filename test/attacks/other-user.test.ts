@@ -1,12 +1,16 @@
 /**
  * Another user of the machine. What it makes in the places that all users share is not joined; what it did not make it can
- * neither read, cut off nor delete. Needs root, to be two users at once.
+ * neither read, cut off nor delete; servers on loopback, which it reaches, do nothing for it. Needs root, to be two users at once.
  */
-import { spawnSync } from 'node:child_process'
-import { existsSync, rmSync, statSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { getDeviceList, openDevice } from '../../src/index.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
+import { command } from '../built.ts'
 import { openStage, type Stage } from './stage.ts'
 
 const nobody = 65534
@@ -94,5 +98,51 @@ describe.skipIf(!canBeTwo)('another user', { timeout: 60_000 }, () => {
     })
     expect(statSync(file).size).toBe(size)
     await stage.judge()
+  })
+
+  it('commands no gateway, and sees nothing of it', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'verbena-other-user-'))
+    const proof = join(folder, 'proof')
+    const nodes = { source: { type: 'signal', rate: 100 }, broker: { type: 'redis', uri: 'tcp://hush@localhost' } }
+    writeFileSync(join(folder, 'lab.json'), JSON.stringify({ http: { port: 0 }, nodes, paths: [{ in: 'source' }] }))
+    const child = spawn(process.execPath, [command, 'gateway', 'node', join(folder, 'lab.json')])
+    let said = ''
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const ended = once(child, 'exit')
+    try {
+      await expect.poll(() => said, { timeout: 30_000 }).toMatch(/#token=/)
+      const [, url] = /(http:\S+)\/#token=/.exec(said)!
+      const exec = JSON.stringify({ type: 'exec', exec: `id > ${proof}; sleep 1000` })
+      const config = JSON.stringify({ config: { nodes: { evil: JSON.parse(exec) }, paths: [{ in: 'evil' }] } })
+      const attempts: [string, string, string?][] = [
+        ['PUT', 'node/evil', exec],
+        ['POST', 'paths', '{"in":"evil"}'],
+        ['POST', 'restart', config],
+        ['POST', 'shutdown'],
+        ...['config', 'status', 'nodes', 'metrics', 'node/source', 'graph.svg'].map((path): [string, string] => [
+          'GET',
+          path,
+        ]),
+      ]
+      const script = `
+        for (const [method, path, body] of ${JSON.stringify(attempts)}) {
+          const { status } = await fetch('${url}/api/v2/' + path, { method, body })
+          console.log(status)
+        }
+        const socket = new (await import('node:net')).Socket().connect(${new URL(url!).port}, '127.0.0.1')
+        socket.write('GET /source.json?watch HTTP/1.1\\r\\nHost: 127.0.0.1\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Version: 13\\r\\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\\r\\n\\r\\n')
+        socket.on('data', (data) => { console.log(String(data).split(' ')[1]); socket.destroy() })`
+      const text = asNobody(`${process.execPath} --input-type=module -e "$(cat <<'END'\n${script}\nEND\n)"`)
+      expect(text.trim().split('\n')).toEqual([...attempts, 'WebSocket'].map(() => '401'))
+      // The token is not in what other users see of a process either.
+      expect(asNobody(`cat /proc/${child.pid}/cmdline; cat /proc/${child.pid}/environ`)).not.toContain('#token')
+      child.kill('SIGTERM')
+      expect(await ended).toEqual([0, null])
+      expect(existsSync(proof)).toBe(false)
+      expect(said).not.toContain('hush')
+    } finally {
+      child.kill('SIGKILL')
+      rmSync(folder, { recursive: true })
+    }
   })
 })

@@ -36,7 +36,7 @@ describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
     expect(errors).toEqual([])
     gateway = await SuperNode.parse(config, { watched: true })
     await gateway.start()
-    const http = { enabled: true, port: 0, host: '127.0.0.1', token, tls: null }
+    const http = { enabled: true, port: 0, host: '127.0.0.1', token, open: false, tls: null }
     api = await startApi(gateway, http, { version: '1.2.3', shutdown: () => {} })
     browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   }, 60_000)

@@ -70,7 +70,17 @@ if (kind === 'drops') {
 }
 
 const monitor = (...args) => start(process.execPath, cli, 'monitor', '-i', watched, ...args)
-const json = monitor('--json', '--page', '0', '--metrics', '127.0.0.1:0', '--by', 'hosts')
+const json = monitor(
+  '--json',
+  '--page',
+  '0',
+  '--page-no-token',
+  '--metrics',
+  '127.0.0.1:0',
+  '--metrics-no-token',
+  '--by',
+  'hosts',
+)
 const screen = monitor('--view', 'top', '--by', 'operation')
 const folder = mkdtempSync(join(tmpdir(), 'verbena-live-'))
 const file = join(folder, 'live.pcapng')

@@ -90,7 +90,7 @@ describe.skipIf(!installed)(title, { timeout: 120_000 }, () => {
     const file = capture(windows)
     const monitor = await started(
       process.execPath,
-      [cli, 'monitor', '-', '--metrics', '127.0.0.1:0'],
+      [cli, 'monitor', '-', '--metrics', '127.0.0.1:0', '--metrics-no-token'],
       /metrics at (\S+)/,
     )
     const collector = await started(

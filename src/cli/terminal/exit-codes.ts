@@ -7,5 +7,5 @@ export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.failed]: 'failed: the message on standard error says why',
   [exitCodes.usage]: 'usage error: nothing was done',
   [exitCodes.interrupted]: 'interrupted by Ctrl-C (SIGINT)',
-  [exitCodes.terminated]: 'ended by SIGTERM',
+  [exitCodes.terminated]: 'ended by SIGTERM; a server that was stopped in order by it ends with 0',
 }

@@ -12,14 +12,20 @@ const sameMs = 1000
 
 export interface Interruption {
   signal: AbortSignal
-  /** The exit code once it was interrupted; undefined before. */
+  /** The exit code once it was interrupted, if it then ends in order; undefined before. */
   exitCode(): number | undefined
   dispose(): void
+}
+
+export interface InterruptibleOptions {
+  /** It runs until it is told to stop: with SIGTERM, and stopped in order, it has done what it was to do. */
+  isService?: boolean
 }
 
 /** `announcement` is what the first one says; nothing if it is empty. */
 export function interruptible(
   announcement = 'Stopping; what was measured is being saved. Once more ends at once.',
+  { isService = false }: InterruptibleOptions = {},
 ): Interruption {
   const { stderr, signal: outer } = currentRun().io
   const controller = new AbortController()
@@ -42,7 +48,7 @@ export function interruptible(
   process.on('exit', showCursor)
   return {
     signal: controller.signal,
-    exitCode: () => exitCode,
+    exitCode: () => (isService && exitCode === exitCodes.terminated ? exitCodes.done : exitCode),
     dispose: () => {
       release()
       process.off('exit', showCursor)

@@ -64,7 +64,7 @@ export function makeApp({ control, guard, version, page, shutdown }: AppOptions)
     })
   })
   app.get(`${prefix}/capabilities`, (c) =>
-    c.json({ apis: ['v2'], nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }),
+    c.json({ apis: namesOf(app), nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }),
   )
   app.get(`${prefix}/config`, (c) => c.json(control.settings as object))
   app.get(`${prefix}/metrics`, (c) => c.body(metricsOf(control, version), 200, { 'Content-Type': metricsType }))
@@ -95,23 +95,16 @@ function addNodes(app: Hono, control: GatewayControl): void {
   const one = `${prefix}/node/:node`
   app.get(one, (c) => c.json(control.node(c.req.param('node')) as object))
   app.put(one, async (c) => {
-    const name = c.req.param('node')
-    const isNew = await control.putNode(name, await bodyOf(c))
-    return c.json(control.node(name) as object, isNew ? 201 : 200)
+    const { isNew, node } = await control.putNode(c.req.param('node'), await bodyOf(c))
+    return c.json(node as object, isNew ? 201 : 200)
   })
   app.delete(one, async (c) => {
     await control.deleteNode(c.req.param('node'))
     return c.json({ deleted: true })
   })
   for (const action of ['start', 'stop', 'pause', 'resume', 'restart'] as const)
-    app.post(`${one}/${action}`, async (c) => {
-      await control.actOnNode(c.req.param('node'), action)
-      return c.json(control.node(c.req.param('node')) as object)
-    })
-  app.post(`${one}/file/rewind`, async (c) => {
-    await control.rewind(c.req.param('node'))
-    return c.json(control.node(c.req.param('node')) as object)
-  })
+    app.post(`${one}/${action}`, async (c) => c.json((await control.actOnNode(c.req.param('node'), action)) as object))
+  app.post(`${one}/file/rewind`, async (c) => c.json((await control.rewind(c.req.param('node'))) as object))
   app.get(`${one}/stats`, (c) => c.json(statsOf(control, c.req.param('node'))))
   app.post(`${one}/stats/reset`, (c) => {
     const { name } = control.findNode(c.req.param('node'))
@@ -122,22 +115,16 @@ function addNodes(app: Hono, control: GatewayControl): void {
 
 function addPaths(app: Hono, control: GatewayControl): void {
   app.get(`${prefix}/paths`, (c) => c.json(control.paths() as object[]))
-  app.post(`${prefix}/paths`, async (c) => c.json(control.path(await control.postPath(await bodyOf(c))) as object, 201))
+  app.post(`${prefix}/paths`, async (c) => c.json((await control.postPath(await bodyOf(c))) as object, 201))
   const one = `${prefix}/path/:path`
   app.get(one, (c) => c.json(control.path(c.req.param('path')) as object))
-  app.put(one, async (c) => {
-    await control.putPath(c.req.param('path'), await bodyOf(c))
-    return c.json(control.path(c.req.param('path')) as object)
-  })
+  app.put(one, async (c) => c.json((await control.putPath(c.req.param('path'), await bodyOf(c))) as object))
   app.delete(one, async (c) => {
     await control.deletePath(c.req.param('path'))
     return c.json({ deleted: true })
   })
   for (const action of ['start', 'stop'] as const)
-    app.post(`${one}/${action}`, async (c) => {
-      await control.actOnPath(c.req.param('path'), action)
-      return c.json(control.path(c.req.param('path')) as object)
-    })
+    app.post(`${one}/${action}`, async (c) => c.json((await control.actOnPath(c.req.param('path'), action)) as object))
 }
 
 /** Counts of a node, and how long samples that passed it were on their way. */
@@ -149,6 +136,14 @@ function statsOf(control: GatewayControl, nameOrUuid: string): object {
   const { count, sumSeconds, maxSeconds } = delays
   const [p10, p50, p90, p99, p999] = [0.1, 0.5, 0.9, 0.99, 0.999].map((share) => delays.quantileSeconds(share))
   return { counts, delay: { unit: 's', count, mean: sumSeconds / count, max: maxSeconds, p10, p50, p90, p99, p999 } }
+}
+
+/** Of all requests, as VILLASnode names its own: "node/stats/reset" is that of `/node/:node/stats/reset`. */
+function namesOf(app: Hono): string[] {
+  const paths = app.routes.map(({ path }) => path).filter((path) => path.startsWith(`${prefix}/`))
+  const names = paths.map((path) => path.slice(prefix.length + 1).replace(/\/:(node|path)/, ''))
+  // What VILLASnode calls node/file is the same request.
+  return [...new Set([...names.map((name) => name.replace(/^:graph.*/, 'graph')), 'node/file'])].sort()
 }
 
 function requestOf(c: Context): Parameters<Guard['check']>[0] {

@@ -1,6 +1,7 @@
 /**
  * A running gateway as the API sees it: what it is configured to do, what of that is stopped for now, and changes of both. A change is
- * checked as a whole before anything happens; threads in which nothing changes go on.
+ * checked as a whole before anything happens; threads in which nothing changes go on. Changes happen one after the other, each as a
+ * whole: what one reads, edits, checks and applies no other one touches.
  */
 import {
   type GatewayConfig,
@@ -10,9 +11,11 @@ import {
   type NodeConfig,
   nodeName,
   type PathConfig,
+  Secrets,
   type Settings,
 } from '../index.ts'
-import { checkSettings } from '../load/index.ts'
+import { checkSettings, loadConfig } from '../load/index.ts'
+import { secretSettings } from '../nodes/index.ts'
 import type { NodeStatus, PathStatus, SuperNode } from '../runtime/index.ts'
 
 /** What a caller asked for and cannot have: an HTTP status, and why. */
@@ -31,29 +34,37 @@ export class ApiError extends Error {
 /** What is changed together. */
 interface Wanted {
   settings: Settings
+  /** What the gateway and its paths are called, so that they stay the same when settings change; paths in the order of the list. */
+  uuids: { gateway: string; paths: (string | undefined)[] }
   /** Names of nodes that are stopped or paused, and UUIDs of paths that are stopped, for now. */
   stopped: Set<string>
   paused: Set<string>
   stoppedPaths: Set<string>
 }
 
+export type NodeAction = 'start' | 'stop' | 'pause' | 'resume' | 'restart'
+
+const secrets = new Secrets(secretSettings)
+
 export class GatewayControl {
   readonly gateway: SuperNode
   #wanted: Wanted
   #config: GatewayConfig
+  /** Fulfilled when the last change that was asked for is done. */
+  #last: Promise<unknown> = Promise.resolve()
 
   /** `gateway`: started, with `watched`. */
   constructor(gateway: SuperNode) {
     this.gateway = gateway
-    const { settings, uuid } = gateway.config
-    // With its UUID, which those of nodes and paths come from, a gateway stays the same when its settings change.
+    const { settings, uuid, paths } = gateway.config
     this.#wanted = {
-      settings: { ...structuredClone(settings), uuid },
+      settings: structuredClone(settings),
+      uuids: { gateway: uuid, paths: uuidsOf(paths) },
       stopped: new Set(),
       paused: new Set(),
       stoppedPaths: new Set(),
     }
-    this.#config = checkSettings(this.#wanted.settings).config
+    this.#config = checkSettings(this.#wanted.settings, undefined, this.#wanted.uuids).config
   }
 
   get config(): GatewayConfig {
@@ -62,7 +73,7 @@ export class GatewayControl {
 
   /** Settings without what should not be seen. */
   get settings(): unknown {
-    return redacted(this.#wanted.settings)
+    return secrets.shown(this.#wanted.settings)
   }
 
   nodes(): unknown[] {
@@ -73,7 +84,7 @@ export class GatewayControl {
   node(nameOrUuid: string): unknown {
     const node = this.findNode(nameOrUuid)
     const status = this.gateway.nodes().find(({ name }) => name === node.name)
-    return { ...this.#nodeDocument(node, status), config: redacted(node.settings) }
+    return { ...this.#nodeDocument(node, status), config: secrets.shownNode(node.settings) }
   }
 
   paths(): unknown[] {
@@ -84,7 +95,7 @@ export class GatewayControl {
   path(uuid: string): unknown {
     const path = this.#findPath(uuid)
     const status = this.gateway.paths().find((each) => each.uuid === path.uuid)
-    return { ...pathDocument(path, status), config: redacted(path.settings) }
+    return { ...pathDocument(path, status), config: secrets.shownPath(path.settings) }
   }
 
   findNode(nameOrUuid: string): NodeConfig {
@@ -107,114 +118,155 @@ export class GatewayControl {
     return this.gateway.nodes().find((node) => node.name === name)?.state ?? 'initialized'
   }
 
-  /** What `action` of a node is. Its paths run only while all of their nodes do. */
-  async actOnNode(nameOrUuid: string, action: 'start' | 'stop' | 'pause' | 'resume' | 'restart'): Promise<void> {
-    const { name } = this.findNode(nameOrUuid)
-    await this.#change(
-      (wanted) => {
-        wanted.paused.delete(name)
-        wanted.stopped.delete(name)
-        if (action === 'stop') wanted.stopped.add(name)
-        if (action === 'pause') wanted.paused.add(name)
-      },
-      action === 'restart' ? [name] : [],
-    )
-  }
-
-  async rewind(nameOrUuid: string): Promise<void> {
-    const { name, type } = this.findNode(nameOrUuid)
-    if (type !== 'file') throw new ApiError(409, `node '${name}' is of type ${type}; only a file can be rewound`)
-    await this.#change(() => {}, [name])
-  }
-
-  async actOnPath(uuid: string, action: 'start' | 'stop'): Promise<void> {
-    const path = this.#findPath(uuid)
-    await this.#change(({ stoppedPaths }) => {
-      if (action === 'stop') stoppedPaths.add(path.uuid)
-      else stoppedPaths.delete(path.uuid)
+  /** What `action` of a node is. Its paths run only while all of their nodes do. Returns the node as it is then. */
+  actOnNode(nameOrUuid: string, action: NodeAction): Promise<unknown> {
+    return this.#inTurn(async () => {
+      const { name } = this.findNode(nameOrUuid)
+      await this.#change(
+        (wanted) => {
+          wanted.paused.delete(name)
+          wanted.stopped.delete(name)
+          if (action === 'stop') wanted.stopped.add(name)
+          if (action === 'pause') wanted.paused.add(name)
+        },
+        action === 'restart' ? [name] : [],
+      )
+      return this.node(name)
     })
   }
 
-  /** Adds a node, or takes another one's place. Returns whether it is new. */
-  async putNode(name: string, settings: unknown): Promise<boolean> {
-    if (!nodeName.test(name)) throw new ApiError(400, `'${name}' is no name of a node: 2 to 32 of a-z, 0-9, _ and -`)
-    const isNew = !this.#config.nodes.some((node) => node.name === name)
-    await this.#change((wanted) => {
-      groupIn(wanted.settings, 'nodes')[name] = groupOf(settings)
+  rewind(nameOrUuid: string): Promise<unknown> {
+    return this.#inTurn(async () => {
+      const { name, type } = this.findNode(nameOrUuid)
+      if (type !== 'file') throw new ApiError(409, `node '${name}' is of type ${type}; only a file can be rewound`)
+      await this.#change(() => {}, [name])
+      return this.node(name)
     })
-    return isNew
+  }
+
+  actOnPath(uuid: string, action: 'start' | 'stop'): Promise<unknown> {
+    return this.#inTurn(async () => {
+      const path = this.#findPath(uuid)
+      await this.#change(({ stoppedPaths }) => {
+        if (action === 'stop') stoppedPaths.add(path.uuid)
+        else stoppedPaths.delete(path.uuid)
+      })
+      return this.path(path.uuid)
+    })
+  }
+
+  /** Adds a node, or takes another one's place. Returns the node, and whether it is new. */
+  putNode(name: string, settings: unknown): Promise<{ isNew: boolean; node: unknown }> {
+    return this.#inTurn(async () => {
+      if (!nodeName.test(name) || name === '__proto__')
+        throw new ApiError(400, `'${name}' is no name of a node: 2 to 32 of a-z, 0-9, _ and -`)
+      const isNew = !this.#config.nodes.some((node) => node.name === name)
+      await this.#change((wanted) => {
+        const nodes = groupIn(wanted.settings, 'nodes')
+        nodes[name] = secrets.restoredNode(groupOf(settings), Object.hasOwn(nodes, name) ? nodes[name] : undefined)
+      })
+      return { isNew, node: this.node(name) }
+    })
   }
 
   /** A node that a path has cannot go. */
-  async deleteNode(nameOrUuid: string): Promise<void> {
-    const { name } = this.findNode(nameOrUuid)
-    const used = this.#config.paths.find(({ in: sources, out }) =>
-      [...sources.map(({ node }) => node), ...out].includes(name),
-    )
-    if (used !== undefined) throw new ApiError(409, `path ${used.uuid} has node '${name}'; delete the path first`)
-    await this.#change((wanted) => {
-      delete groupIn(wanted.settings, 'nodes')[name]
-      wanted.stopped.delete(name)
-      wanted.paused.delete(name)
+  deleteNode(nameOrUuid: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const { name } = this.findNode(nameOrUuid)
+      const used = this.#config.paths.find(({ in: sources, out }) =>
+        [...sources.map(({ node }) => node), ...out].includes(name),
+      )
+      if (used !== undefined) throw new ApiError(409, `path ${used.uuid} has node '${name}'; delete the path first`)
+      await this.#change((wanted) => {
+        delete groupIn(wanted.settings, 'nodes')[name]
+        wanted.stopped.delete(name)
+        wanted.paused.delete(name)
+      })
     })
   }
 
-  /** Adds a path; returns its UUID. */
-  async postPath(settings: unknown): Promise<string> {
-    const before = new Set(this.#config.paths.map(({ uuid }) => uuid))
-    await this.#change((wanted) => {
-      pathsIn(wanted.settings).push(groupOf(settings))
+  /** Adds a path; returns it. */
+  postPath(settings: unknown): Promise<unknown> {
+    return this.#inTurn(async () => {
+      const path = groupOf(settings)
+      const taken = this.#config.paths.find(({ uuid }) => uuid === String(path.uuid).toLowerCase())
+      if (taken !== undefined) throw new ApiError(409, `there is a path ${taken.uuid} already; PUT takes its place`)
+      await this.#change((wanted) => {
+        pathsIn(wanted.settings).push(secrets.restoredPath(path))
+        wanted.uuids.paths.push(undefined)
+      })
+      return this.path(this.#wanted.uuids.paths.at(-1)!)
     })
-    return this.#config.paths.find(({ uuid }) => !before.has(uuid))!.uuid
   }
 
-  /** Takes the place of a path. It keeps its UUID. */
-  async putPath(uuid: string, settings: unknown): Promise<void> {
-    const index = this.#indexOf(uuid)
-    await this.#change((wanted) => {
-      pathsIn(wanted.settings)[index] = { ...groupOf(settings), uuid: this.#findPath(uuid).uuid }
+  /** Takes the place of a path, and returns it. It keeps its UUID. */
+  putPath(uuid: string, settings: unknown): Promise<unknown> {
+    return this.#inTurn(async () => {
+      const index = this.#indexOf(uuid)
+      await this.#change((wanted) => {
+        const paths = pathsIn(wanted.settings)
+        const before = paths[index]!
+        const { uuid: _, ...path } = secrets.restoredPath(groupOf(settings), before)
+        paths[index] = Object.hasOwn(before, 'uuid') ? { ...path, uuid: before.uuid } : path
+      })
+      return this.path(this.#wanted.uuids.paths[index]!)
     })
   }
 
   /** With its reverse one, if it has one. */
-  async deletePath(uuid: string): Promise<void> {
-    const index = this.#indexOf(uuid)
-    await this.#change((wanted) => {
-      pathsIn(wanted.settings).splice(index, 1)
+  deletePath(uuid: string): Promise<void> {
+    return this.#inTurn(async () => {
+      const index = this.#indexOf(uuid)
+      await this.#change((wanted) => {
+        pathsIn(wanted.settings).splice(index, 1)
+        wanted.uuids.paths.splice(index, 1)
+      })
     })
   }
 
-  /** Starts everything anew, with other settings if there are any. */
-  async restart(settings?: unknown): Promise<void> {
-    const { uuid } = this.#config
-    await this.#change(
-      (wanted) => {
-        if (settings !== undefined) wanted.settings = { uuid, ...groupOf(settings) }
-        for (const set of [wanted.stopped, wanted.paused, wanted.stoppedPaths]) set.clear()
-      },
-      this.#config.nodes.map(({ name }) => name),
-    )
+  /** Starts everything anew, with other settings if there are any: themselves, or the name of a file of this host. */
+  restart(settings?: unknown): Promise<void> {
+    return this.#inTurn(async () => {
+      const given = typeof settings === 'string' ? settingsOfFile(settings) : settings
+      await this.#change(
+        (wanted) => {
+          if (given !== undefined) {
+            wanted.settings = secrets.restored(groupOf(given), wanted.settings)
+            wanted.uuids.paths = []
+          }
+          for (const set of [wanted.stopped, wanted.paused, wanted.stoppedPaths]) set.clear()
+        },
+        this.#config.nodes.map(({ name }) => name),
+      )
+    })
   }
 
+  /** Runs a change when all that were asked for before are done. */
+  #inTurn<T>(change: () => Promise<T>): Promise<T> {
+    const done = this.#last.then(change)
+    this.#last = done.catch(() => {})
+    return done
+  }
+
+  /** In turn only. */
   async #change(edit: (wanted: Wanted) => void, again: readonly string[] = []): Promise<void> {
-    const { settings, stopped, paused, stoppedPaths } = this.#wanted
-    const wanted: Wanted = {
-      settings: structuredClone(settings),
-      stopped: new Set(stopped),
-      paused: new Set(paused),
-      stoppedPaths: new Set(stoppedPaths),
-    }
-    edit(wanted)
-    const { config, errors } = checkSettings(wanted.settings)
-    const messages = errors.map(({ message }) => message)
+    const wanted = structuredClone(this.#wanted)
+    refusals(() => edit(wanted))
+    const { config, errors } = checkSettings(wanted.settings, undefined, wanted.uuids)
+    const scrub = secrets.scrubber(wanted.settings)
+    const messages = errors.map(({ message }) => scrub(message))
     if (messages.length > 0) throw new ApiError(400, messages[0]!, messages)
+    const paths = uuidsOf(config.paths)
+    const all = new Set(config.paths.map(({ uuid }) => uuid))
+    for (const uuid of wanted.stoppedPaths) if (!all.has(uuid)) wanted.stoppedPaths.delete(uuid)
     try {
       await this.gateway.change(effective(config, wanted), { again })
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
-      throw new ApiError(error.code === 'ERR_GATEWAY_NODE' ? 409 : 400, error.message, [error.message])
+      const message = scrub(error.message)
+      throw new ApiError(error.code === 'ERR_GATEWAY_NODE' ? 409 : 400, message, [message])
     }
-    this.#wanted = wanted
+    this.#wanted = { ...wanted, uuids: { gateway: config.uuid, paths } }
     this.#config = config
   }
 
@@ -279,21 +331,32 @@ function pathsIn(settings: Settings): Settings[] {
   return list
 }
 
+/** Of the paths of the list, without those that are the reverse of one. */
+function uuidsOf(paths: readonly PathConfig[]): string[] {
+  return paths.filter(({ reversed }) => !reversed).map(({ uuid }) => uuid)
+}
+
 function groupOf(settings: unknown): Settings {
   if (!isGroup(settings)) throw new ApiError(400, 'expected an object of settings as JSON')
   return settings
 }
 
-const secret = /password|passwd|token|secret|private/i
+/** Those of a file, with what it includes and its variables. */
+function settingsOfFile(path: string): Settings {
+  return refusals(() => {
+    const { config, errors } = loadConfig(path, process.env)
+    const messages = errors.map(({ message }) => message)
+    if (messages.length > 0) throw new ApiError(400, messages[0]!, messages)
+    return config.settings
+  })
+}
 
-/** A copy with stars for secrets. */
-function redacted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(redacted)
-  if (!isGroup(value)) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inside]) => [
-      key,
-      secret.test(key) && typeof inside === 'string' ? '***' : redacted(inside),
-    ]),
-  )
+/** What is wrong with settings is wrong with the request. */
+function refusals<T>(part: () => T): T {
+  try {
+    return part()
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error
+    throw new ApiError(400, error.message, [error.message])
+  }
 }

@@ -68,6 +68,9 @@ export class LiveData {
     if (!this.#gateway.config.nodes.some(({ name }) => name === node))
       return { status: 404, message: `there is no node '${node}'` }
     if (!formatNames.includes(format)) return { status: 404, message: `there is no format '${format}'` }
+    // Connections of nodes are theirs, as soon as they run.
+    if (['parsed', 'starting'].includes(this.#gateway.state))
+      return { status: 503, message: 'the gateway has not started yet' }
     if (this.#viewers.size >= mostViewers) return { status: 503, message: `there are ${mostViewers} viewers already` }
     return null
   }

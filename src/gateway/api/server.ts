@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
-import { Connections, Guard } from '../../web/index.ts'
+import { Connections, Guard, newToken, originOf, serverLimits } from '../../web/index.ts'
 import { GatewayError, type HttpConfig } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
 import { makeApp } from './app.ts'
@@ -21,12 +21,18 @@ export interface ApiOptions {
 export interface Api {
   /** Where it listens: "http://127.0.0.1:8080". */
   readonly url: string
+  /** What callers have to know: that of the configuration, or one that was made now. Null: nothing, as the configuration says. */
+  readonly token: string | null
   close(): Promise<void>
 }
 
-/** Listens for a started gateway that is `watched`. Throws a `GatewayError` if that cannot be. */
+/**
+ * Listens for a gateway that is `watched`; until that has started, it can be looked at, not changed. Throws a `GatewayError` if it
+ * cannot listen.
+ */
 export async function startApi(gateway: SuperNode, http: HttpConfig, { version, shutdown }: ApiOptions): Promise<Api> {
-  const guard = new Guard(http.token)
+  const token = http.token ?? (http.open ? null : newToken())
+  const guard = new Guard(token)
   const control = new GatewayControl(gateway)
   const app = makeApp({ control, guard, version, page: livePage(), shutdown })
   const live = new LiveData(gateway, guard)
@@ -49,10 +55,10 @@ export async function startApi(gateway: SuperNode, http: HttpConfig, { version, 
     })
     server.listen(http.port, http.host, resolve)
   })
-  const { port, family, address } = server.address() as AddressInfo
-  const shown = family === 'IPv6' ? `[${address}]` : address
+  const { address } = server.address() as AddressInfo
   return {
-    url: `${http.tls === null ? 'http' : 'https'}://${shown}:${port}`,
+    url: originOf(server, address, http.tls !== null),
+    token,
     close: async () => {
       live.close()
       await connections.close()
@@ -61,7 +67,7 @@ export async function startApi(gateway: SuperNode, http: HttpConfig, { version, 
 }
 
 function makeServer({ tls }: HttpConfig, listener: ReturnType<typeof getRequestListener>): Server {
-  if (tls === null) return createServer(listener)
+  if (tls === null) return createServer(serverLimits, listener)
   const read = (file: string): Buffer => {
     try {
       return readFileSync(file)
@@ -69,5 +75,5 @@ function makeServer({ tls }: HttpConfig, listener: ReturnType<typeof getRequestL
       throw new GatewayError('ERR_GATEWAY_SETTING', `http: ${(error as Error).message}`)
     }
   }
-  return createTlsServer({ cert: read(tls.certificate), key: read(tls.key) }, listener)
+  return createTlsServer({ ...serverLimits, cert: read(tls.certificate), key: read(tls.key) }, listener)
 }

@@ -15,7 +15,8 @@ const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/
  */
 export function readGateway(reading: Reading, settings: Settings): GatewayConfig {
   const reader = new SettingsReader('the configuration', settings, [], reading.placeOf)
-  const uuid = attempt(reading, () => readUuid(reader)) ?? reading.uuidOf('', JSON.stringify(settings))
+  const uuid =
+    attempt(reading, () => readUuid(reader)) ?? reading.known?.gateway ?? reading.uuidOf('', JSON.stringify(settings))
   const nodes = attempt(reading, () => readNodes(reading, uuid, reader)) ?? []
   const paths = attempt(reading, () => readPaths(reading, uuid, reader, nodes)) ?? []
   checkDestinations(reading, paths)
@@ -30,7 +31,7 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
     uuid,
     statsHz: attempt(reading, () => reader.number('stats', 1, 0, 1000)) ?? 1,
     affinity: attempt(reading, () => readAffinity(reader)) ?? 0,
-    idleStop: attempt(reading, () => reader.boolean('idle_stop', true)) ?? true,
+    idleStop: attempt(reading, () => reader.boolean('idle_stop', false)) ?? false,
     logging: attempt(reading, () => readLogging(reading, reader)) ?? { level: 'info', file: null },
     http: attempt(reading, () => readHttp(reader)) ?? noHttp,
     nodes,
@@ -73,12 +74,15 @@ function readPaths(reading: Reading, uuid: string, reader: SettingsReader, nodes
   const off = new Set(nodes.flatMap(({ enabled, name }) => (enabled ? [] : [name])))
   // UUIDs come from settings, not from places, so that a path stays the same when others come and go.
   const same = new Map<string, number>()
+  const { known } = reading
+  const taken = new Set(known?.paths)
   return (list as Settings[]).flatMap((settings, i) => {
     const text = JSON.stringify(settings)
-    const before = same.get(text) ?? 0
+    let before = same.get(text) ?? 0
+    const next = (): string => reading.uuidOf(uuid, before === 0 ? text : `${text} ${before}`)
+    while (known?.paths[i] === undefined && taken.has(next())) before++
     same.set(text, before + 1)
-    const key = before === 0 ? text : `${text} ${before}`
-    const paths = attempt(reading, () => readPath(reading, uuid, i, settings, names, key)) ?? []
+    const paths = attempt(reading, () => readPath(reading, i, settings, names, known?.paths[i] ?? next())) ?? []
     return paths.map((path) => {
       const missing = [...path.in.map(({ node }) => node), ...path.out].find((name) => off.has(name))
       if (missing === undefined || !path.enabled) return path
@@ -121,7 +125,7 @@ function readLogging(reading: Reading, reader: SettingsReader): GatewayConfig['l
   return { level: level === 'warn' ? 'warning' : level, file }
 }
 
-const noHttp: HttpConfig = { enabled: false, port: 8080, host: '127.0.0.1', token: null, tls: null }
+const noHttp: HttpConfig = { enabled: false, port: 8080, host: '127.0.0.1', token: null, open: false, tls: null }
 
 /** The API listens if there is a group `http` that does not say otherwise. */
 function readHttp(reader: SettingsReader): HttpConfig {
@@ -133,14 +137,17 @@ function readHttp(reader: SettingsReader): HttpConfig {
   const token = http.has('token') ? http.string('token', null, `\${GATEWAY_TOKEN}`) : null
   // The message does not have the token: logs are read by more than those who may know it.
   if (token !== null && token.length < 16) http.fail('http.token: expected at least 16 characters', 'token')
+  const open = http.boolean('no_token', false)
+  if (open && token !== null) http.fail('http: with no_token nobody needs the token; leave one of them out', 'no_token')
   const certificate = http.has('ssl_cert') ? http.string('ssl_cert', null, 'cert.pem') : null
   const key = http.has('ssl_private_key') ? http.string('ssl_private_key', null, 'key.pem') : null
   if ((certificate === null) !== (key === null))
     http.fail('http: ssl_cert and ssl_private_key belong together', key === null ? 'ssl_cert' : 'ssl_private_key')
   http.done()
-  if (enabled && token === null && !loopback.test(host)) {
-    const how = `set http.token, for example token = "\${GATEWAY_TOKEN}", or listen on ${noHttp.host}`
-    http.fail(`http.host: whoever reaches ${host} could control the gateway: ${how}`, 'host')
-  }
-  return { enabled, port, host, token, tls: certificate === null ? null : { certificate, key: key! } }
+  if (enabled && open && !loopback.test(host))
+    http.fail(
+      `http.no_token: whoever reaches ${host} could control the gateway; leave it out, or listen on ${noHttp.host}`,
+      'no_token',
+    )
+  return { enabled, port, host, token, open, tls: certificate === null ? null : { certificate, key: key! } }
 }

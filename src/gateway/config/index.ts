@@ -21,7 +21,7 @@ export {
 export { commonOfNode, settingsOfNode } from './node.ts'
 export { pathText } from './path.ts'
 export { Budget, limits as configurationLimits, Places, refuseText, type SourceText } from './places.ts'
-export type { Reading } from './reading.ts'
+export type { KnownUuids, Reading } from './reading.ts'
 export type {
   DirectionConfig,
   GatewayConfig,

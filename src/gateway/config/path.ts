@@ -10,15 +10,14 @@ import type { PathConfig } from './types.ts'
 
 const mostQueueLength = 2 ** 20
 
-/** What path `index` of the settings has: a path, or two if it goes in both directions. `names`: of all nodes; `key`: what
- * a UUID is made of, if it has none. */
+/** What path `index` of the settings has: a path, or two if it goes in both directions. `names`: of all nodes; `usualUuid`: if it
+ * has none. */
 export function readPath(
   reading: Reading,
-  gatewayUuid: string,
   index: number,
   settings: Settings,
   names: readonly string[],
-  key: string,
+  usualUuid: string,
 ): PathConfig[] {
   const of = `path ${index}`
   const reader = new SettingsReader(of, settings, [], reading.placeOf)
@@ -39,7 +38,7 @@ export function readPath(
       const from = [...new Set(sources.map(({ node }) => node))]
       reader.fail(`${of}.mask: '${name}' is no source of this path.${didYouMean(name, from)}`, 'mask')
     }
-  const uuid = readUuid(reader) ?? reading.uuidOf(gatewayUuid, key)
+  const uuid = readUuid(reader) ?? usualUuid
   const path: PathConfig = {
     uuid,
     enabled: reader.boolean('enabled', true),

@@ -7,8 +7,16 @@ export interface Reading {
   readonly placeOf: PlaceOf
   /** A UUID that is always the same for the same text in the same name space. */
   uuidOf(space: string, text: string): string
+  /** UUIDs of what has been here before, for settings that have none. */
+  readonly known?: KnownUuids
   readonly errors: GatewayError[]
   readonly notices: Notice[]
+}
+
+export interface KnownUuids {
+  readonly gateway: string
+  /** Of each path of the list; undefined: it is new. */
+  readonly paths: readonly (string | undefined)[]
 }
 
 /** Runs a part of the reading; what is wrong in it is kept, and the other parts are read all the same. */

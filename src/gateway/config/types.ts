@@ -30,8 +30,10 @@ export interface HttpConfig {
   readonly port: number
   /** The address to listen on; loopback unless told otherwise. */
   readonly host: string
-  /** What callers have to send as a bearer token; required where others than this host can call. */
+  /** What callers have to send as a bearer token; null: one that is made when the API starts. */
   readonly token: string | null
+  /** Dangerous: there is no token, and whoever reaches the address may do everything. */
+  readonly open: boolean
   /** Files of a certificate and its key in PEM. */
   readonly tls: { readonly certificate: string; readonly key: string } | null
 }

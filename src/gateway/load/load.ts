@@ -8,6 +8,7 @@ import {
   type GatewayConfig,
   GatewayError,
   isGroup,
+  type KnownUuids,
   type Notice,
   type PlaceOf,
   Places,
@@ -49,10 +50,14 @@ export function loadText(source: SourceText, environment: Readonly<Record<string
 }
 
 /** Settings that came otherwise, for example through the API: nothing in them is included or replaced. */
-export function checkSettings(settings: Settings, placeOf: PlaceOf = () => undefined): Omit<LoadedConfig, 'files'> {
+export function checkSettings(
+  settings: Settings,
+  placeOf: PlaceOf = () => undefined,
+  known?: KnownUuids,
+): Omit<LoadedConfig, 'files'> {
   const errors: GatewayError[] = []
   const notices: Notice[] = []
-  const config = readGateway({ placeOf, uuidOf, errors, notices }, settings)
+  const config = readGateway({ placeOf, uuidOf, errors, notices, ...(known && { known }) }, settings)
   return { config, placeOf, errors, notices }
 }
 

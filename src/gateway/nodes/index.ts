@@ -2,5 +2,5 @@
 export { type AnyPoolShare, attachPool, makePool, type OwnedPool } from './any-pool.ts'
 export { OutputFile } from './file/output-file.ts'
 export { loadNodeType } from './load.ts'
-export { nodeTypes } from './registry.ts'
+export { nodeTypes, secretSettings } from './registry.ts'
 export { makeTimer, monotonicNs, Pace, type Timer, type TimerName, timerNames } from './timing/index.ts'

@@ -1,5 +1,5 @@
 /** The types of nodes by name, as VILLASnode calls them. Each is loaded when a configuration names it, with the client that it needs. */
-import type { NodeType } from '../index.ts'
+import type { NodeType, SecretSettings } from '../index.ts'
 
 export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   amqp: async () => (await import('./amqp.ts')).amqp,
@@ -19,4 +19,25 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   test_rtt: async () => (await import('./test-rtt/index.ts')).testRtt,
   websocket: async () => (await import('./websocket.ts')).websocket,
   zeromq: async () => (await import('./zeromq.ts')).zeromq,
+}
+
+/** Settings of each type that nobody may see, not even through the API. Whatever is an address is looked at in any case. */
+export const secretSettings: SecretSettings = {
+  amqp: ['password'],
+  exec: ['environment'],
+  file: [],
+  infiniband: [],
+  influxdb: [],
+  kafka: ['sasl.password'],
+  loopback: [],
+  mqtt: ['password'],
+  redis: ['password'],
+  shmem: [],
+  'signal.v2': [],
+  signal: [],
+  socket: [],
+  stats: [],
+  test_rtt: [],
+  websocket: ['token'],
+  zeromq: ['curve.private_key', 'curve.secret_key'],
 }

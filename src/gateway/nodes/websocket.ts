@@ -11,6 +11,7 @@ import type { ListenOptions } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
+import { Token } from '../../web/index.ts'
 import {
   type Destination,
   type Format,
@@ -35,6 +36,8 @@ interface WebsocketSettings {
   /** Undefined: that of the API. */
   readonly port: number | undefined
   readonly address: string
+  /** Of that port, what clients have to know; the port of the API has its own. */
+  readonly token: Token | undefined
 }
 
 const subProtocol = 'live'
@@ -54,7 +57,7 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
   const destinations = settings.strings('destinations', [], example).map((given) => {
     // VILLASnode takes the schemes of HTTP, too.
     const uri = given.replace(/^http/, 'ws')
-    const parts = /^wss?:\/\/[^/]+\/(?:[^?]*\/)?[^/.?]+(?:\.([\w.]+))?$/.exec(uri)
+    const parts = /^wss?:\/\/[^/]+\/(?:[^?]*\/)?[^/.?]+(?:\.([\w.]+))?(?:\?\S*)?$/.exec(uri)
     if (parts === null)
       settings.refuse(
         'destinations',
@@ -67,8 +70,12 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
   })
   const port = settings.has('port') ? settings.integer('port', 8080, 1, 65_535) : undefined
   const address = settings.string('address', '127.0.0.1', '0.0.0.0')
+  const token = settings.has('token') ? settings.string('token', null, `\${NODE_TOKEN}`) : undefined
+  if (token !== undefined && port === undefined)
+    settings.fail('token: it is for a port of its own (port); on the port of the API it is http.token', 'token')
+  if (token !== undefined && token.length < 16) settings.fail('token: expected at least 16 characters', 'token')
   noMoreSettings(settings)
-  return { format, destinations, port, address }
+  return { format, destinations, port, address, token: token === undefined ? undefined : new Token(token) }
 }
 
 /** Connections with one format. */
@@ -241,10 +248,16 @@ class WebsocketNode implements RunningNode {
       handleProtocols: (offered) => offered.has(subProtocol) && subProtocol,
     })
     http.on('upgrade', (request, socket, head) => {
-      const format = this.#formatOf(request.url ?? '')
+      const { url = '' } = request
+      const isKnown = this.#settings.token === undefined || this.#hasToken(url, request.headers.authorization)
+      const format = isKnown ? this.#formatOf(url) : undefined
       if (format === undefined || this.#peers.size >= mostPeers) {
         this.#counters.add('rejected')
-        const status = format === undefined ? '404 Not Found' : '503 Service Unavailable'
+        const status = !isKnown
+          ? '401 Unauthorized'
+          : format === undefined
+            ? '404 Not Found'
+            : '503 Service Unavailable'
         socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`)
         return
       }
@@ -257,6 +270,13 @@ class WebsocketNode implements RunningNode {
       throw new GatewayError('ERR_GATEWAY_NODE', (error as Error).message)
     }
     this.#server = http
+  }
+
+  /** As a header, or, where browsers and VILLASnode cannot send one, in the address. */
+  #hasToken(url: string, authorization: string | undefined): boolean {
+    const given = new URLSearchParams(url.split('?')[1] ?? '').get('token')
+    const { token } = this.#settings
+    return token!.isBearer(authorization) || (given !== null && token!.is(given))
   }
 
   /** Of "/node" or "/node.json"; undefined if there is none. */

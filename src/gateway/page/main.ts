@@ -1,4 +1,5 @@
 /** The live page: rates of nodes and paths, missed steps, and the signals of one node as they come. It runs in a browser. */
+import { PageToken } from '../../page/index.ts'
 import { Plot } from './plot.ts'
 
 interface NodeDocument {
@@ -19,7 +20,7 @@ interface PathDocument {
 }
 
 const periodMs = 1000
-const tokenKey = 'verbena-gateway-token'
+const token = new PageToken('verbena-gateway-token')
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T
 const plot = new Plot(element<HTMLCanvasElement>('plot'), element('legend'))
@@ -29,11 +30,9 @@ let watched: { name: string; socket: WebSocket } | null = null
 let drawnFor = ''
 
 async function get<T>(path: string): Promise<T> {
-  const token = sessionStorage.getItem(tokenKey)
-  const response = await fetch(
-    `/api/v2/${path}`,
-    token === null ? {} : { headers: { authorization: `Bearer ${token}` } },
-  )
+  const { value } = token
+  const headers: HeadersInit = value === null ? {} : { authorization: `Bearer ${value}` }
+  const response = await fetch(`/api/v2/${path}`, { headers })
   if (response.status === 401) {
     element('login').hidden = false
     throw new Error('this gateway asks for a token')
@@ -138,9 +137,8 @@ function watch(name: string, signals: NodeDocument['signals']): void {
   plot.begin(signals.map((signal) => (signal.unit === '' ? signal.name : `${signal.name} [${signal.unit}]`)))
   element('watched').textContent = name
   element('live').hidden = false
-  const token = sessionStorage.getItem(tokenKey)
   const address = new URL(`/${name}.json?watch`, location.href)
-  if (token !== null) address.searchParams.set('token', token)
+  if (token.value !== null) address.searchParams.set('token', token.value)
   address.protocol = address.protocol.replace('http', 'ws')
   const socket = new WebSocket(address, 'live')
   watched = { name, socket }
@@ -173,7 +171,7 @@ async function loop(): Promise<void> {
 element('close').addEventListener('click', leave)
 element('login').addEventListener('submit', (event) => {
   event.preventDefault()
-  sessionStorage.setItem(tokenKey, element<HTMLInputElement>('token').value)
+  token.value = element<HTMLInputElement>('token').value
   void update().catch((error: Error) => say(error.message, true))
 })
 void loop()

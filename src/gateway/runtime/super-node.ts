@@ -6,8 +6,8 @@
  * It stops in order: first the groups whose sources are real ones, then those that read what the others have written to a node of
  * this gateway (a loopback), when that has been read to its end.
  */
-import { type GatewayConfig, GatewayError, type PlaceOf, pathText, type Signal } from '../index.ts'
-import { makePool, type OwnedPool } from '../nodes/index.ts'
+import { type GatewayConfig, GatewayError, type PlaceOf, pathText, Samples, Secrets, type Signal } from '../index.ts'
+import { makePool, type OwnedPool, secretSettings } from '../nodes/index.ts'
 import { epochNs } from './clock.ts'
 import { GroupHost } from './group-host.ts'
 import type { GroupMessage, LogLevel } from './messages.ts'
@@ -54,8 +54,17 @@ export interface PathStatus {
   readonly counts: Readonly<Record<string, number>>
 }
 
+const secrets = new Secrets(secretSettings)
+
+/** Memory that all samples may have together: what typed arrays can have. The system gives it when it is written. */
+const mostPoolBytes = 2 ** 32 - 1
+/** With room for changes to come, as long as that is no more than this. */
+const roomyPoolBytes = 2 ** 28
+
 export class SuperNode {
   #plan: Plan
+  /** Takes passwords and tokens of the plan out of what nodes say. */
+  #scrub: (text: string) => string
   readonly #watched: boolean
   #held: ReadonlySet<string>
   readonly #log: NonNullable<SuperNodeOptions['log']>
@@ -64,6 +73,8 @@ export class SuperNode {
   #state: GatewayState = 'parsed'
   #ticker: NodeJS.Timeout | undefined
   #stopping = false
+  /** Nothing runs, and that has been said. */
+  #isIdle = false
   #changing = false
   /** Fulfilled when the last change is done. */
   #changed: Promise<void> = Promise.resolve()
@@ -71,6 +82,8 @@ export class SuperNode {
   readonly #statistics = new Map<string, SharedArrayBuffer>()
   readonly #shared = new Map<string, { key: string; value: unknown }>()
   #pool: OwnedPool | null = null
+  /** In whose memory that is. */
+  #device: string | undefined
   #capacity = 0
   /** Samples that nobody held when everything had stopped. */
   #available: number | undefined
@@ -79,6 +92,7 @@ export class SuperNode {
 
   private constructor(plan: Plan, options: SuperNodeOptions) {
     this.#plan = plan
+    this.#scrub = secrets.scrubber(plan.config.settings)
     this.#capacity = plan.poolSize
     this.#watched = options.watched === true
     this.#held = new Set(options.held)
@@ -90,7 +104,9 @@ export class SuperNode {
 
   /** Checks a configuration to the end. Throws a `GatewayError` that says what is wrong, and where. */
   static async parse(config: GatewayConfig, options: SuperNodeOptions = {}): Promise<SuperNode> {
-    return new SuperNode(await makePlan(config, options.placeOf), options)
+    const plan = await makePlan(config, options.placeOf)
+    sizeOfPool(plan, false)
+    return new SuperNode(plan, options)
   }
 
   get config(): GatewayConfig {
@@ -116,7 +132,7 @@ export class SuperNode {
     if (this.#state !== 'parsed') throw new Error(`the gateway is ${this.#state}: it can be started once`)
     this.#state = 'starting'
     try {
-      await this.#makePool()
+      this.#usePool(await this.#makePool(this.#plan), this.#plan)
       await this.#startGroups(this.#plan.groups)
     } catch (error) {
       if (this.#pool === null) this.#finish()
@@ -142,20 +158,28 @@ export class SuperNode {
 
   /**
    * Goes on with another configuration. Threads in which nothing changes go on undisturbed, unless they have a node of `again`; the
-   * others stop in order, with everything written, and new ones start. If a node cannot start, the configuration of before
-   * runs again, and a `GatewayError` says why.
+   * others stop in order, with everything written, and new ones start. If there is not enough memory, nothing stops. If a node cannot
+   * start, what can of the configuration of before runs again. A `GatewayError` says why, and what does not run.
    */
   change(config: GatewayConfig, { placeOf, again = [] }: ChangeOptions = {}): Promise<void> {
     const changed = this.#changed.then(async () => {
       const plan = await makePlan(config, placeOf)
-      if (this.#state !== 'started') throw new GatewayError('ERR_GATEWAY_NODE', `the gateway is ${this.#state}`)
+      const pool = await this.#poolFor(plan)
+      if (this.#state !== 'started') {
+        pool?.close()
+        throw new GatewayError('ERR_GATEWAY_NODE', `the gateway is ${this.#state}`)
+      }
       const before = this.#plan
+      const failures = this.#failures.length
       this.#changing = true
       try {
-        await this.#become(plan, again)
+        await this.#become(plan, again, pool)
       } catch (error) {
-        await this.#become(before, [])
-        throw error
+        this.#forgetFailures(failures)
+        const failed = await this.#goBack(before)
+        if (failed.length === 0 || !(error instanceof GatewayError)) throw error
+        const why = `${error.message}; then not all of what ran before could start again: ${failed.join('; ')}`
+        throw new GatewayError(error.code, why)
       } finally {
         this.#changing = false
         // One that has nothing to do for now does not end for that.
@@ -229,33 +253,76 @@ export class SuperNode {
     }
   }
 
-  async #become(plan: Plan, again: readonly string[]): Promise<void> {
-    const pool = this.#pool?.pool
-    const isRoomy = pool !== undefined && plan.poolSize <= pool.capacity && plan.values <= pool.samples.values
-    const fits = isRoomy && plan.device === this.#plan.device
+  /** `pool`: another one, if the plan does not fit in that of before. */
+  async #become(plan: Plan, again: readonly string[], pool: OwnedPool | undefined): Promise<void> {
     const wanted = new Map(plan.groups.map((group) => [keyOf(group), group]))
     const keeps = ({ plan: group, stopped }: GroupHost) =>
-      fits && !stopped && wanted.has(keyOf(group)) && !group.nodes.some(({ config }) => again.includes(config.name))
+      pool === undefined &&
+      !stopped &&
+      wanted.has(keyOf(group)) &&
+      !group.nodes.some(({ config }) => again.includes(config.name))
     const kept = this.#groups.filter(keeps)
     await stopInOrder(this.#groups.filter((group) => !kept.includes(group)))
     this.#groups = kept
     this.#plan = plan
-    if (!fits) {
-      this.#pool?.close()
-      this.#shared.clear()
-      await this.#makePool()
-    }
+    this.#scrub = secrets.scrubber(plan.config.settings)
+    if (pool !== undefined) this.#usePool(pool, plan)
     for (const group of kept) wanted.delete(keyOf(group.plan))
     await this.#startGroups([...wanted.values()])
   }
 
-  async #makePool(): Promise<void> {
-    this.#pool = null
-    const { poolSize, values, device } = this.#plan
-    // With room for changes to come: one for which there is none starts everything anew.
-    const [samples, room] = this.#watched ? [4 * poolSize, Math.max(values, usualValues)] : [poolSize, values]
-    this.#pool = await makePool(samples, room, device)
-    this.#capacity = samples
+  /** Those of nodes that do not run: of a change that was not made. */
+  #forgetFailures(from: number): void {
+    const runs = (name: string) => this.#groups.some((group) => !group.stopped && hasNode(group, name))
+    this.#failures.push(...this.#failures.splice(from).filter(({ node }) => runs(node)))
+  }
+
+  /** What ran before runs again, thread by thread. Returns what is wrong with those that cannot. */
+  async #goBack(plan: Plan): Promise<string[]> {
+    this.#plan = plan
+    this.#scrub = secrets.scrubber(plan.config.settings)
+    const wanted = new Map(plan.groups.map((group) => [keyOf(group), group]))
+    const kept = this.#groups.filter(({ plan: group, stopped }) => !stopped && wanted.has(keyOf(group)))
+    await stopInOrder(this.#groups.filter((group) => !kept.includes(group)))
+    this.#groups = kept
+    for (const group of kept) wanted.delete(keyOf(group.plan))
+    const pool = await this.#poolFor(plan)
+    if (pool !== undefined) this.#usePool(pool, plan)
+    const failed: string[] = []
+    for (const group of wanted.values())
+      await this.#startGroups([group]).catch((error: Error) => {
+        failed.push(error.message)
+        this.#log('error', '', `not all of what ran before a change could start again: ${error.message}`)
+      })
+    return failed
+  }
+
+  /** Another pool, if a plan does not fit in that of now; nothing is different before it is used. */
+  async #poolFor(plan: Plan): Promise<OwnedPool | undefined> {
+    const pool = this.#pool?.pool
+    const isRoomy = pool !== undefined && plan.poolSize <= pool.capacity && plan.values <= pool.samples.values
+    return isRoomy && plan.device === this.#device ? undefined : await this.#makePool(plan)
+  }
+
+  /** Throws a `GatewayError` if there is not enough memory. */
+  async #makePool(plan: Plan): Promise<OwnedPool> {
+    const { samples, values } = sizeOfPool(plan, this.#watched)
+    try {
+      return await makePool(samples, values, plan.device)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      const mib = Math.ceil(Samples.bytesOf(samples, values) / 2 ** 20)
+      throw new GatewayError('ERR_GATEWAY_NODE', `there is no memory of ${mib} MiB for ${samples} samples`)
+    }
+  }
+
+  /** All threads have stopped. */
+  #usePool(pool: OwnedPool, { device }: Plan): void {
+    this.#pool?.close()
+    this.#shared.clear()
+    this.#pool = pool
+    this.#device = device
+    this.#capacity = pool.pool.capacity
   }
 
   /** Starts threads, and runs them when all of their nodes have started. Throws, with them stopped, if one cannot. */
@@ -316,9 +383,10 @@ export class SuperNode {
   }
 
   #hear(message: GroupMessage): void {
-    if (message.kind === 'log') this.#log(message.level, message.node, message.line)
+    if (message.kind === 'log') this.#log(message.level, message.node, this.#scrub(message.line))
     else if (message.kind === 'failed') {
-      const { node, message: text } = message
+      const { node } = message
+      const text = this.#scrub(message.message)
       this.#failures.push({ node, message: text })
       if (this.#state !== 'starting') this.#log('error', node, `cannot go on: ${text}`)
     } else if (message.kind === 'finished') void this.stop()
@@ -330,9 +398,14 @@ export class SuperNode {
     if (this.#state === 'starting' || this.#changing) return
     const running = this.#groups.filter(({ stopped }) => !stopped)
     if (running.length === 0) {
-      if (this.#stopping || this.config.idleStop) this.#finish()
+      // Without an API nobody can mend what has failed.
+      const isOver = this.config.idleStop || (this.#failures.length > 0 && !this.#watched)
+      if (this.#stopping || isOver) this.#finish()
+      else if (!this.#isIdle) this.#log('info', '', 'no path runs; the gateway waits (with idle_stop = true it ends)')
+      this.#isIdle = true
       return
     }
+    this.#isIdle = false
     for (const group of firstOf(running)) if (this.#stopping || group.ended) group.stop()
   }
 }
@@ -342,6 +415,33 @@ export interface ChangeOptions {
   placeOf?: PlaceOf
   /** Names of nodes that start anew, although nothing of them changes. */
   again?: readonly string[]
+}
+
+/** Samples of the pool of a plan, and values of each. Throws a `GatewayError` if they are too many. */
+function sizeOfPool({ poolSize, values }: Plan, roomy: boolean): { samples: number; values: number } {
+  const bytes = Samples.bytesOf(poolSize, values)
+  if (bytes > mostPoolBytes) {
+    const what = `${poolSize} samples of ${values} values need ${Math.ceil(bytes / 2 ** 20)} MiB`
+    const how = 'Set shorter queues (queuelen) of paths and loopbacks, or fewer values'
+    throw new GatewayError(
+      'ERR_GATEWAY_SETTING',
+      `${what}; a gateway has at most ${Math.floor(mostPoolBytes / 2 ** 20)}. ${how}`,
+    )
+  }
+  const room = Math.max(values, usualValues)
+  // A change for which there is no room starts everything anew.
+  for (const [factor, each] of roomy
+    ? ([
+        [4, room],
+        [1, room],
+      ] as const)
+    : [])
+    if (Samples.bytesOf(factor * poolSize, each) <= roomyPoolBytes) return { samples: factor * poolSize, values: each }
+  return { samples: poolSize, values }
+}
+
+function hasNode({ plan }: GroupHost, name: string): boolean {
+  return plan.nodes.some(({ config }) => config.name === name)
 }
 
 /** Groups are the same if they would do the same. */

@@ -12,7 +12,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { createServer as createSecureServer } from 'node:https'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { Connections, Guard, originOf, pageDocument, pageScript, refuse } from '../../web/index.ts'
+import { Connections, Guard, originOf, pageDocument, pageScript, refuse, serverLimits } from '../../web/index.ts'
 import type { LiveView } from '../view/index.ts'
 import { pageBody } from './body.ts'
 import { pageStyle } from './style.ts'
@@ -25,7 +25,7 @@ export interface PageOptions {
   host: string
   /** 0: any that is free. */
   port: number
-  /** Null: anybody on this host may look. */
+  /** Null: every user of this host may look, and so may whatever else reaches the address. */
   token: string | null
   /** PEM; without them, plain HTTP. */
   tls?: { key: string; cert: string }
@@ -69,7 +69,10 @@ export class PageServer {
       permits: ["connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"],
     })
     const listener: RequestListener = (request, response) => this.#serve(request, response)
-    this.#server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
+    this.#server =
+      tls === undefined
+        ? createServer(serverLimits, listener)
+        : createSecureServer({ ...serverLimits, ...tls }, listener)
     this.#connections = new Connections(this.#server)
     this.#shared = { texts: new Texts(options.live), turns: new Turns() }
     this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))

@@ -12,7 +12,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import { metricsType } from '../../counters/index.ts'
-import { Connections, originOf, Token } from '../../web/index.ts'
+import { Connections, originOf, serverLimits, Token } from '../../web/index.ts'
 import {
   type AgentState,
   Agents,
@@ -48,6 +48,8 @@ export interface CollectorOptions {
 /** How long the rest of a request that was refused is read: a peer that sends it does not see the answer before. */
 const restMs = 10_000
 const tickMs = 1000
+/** Of agents, each of which has one. */
+const mostConnections = 8192
 
 export class Collector {
   readonly #options: CollectorOptions
@@ -66,8 +68,11 @@ export class Collector {
     this.#token = new Token(token)
     if (file !== undefined) this.#store = new WindowStore(file, (part) => this.#agents.restore(part))
     const listener: RequestListener = (request, response) => void this.#serve(request, response)
-    this.#server = tls === undefined ? createServer(listener) : createSecureServer(tls, listener)
-    this.#connections = new Connections(this.#server)
+    this.#server =
+      tls === undefined
+        ? createServer(serverLimits, listener)
+        : createSecureServer({ ...serverLimits, ...tls }, listener)
+    this.#connections = new Connections(this.#server, mostConnections)
     this.#timer = setInterval(() => this.#tick(), tickMs)
   }
 
@@ -121,7 +126,8 @@ export class Collector {
     try {
       if (!this.#token.isBearer(request.headers.authorization))
         return answer(401, { error: 'the token is missing or wrong (--token-file)' })
-      const { pathname } = new URL(request.url ?? '/', 'http://collector')
+      // Whatever was asked for: not all of it is an address.
+      const [pathname] = (request.url ?? '/').split('?', 1)
       if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
       if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents())
       const { metrics } = this.#options

@@ -1,4 +1,5 @@
 /** The WebSocket to the monitor: updates come, questions go. It connects again when it is lost, and asks for the token if there is one. */
+import { PageToken } from '../../page/index.ts'
 import type { Hello, Question, QuestionAnswer, Update } from '../view/index.ts'
 import { unlessPressed } from './press.ts'
 
@@ -23,7 +24,6 @@ interface Waiting {
   timer: ReturnType<typeof setTimeout>
 }
 
-const tokenKey = 'verbena-monitor-token'
 const againMs = 2000
 /** The monitor answers when capturing leaves it time. */
 const answerMs = 60_000
@@ -32,6 +32,7 @@ const mostQuestions = 6
 
 export class Connection {
   readonly #events: Events
+  readonly #token = new PageToken('verbena-monitor-token')
   readonly #waiting = new Map<number, Waiting>()
   #socket: WebSocket | undefined
   #again: ReturnType<typeof setTimeout> | undefined
@@ -43,7 +44,7 @@ export class Connection {
   }
 
   set token(token: string) {
-    sessionStorage.setItem(tokenKey, token)
+    this.#token.value = token
     this.#connect()
   }
 
@@ -67,7 +68,7 @@ export class Connection {
   #connect(): void {
     clearTimeout(this.#again)
     const old = this.#socket
-    const token = sessionStorage.getItem(tokenKey)
+    const token = this.#token.value
     const address = new URL('/live', location.href)
     if (token !== null) address.searchParams.set('token', token)
     const socket = new WebSocket(String(address).replace('http', 'ws'))
@@ -94,7 +95,7 @@ export class Connection {
     // The user may have given a token meanwhile.
     if (this.#socket !== socket) return
     if (reason === null) {
-      this.#events.rejected(sessionStorage.getItem(tokenKey) !== null)
+      this.#events.rejected(this.#token.value !== null)
       return
     }
     this.#events.lost(reason)

@@ -37,7 +37,8 @@ PFC pauses and traffic by priority come from the driver of the network interface
 What the vocabulary has no word for is in --json under "others", by the driver's name.
 
 --json prints one document; with --interval one on each line. --csv has a line for each counter. --prometheus prints what
---listen serves at /metrics.
+--listen serves at /metrics. Whoever asks there needs a token: that of --token-file, or else one that is made and printed. --no-token
+asks for none: these counters can then be read by everybody who reaches the address.
 
 Exit code 1 if there is no RDMA device.
 
@@ -46,7 +47,7 @@ Examples:
   verbena collect counters --interval 1 -d mlx5_0
   verbena collect counters --interval 10 --count 6 --csv
   verbena collect counters --prometheus
-  verbena collect counters --listen 9879
+  verbena collect counters --listen 9879 --token-file token
   verbena collect counters --sysfs-root /tmp/recorded --all`
 
 interface Options {
@@ -60,6 +61,8 @@ interface Options {
   csv?: boolean
   prometheus?: boolean
   listen?: string
+  tokenFile?: string
+  token: boolean
   sysfsRoot?: string
 }
 
@@ -85,11 +88,17 @@ export function configure(command: Command): void {
         'serve that text at /metrics of this port of 127.0.0.1, or of another address (default: not)',
       ).conflicts(['json', 'csv', 'prometheus', 'interval', 'count']),
     )
+    .option('--token-file <file>', 'what whoever asks at --listen must know (default: a new token, which is printed)')
+    .option('--no-token', 'with --listen: everybody who reaches the address may read the counters')
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const host = hostOptions(options)
       await checkNames(host)
-      if (options.listen !== undefined) return await listenForScrapes(options.listen, host)
+      const { listen, tokenFile, token } = options
+      if (listen !== undefined)
+        return await listenForScrapes({ listen, token, ...(tokenFile !== undefined && { tokenFile }) }, host)
+      if (tokenFile !== undefined || !token)
+        throw new UsageError('--listen', 'is needed for --token-file and --no-token')
       const intervalMs = parseNumber('--interval', options.interval, 0, 0.001, 86_400) * 1000
       const once = options.interval === undefined
       if (once && options.count !== undefined) throw new UsageError('--count', 'needs --interval')

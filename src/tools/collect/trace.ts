@@ -113,7 +113,8 @@ export function configure(command: Command): void {
         throw new UsageError('-i', 'packets come from interfaces, from a capture or from a command: choose one')
       const files = filesOptions(path, options)
       useCrc32(nativeCrc32())
-      const stop = interruptible('')
+      // From interfaces it captures until it is told to stop.
+      const stop = interruptible('', { isService: sources.length === 0 || options.interface !== undefined })
       try {
         if (program.length > 0) await ofCommand(program, options, files, stop)
         else if (options.read !== undefined) await fromFile(options.read, options, files, stop)

@@ -79,7 +79,7 @@ async function run(file: string, name: string, options: Options): Promise<void> 
     nodes[output] = { type: 'file', uri: '-', format, out: { flush: true, limit: limits.receive } }
     paths.push({ in: name, out: output })
   }
-  const { config, errors } = checkSettings({ nodes, paths, stats: 1000 / lookMs })
+  const { config, errors } = checkSettings({ nodes, paths, idle_stop: true, stats: 1000 / lookMs })
   for (const { message } of errors) printFailure(message)
   if (errors.length > 0) return endWith(exitCodes.failed)
   const log = (level: string, owner: string, line: string): void => {

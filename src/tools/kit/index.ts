@@ -34,6 +34,14 @@ export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'
 export { Scrapes, type ScrapesOptions } from './scrapes.ts'
+export {
+  fileOf,
+  type ServerToken,
+  type ServerTokenOptions,
+  scrapesText,
+  serverToken,
+  tokenIn,
+} from './server-token.ts'
 export { addSubcommands } from './subcommands.ts'
 export { UsageError } from './usage.ts'
 export { connectTo, defaultPort, EndError, listenOnce, quoted, Wire } from './wire.ts'

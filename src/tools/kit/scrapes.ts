@@ -2,15 +2,15 @@
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import { metricsType } from '../../counters/index.ts'
-import { Connections, Guard, originOf } from '../../web/index.ts'
+import { Connections, Guard, originOf, serverLimits } from '../../web/index.ts'
 import { isLoopback, type Listening } from './listening.ts'
 import { UsageError } from './usage.ts'
 
 export interface ScrapesOptions extends Listening {
   /** The option that an error names. */
   flag: string
-  /** What whoever asks must know (`Authorization: Bearer …`); without it, anybody may ask who reaches the address, on loopback no page of another site. */
-  token?: string
+  /** What whoever asks must know (`Authorization: Bearer …`); null: everybody may ask who reaches the address, on loopback no page of another site. */
+  token: string | null
   text(): string | Promise<string>
 }
 
@@ -21,8 +21,8 @@ export class Scrapes {
 
   private constructor({ host, token, text }: ScrapesOptions) {
     this.#host = host
-    const guard = token === undefined && !isLoopback(host) ? null : new Guard(token ?? null)
-    this.#server = createServer((request, response) => {
+    const guard = token === null && !isLoopback(host) ? null : new Guard(token)
+    this.#server = createServer(serverLimits, (request, response) => {
       // Whatever was asked for: not all of it is an address.
       const [path] = (request.url ?? '/').split('?', 1)
       const { host, origin, authorization } = request.headers

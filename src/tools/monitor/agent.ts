@@ -4,9 +4,9 @@ import type { Command } from 'commander'
 import { note } from '../../cli/terminal/index.ts'
 import { AgentClient, configOf } from '../../monitor/host/index.ts'
 import { type MonitorConfig, MonitorError, plainText, type WindowPlan } from '../../monitor/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { fileOf, tokenIn, UsageError } from '../kit/index.ts'
 import { urlOf } from './output.ts'
-import { fileOf, noteIfInClear, seedInClear, tokenIn } from './secret.ts'
+import { noteIfInClear, seedInClear } from './secret.ts'
 
 export interface AgentOptions {
   collector?: string
@@ -60,6 +60,6 @@ export async function connect(
 }
 
 /** The first line of the file, or the variable. */
-export function tokenOf(file: string | undefined): string {
+function tokenOf(file: string | undefined): string {
   return tokenIn('--token-file', file === undefined ? process.env.VERBENA_MONITOR_TOKEN : fileOf('--token-file', file))
 }

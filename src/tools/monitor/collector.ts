@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { Collector } from '../../monitor/host/index.ts'
-import { listenAddress, UsageError } from '../kit/index.ts'
-import { tokenOf } from './agent.ts'
+import { newToken } from '../../web/index.ts'
+import { fileOf, listenAddress, tokenIn, UsageError } from '../kit/index.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
@@ -16,7 +16,8 @@ that lags is waited for, for up to eight windows; one that sends nothing for ten
 another version, or with sketches of another seed or size, are refused with the reason. With --save, windows are on the disk before
 they are acknowledged: after a restart with the same file none is missing there, or counted twice. The file has the seed of the sketches: keep it.
 
-GET /metrics is for Prometheus, with the token as credentials.
+All requests need a token: that of --token-file or of the variable VERBENA_MONITOR_TOKEN, or else one that is made and printed, for
+agents of now. GET /metrics is for Prometheus, with the token as credentials.
 HTTPS: --tls-key and --tls-cert. Without them it listens on loopback only, unless --listen says otherwise.
 ${keyHelp}
 ${pageHelp}
@@ -39,15 +40,22 @@ export function configure(command: Command): void {
   addOutputOptions(addConfigOptions(command))
     .description('Collect windows of many agents, merge those of one time, and show them.')
     .option('--listen <address>', 'a port of loopback, or address:port', '9880')
-    .option('--token-file <file>', 'what agents must know (default: the variable VERBENA_MONITOR_TOKEN)')
+    .option(
+      '--token-file <file>',
+      'what agents must know (default: the variable VERBENA_MONITOR_TOKEN, else a new token, which is printed)',
+    )
     .option('--tls-key <file>', 'private key, PEM (default: plain HTTP)')
     .option('--tls-cert <file>', 'certificate, PEM (default: plain HTTP)')
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const { save, ...shown } = options
-      const token = tokenOf(options.tokenFile)
+      const variable = process.env.VERBENA_MONITOR_TOKEN
+      const isMade = options.tokenFile === undefined && variable === undefined
+      const token = isMade
+        ? newToken()
+        : tokenIn('--token-file', options.tokenFile ? fileOf('--token-file', options.tokenFile) : variable)
       const output = new Output(shown)
-      const stop = interruptible('')
+      const stop = interruptible('', { isService: true })
       try {
         const collector = await started(options, token, save, output)
         try {
@@ -57,6 +65,7 @@ export function configure(command: Command): void {
           const { protocol, hostname } = new URL(collector.url)
           noteIfInClear(protocol === 'https:', hostname, 'give it --tls-key and --tls-cert.', seedInClear)
           note(`Collecting at ${collector.url}; Ctrl-C ends it.`)
+          if (isMade) note(`Agents need VERBENA_MONITOR_TOKEN=${token}, or a file with it (--token-file).`)
           if (!stop.signal.aborted) await once(stop.signal, 'abort')
         } finally {
           await collector.close()

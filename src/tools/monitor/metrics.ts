@@ -1,30 +1,31 @@
 /** `--metrics`: what a monitor tells Prometheus. */
 import { note } from '../../cli/terminal/index.ts'
 import type { MonitorMetrics } from '../../monitor/index.ts'
-import { listenAddress, Scrapes, UsageError } from '../kit/index.ts'
-import { noteIfInClear, tokenOfServer } from './secret.ts'
+import { listenAddress, Scrapes, scrapesText, serverToken, UsageError } from '../kit/index.ts'
+import { noteIfInClear } from './secret.ts'
 
 interface MetricsOptions {
   metrics?: string
   metricsTokenFile?: string
+  metricsNoToken?: boolean
   collector?: string
 }
 
 /** Undefined if they are not asked for. */
 export async function startMetrics(options: MetricsOptions, metrics: MonitorMetrics): Promise<Scrapes | undefined> {
-  const { metrics: address, metricsTokenFile, collector } = options
+  const { metrics: address, metricsTokenFile: file, metricsNoToken, collector } = options
+  const flags = { file: '--metrics-token-file', none: '--metrics-no-token' }
   if (address === undefined) {
-    if (metricsTokenFile !== undefined) throw new UsageError('--metrics', 'is needed for --metrics-token-file')
+    if (file !== undefined) throw new UsageError('--metrics', `is needed for ${flags.file}`)
+    if (metricsNoToken) throw new UsageError('--metrics', `is needed for ${flags.none}`)
     return undefined
   }
   if (collector !== undefined) throw new UsageError('--metrics', 'windows go to the collector, which has /metrics')
   const { host, port } = listenAddress('--metrics', address)
-  const token = tokenOfServer('--metrics-token-file', metricsTokenFile, host)
-  const scrapes = await Scrapes.start({
-    ...{ flag: '--metrics', host, port, text: () => metrics.text() },
-    ...(token !== null && { token }),
-  })
+  const given = serverToken({ flags, file, isOpen: metricsNoToken === true })
+  const { token } = given
+  const scrapes = await Scrapes.start({ flag: '--metrics', host, port, token, text: () => metrics.text() })
   noteIfInClear(false, host, 'put a proxy with TLS before it.')
-  note(`Serving metrics at ${scrapes.url}`)
+  note(scrapesText('metrics', scrapes.url, given, flags.file))
   return scrapes
 }

@@ -4,12 +4,14 @@ import type { Command } from 'commander'
 import { type Interruption, note } from '../../cli/terminal/index.ts'
 import { PageServer } from '../../monitor/api/index.ts'
 import type { LiveView } from '../../monitor/view/index.ts'
-import { listenAddress, UsageError } from '../kit/index.ts'
-import { noteIfInClear, tlsOfServer, tokenOfServer } from './secret.ts'
+import { pageUrl } from '../../web/index.ts'
+import { listenAddress, serverToken, UsageError } from '../kit/index.ts'
+import { noteIfInClear, tlsOfServer } from './secret.ts'
 
 export interface PageCommandOptions {
   page?: string | true
   pageTokenFile?: string
+  pageNoToken?: boolean
   pageTlsKey?: string
   pageTlsCert?: string
 }
@@ -18,7 +20,9 @@ const usualPort = '9881'
 
 export const pageHelp = `
 --page serves a live page on loopback until Ctrl-C, also after the last window of a file: tables, time series, a map of hosts, details of
-hosts, queue pairs, messages and microbursts. On another address it needs --page-token-file, and should have --page-tls-key.`
+hosts, queue pairs, messages and microbursts. It asks for a token: that of --page-token-file, or else one that is made and printed with
+the address, which then opens the page. --page-no-token asks for none: then every user of this host sees the traffic. On another address
+than loopback it should have --page-tls-key.`
 
 export function addPageOptions(command: Command): Command {
   return command
@@ -26,7 +30,11 @@ export function addPageOptions(command: Command): Command {
       '--page [address]',
       `serve a live page: a port of loopback, or address:port (default: none; without a value ${usualPort})`,
     )
-    .option('--page-token-file <file>', 'what whoever opens the page must know (default: nothing, on loopback only)')
+    .option(
+      '--page-token-file <file>',
+      'what whoever opens the page must know (default: a new token, which is printed)',
+    )
+    .option('--page-no-token', 'dangerous: every user of this host may open the page, on loopback only')
     .option('--page-tls-key <file>', 'private key of the page, PEM (default: plain HTTP)')
     .option('--page-tls-cert <file>', 'certificate of the page, PEM (default: plain HTTP)')
 }
@@ -36,19 +44,21 @@ export async function startPage(
   options: PageCommandOptions,
   live: LiveView | undefined,
 ): Promise<PageServer | undefined> {
-  const { page, pageTokenFile, pageTlsKey, pageTlsCert } = options
+  const { page, pageTokenFile, pageNoToken, pageTlsKey, pageTlsCert } = options
   if (page === undefined || live === undefined) {
-    if ([pageTokenFile, pageTlsKey, pageTlsCert].some((one) => one !== undefined))
+    if ([pageTokenFile, pageNoToken, pageTlsKey, pageTlsCert].some((one) => one !== undefined))
       throw new UsageError('--page', 'is needed for the other options of the page')
     return undefined
   }
   const { host, port } = listenAddress('--page', page === true ? usualPort : page)
   const tls = tlsOfServer('--page-tls', pageTlsKey, pageTlsCert)
-  const token = tokenOfServer('--page-token-file', pageTokenFile, host)
+  const flags = { file: '--page-token-file', none: '--page-no-token' }
+  const { token, isMade } = serverToken({ flags, file: pageTokenFile, isOpen: pageNoToken === true, host })
   try {
     const server = await PageServer.start({ ...{ live, host, port, token }, ...(tls && { tls }) })
     noteIfInClear(tls !== undefined, host, 'give it --page-tls-key and --page-tls-cert.')
-    note(`The page is at ${server.url}`)
+    note(`The page is at ${isMade ? pageUrl(server.url, token!) : server.url}`)
+    if (token === null) note('It has no token: every user of this host can see it.')
     return server
   } catch (error) {
     throw new UsageError('--page', (error as Error).message)

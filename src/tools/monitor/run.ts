@@ -15,6 +15,7 @@ export interface WatchCommandOptions extends ReadOptions, ConfigOptions, OutputO
   workers?: string
   metrics?: string
   metricsTokenFile?: string
+  metricsNoToken?: boolean
 }
 
 /** How long an agent that ends waits for its collector. */

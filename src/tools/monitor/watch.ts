@@ -42,7 +42,7 @@ Examples:
   verbena monitor watch roce.pcap --by source,dscp --of packets --json
   verbena monitor watch -i eth0 --alert 'lossPercent > 0.1 for 3' --alert-webhook http://localhost:8080/alerts
   verbena monitor watch -i eth0 --page
-  verbena monitor watch -i eth0 --metrics 9882
+  verbena monitor watch -i eth0 --metrics 9882 --metrics-token-file token
   verbena monitor watch -i eth0 --collector https://monitor:9880 --token-file token`
 
 export function configure(command: Command): void {
@@ -56,7 +56,8 @@ export function configure(command: Command): void {
       '--metrics <[host:]port>',
       'serve metrics for Prometheus at /metrics of this port of 127.0.0.1 (default: not)',
     )
-    .option('--metrics-token-file <file>', 'what Prometheus must know (default: nothing, on loopback only)')
+    .option('--metrics-token-file <file>', 'what Prometheus must know (default: a new token, which is printed)')
+    .option('--metrics-no-token', 'everybody who reaches the address may read the metrics')
     .option('--workers <count>', 'threads for each file, each for some pairs of hosts (default: 1)')
     .addHelpText('after', help)
     .action(async (files: string[], options: WatchCommandOptions) => {
@@ -69,7 +70,8 @@ export function configure(command: Command): void {
         throw new UsageError('--duration', 'is for live sources: a capture is read to its end')
       const run = new Run(options)
       useCrc32(nativeCrc32())
-      const stop = stopOnInterrupt()
+      // Interfaces are watched until it is told to stop.
+      const stop = stopOnInterrupt(!tap && files.length === 0)
       let metrics: Scrapes | undefined
       try {
         await run.connect(files.length > 0 && !tap)

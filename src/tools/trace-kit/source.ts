@@ -65,8 +65,8 @@ export function noteIfNothing({ packets, roce }: { packets: number; roce: number
 }
 
 /** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
-export function stopOnInterrupt(): Interruption {
-  return interruptible('')
+export function stopOnInterrupt(isService = false): Interruption {
+  return interruptible('', { isService })
 }
 
 /** The exit code of a command that has read a capture. */

@@ -73,7 +73,7 @@ const mostSessions = 256
 class TrafficServer {
   readonly #end: EndOptions
   readonly #options: Options
-  readonly #interruption = interruptible('')
+  readonly #interruption = interruptible('', { isService: true })
   readonly #sessions = new Set<Promise<void>>()
   #failed = false
 

@@ -1,4 +1,7 @@
 /** The HTTP API: what it says of a running gateway, and how it changes one. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { type Api, startApi } from '../../../src/gateway/api/index.ts'
@@ -14,11 +17,10 @@ const settings: Settings = {
     loop: { type: 'loopback', queuelen: 1024 },
     other: { type: 'signal', signal: 'counter', rate: 100 },
     sink: { type: 'loopback', queuelen: 16 },
-    secret: { type: 'loopback' },
   },
   paths: [{ in: 'sine', out: 'loop' }, { in: 'loop' }, { in: 'other', out: 'sink' }],
 }
-const loopback: HttpConfig = { enabled: true, port: 0, host: '127.0.0.1', token: null, tls: null }
+const loopback: HttpConfig = { enabled: true, port: 0, host: '127.0.0.1', token: null, open: true, tls: null }
 
 interface Running {
   gateway: SuperNode
@@ -75,9 +77,14 @@ describe('a running gateway', () => {
 
   it('says what it is, what it can, how it is configured', async () => {
     expect((await get('/status')).json).toMatchObject({ state: 'started', version: '1.2.3', name: 'lab', failures: [] })
-    const { nodes, formats, hooks } = (await get('/capabilities')).json
+    const { apis, nodes, formats, hooks } = (await get('/capabilities')).json
+    // Those of VILLASnode, and more.
+    const names = ['capabilities', 'config', 'graph', 'metrics', 'node', 'node/file', 'node/stats', 'node/stats/reset']
+    expect(apis).toEqual(expect.arrayContaining([...names, 'nodes', 'path', 'paths', 'restart', 'shutdown', 'status']))
+    expect(apis.filter((name: string) => /[:\\{]/.test(name))).toEqual([])
     expect([nodes.includes('loopback'), formats.includes('csv'), hooks.includes('scale')]).toEqual([true, true, true])
-    expect((await get('/config')).json).toMatchObject({ name: 'lab', nodes: settings.nodes, paths: settings.paths })
+    // Nothing that was not there: a configuration that is read back is the same.
+    expect((await get('/config')).json).toEqual(settings)
   })
 
   it('lists nodes and paths, by name and UUID', async () => {
@@ -183,6 +190,7 @@ describe('a running gateway', () => {
     )
     expect((await call(url, 'DELETE', `/api/v2/path/${path.json.uuid}`)).status).toBe(200)
     expect((await call(url, 'DELETE', '/api/v2/node/late')).status).toBe(200)
+    expect((await call(url, 'DELETE', '/api/v2/node/target')).status).toBe(200)
     expect((await get('/node/late')).status).toBe(404)
     // A thread in which nothing has changed has not started anew: it still has its counts.
     expect((await counts('other')).read).toBeGreaterThan(before)
@@ -199,8 +207,9 @@ describe('a running gateway', () => {
     expect((await post('/paths', { in: 'other', out: 'loop' })).json.error).toContain('destination of another path')
     expect((await post('/paths', '{"in":')).json.error).toContain('the body is no JSON')
     expect((await post('/paths')).json.error).toBe('expected an object of settings as JSON')
-    expect((await call(url, 'PUT', '/api/v2/node/A', {})).status).toBe(400)
-    expect((await get('/config')).json.paths).toEqual(settings.paths)
+    for (const name of ['A', '__proto__', 'constructor.'])
+      expect((await call(url, 'PUT', `/api/v2/node/${name}`, { type: 'loopback' })).status, name).toBe(400)
+    expect((await get('/config')).json).toEqual(settings)
     expect((await get('/node/late')).status).toBe(404)
     await moves('loop', 'read')
   })
@@ -215,19 +224,58 @@ describe('a running gateway', () => {
     expect((await call(url, 'DELETE', '/api/v2/node/held')).status).toBe(200)
   })
 
-  it('does not show secrets', async () => {
+  it('does not show secrets, and takes what it shows as what it was', async () => {
     const { url } = running.api
-    const put = await call(url, 'PUT', '/api/v2/node/secret', {
-      type: 'mqtt',
-      host: 'broker',
-      username: 'me',
-      password: 'hush',
-      in: { subscribe: 'x' },
-    })
-    expect(put.json.error).toBeUndefined()
-    const texts = await Promise.all([get('/config'), get('/node/secret'), get('/nodes')])
-    for (const { text } of texts) expect(text).not.toContain('hush')
-    expect(texts[1].json.config.password).toBe('***')
+    const mqtt = { type: 'mqtt', host: 'broker', username: 'me', password: 'hush!', in: { subscribe: 'x' } }
+    const put = (name: string, body: unknown) => call(url, 'PUT', `/api/v2/node/${name}`, body)
+    expect((await put('secret', mqtt)).status).toBe(201)
+    const destinations = ['ws://me:hush!@host/node', 'ws://host/node?token=hush!']
+    expect((await put('client', { type: 'websocket', destinations })).status).toBe(201)
+    const texts = await Promise.all([get('/config'), get('/node/secret'), get('/node/client'), get('/nodes')])
+    for (const { text } of texts) expect(text).not.toContain('hush!')
+    const [whole, secret, client] = texts.map(({ json }) => json)
+    expect(secret.config.password).toBe('***')
+    expect(client.config.destinations).toEqual(['ws://***@host/node', 'ws://host/node?token=***'])
+    // Put back with a change of something else, it stays; under another name there is nothing that it could stand for.
+    expect((await put('secret', { ...secret.config, keepalive: 9 })).status).toBe(200)
+    expect((await put('client', client.config)).status).toBe(200)
+    const settingsOf = (name: string) => running.gateway.config.nodes.find((node) => node.name === name)!.settings
+    expect(settingsOf('secret')).toEqual({ ...mqtt, keepalive: 9 })
+    expect(settingsOf('client')).toMatchObject({ destinations })
+    for (const [name, body] of [
+      ['renamed', secret.config],
+      ['client', { ...client.config, destinations: ['ws://***@other/node'] }],
+      ['secret', { ...secret.config, type: 'redis' }],
+    ] as const) {
+      const refused = await put(name, body)
+      expect([refused.status, refused.json.error]).toEqual([400, expect.stringContaining('no secret that *** could')])
+    }
+    await post('/restart', { config: whole })
+    expect(settingsOf('secret').password).toBe('hush!')
+    const wrong = await put('secret', { ...secret.config, in: { subscribe: 1 } })
+    expect([wrong.status, wrong.text.includes('hush!')]).toEqual([400, false])
+    for (const name of ['secret', 'client']) await call(url, 'DELETE', `/api/v2/node/${name}`)
+  })
+
+  it('takes changes that come at the same time one after the other', async () => {
+    const { url } = running.api
+    const posted = await Promise.all([1, 2, 3, 4].map((rate) => post('/paths', { in: 'other', rate, enabled: false })))
+    expect(posted.map(({ status, json }) => [status, json.rate])).toEqual([1, 2, 3, 4].map((rate) => [201, rate]))
+    const uuids = posted.map(({ json }) => json.uuid)
+    expect((await get('/paths')).json.slice(3).map(({ uuid }: { uuid: string }) => uuid)).toEqual(uuids)
+    await Promise.all(uuids.map((uuid) => call(url, 'DELETE', `/api/v2/path/${uuid}`)))
+    expect((await get('/config')).json).toEqual(settings)
+  })
+
+  it('stops nothing for a change that needs too much memory', async () => {
+    const { url } = running.api
+    const before = await counts('other')
+    await call(url, 'PUT', '/api/v2/node/large', { type: 'signal', signal: 'constant', values: 512 })
+    const large = await post('/paths', { in: 'large', queuelen: 2 ** 20 })
+    expect([large.status, large.json.error]).toEqual([400, expect.stringMatching(/samples of 512 values need \d+ MiB/)])
+    expect((await call(url, 'DELETE', '/api/v2/node/large')).status).toBe(200)
+    // Its thread would count from 0 again.
+    expect((await counts('other')).read).toBeGreaterThanOrEqual(before.read)
   })
 
   it('sends live data', async () => {
@@ -253,7 +301,7 @@ describe('a running gateway', () => {
     const gateway = await SuperNode.parse(config, { watched: true })
     await gateway.start()
     const token = 'sixteen-letters-and-more'
-    const api = await startApi(gateway, { ...loopback, token }, { version: '', shutdown: () => {} })
+    const api = await startApi(gateway, { ...loopback, token, open: false }, { version: '', shutdown: () => {} })
     const address = `${api.url.replace('http', 'ws')}/web`
     const stranger = new WebSocket(address, 'live')
     stranger.on('error', () => {})
@@ -304,6 +352,18 @@ describe('a running gateway', () => {
     await moves('loop', 'read')
     const { uuid } = (await get('/status')).json
     expect((await post('/restart', { config: { nodes: {}, paths: 1 } })).status).toBe(400)
+    const folder = mkdtempSync(join(tmpdir(), 'verbena-api-'))
+    try {
+      const file = join(folder, 'other.conf')
+      writeFileSync(file, 'nodes = { filed = { type = "signal", rate = 100 } }\npaths = ( { in = "filed" } )')
+      expect((await post('/restart', { config: file })).json).toEqual({ restarted: true })
+      await moves('filed', 'read')
+      expect((await post('/restart', { config: join(folder, 'none.conf') })).json.error).toMatch(
+        /there is no such file/,
+      )
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
     await post('/restart', { config: { nodes: { only: { type: 'signal', rate: 100 } }, paths: [{ in: 'only' }] } })
     expect((await get('/nodes')).json.map(({ name }: { name: string }) => name)).toEqual(['only'])
     expect((await get('/status')).json.uuid).toBe(uuid)
@@ -312,7 +372,25 @@ describe('a running gateway', () => {
 })
 
 describe('who may call', () => {
-  it('without a token: this host, and no pages of others', async () => {
+  it('nobody without the token that is made', async () => {
+    const { api, stop } = await run({ ...loopback, open: false })
+    const other = await run({ ...loopback, open: false })
+    expect(api.token).toMatch(/^[\w-]{43}$/)
+    expect(api.token).not.toBe(other.api.token)
+    const statuses = await Promise.all(
+      ['/api/v2/status', '/api/v2/metrics', '/api/v2/graph.svg', '/api/v2/config', '/sine.json'].map(
+        async (path) => (await call(api.url, 'GET', path)).status,
+      ),
+    )
+    expect(statuses).toEqual([401, 401, 401, 401, 401])
+    const shutdown = await call(api.url, 'POST', '/api/v2/shutdown', {}, { authorization: `Bearer ${other.api.token}` })
+    expect(shutdown.status).toBe(401)
+    const authorization = `Bearer ${api.token}`
+    expect((await call(api.url, 'GET', '/api/v2/status', undefined, { authorization })).status).toBe(200)
+    await Promise.all([stop(), other.stop()])
+  })
+
+  it('without a token, if that was asked for: this host, and no pages of others', async () => {
     const { api, stop } = await run()
     const status = (headers: Record<string, string>) => call(api.url, 'GET', '/api/v2/status', undefined, headers)
     expect((await status({ origin: api.url })).status).toBe(200)
@@ -337,7 +415,7 @@ describe('who may call', () => {
 
   it('with a token: whoever has it', async () => {
     const token = 'a token of some length'.replaceAll(' ', '-')
-    const { api, stop } = await run({ ...loopback, token })
+    const { api, stop } = await run({ ...loopback, token, open: false })
     const status = (headers: Record<string, string>) => call(api.url, 'GET', '/api/v2/status', undefined, headers)
     expect((await status({})).status).toBe(401)
     expect((await status({ authorization: 'Bearer other' })).status).toBe(401)

@@ -12,9 +12,9 @@ describe('a configuration', () => {
     expect(config).toMatchObject({
       statsHz: 1,
       affinity: 0,
-      idleStop: true,
+      idleStop: false,
       logging: { level: 'info', file: null },
-      http: { enabled: false, port: 8080, host: '127.0.0.1', token: null, tls: null },
+      http: { enabled: false, port: 8080, host: '127.0.0.1', token: null, open: false, tls: null },
       nodes: [{ name: 'one', type: 'loopback', enabled: true, initialSequence: 0 }],
       paths: [{ enabled: true, out: [], mode: 'any', mask: null, rateHz: 0, queueLength: 1024, builtin: true }],
     })
@@ -187,10 +187,11 @@ describe('mistakes', () => {
       "path 0 has no setting 'masks'. Did you mean 'mask'?",
     ],
     [
-      'token',
-      { http: { host: '0.0.0.0' } },
-      /http.host: whoever reaches 0.0.0.0 could control the gateway: set http.token/,
+      'no token',
+      { http: { host: '0.0.0.0', no_token: true } },
+      'http.no_token: whoever reaches 0.0.0.0 could control the gateway',
     ],
+    ['both', { http: { token: 'sixteen-characters', no_token: true } }, 'http: with no_token nobody needs the token'],
     ['FPGAs', { fpgas: {} }, "there is no setting 'fpgas': they are for the node-type fpga, which is not there"],
     ['certificate without key', { http: { ssl_cert: 'a.pem' } }, 'http: ssl_cert and ssl_private_key belong together'],
   ])('%s', (_, settings, message) => {

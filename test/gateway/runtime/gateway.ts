@@ -16,7 +16,7 @@ export async function parsed(settings: Settings): Promise<Ran> {
 
 /** Runs a gateway until all its sources have ended. */
 export async function ran(settings: Settings): Promise<Ran> {
-  const { gateway, lines } = await parsed(settings)
+  const { gateway, lines } = await parsed({ idle_stop: true, ...settings })
   await gateway.start()
   await gateway.done
   return { gateway, lines }

@@ -57,8 +57,8 @@ describe('a gateway', () => {
     expect(gateway.nodes().map(({ state }) => state)).toEqual(['stopped', 'stopped'])
   })
 
-  it('waits for more when its sources have ended, if idle_stop is false', async () => {
-    const { gateway } = await parsed({ idle_stop: false, nodes: { source: counter }, paths: [{ in: 'source' }] })
+  it('waits for more when its sources have ended, unless idle_stop is true', async () => {
+    const { gateway } = await parsed({ nodes: { source: counter }, paths: [{ in: 'source' }] })
     await gateway.start()
     await expect.poll(() => gateway.paths()[0]!.state).toBe('stopped')
     expect(gateway.state).toBe('started')
@@ -74,7 +74,7 @@ describe('a gateway with threads that are held', () => {
   }
 
   it('has their nodes started, and reads nothing before they are released', async () => {
-    const gateway = await SuperNode.parse(configOf({ ...settings, stats: 0 }), { held: ['source'] })
+    const gateway = await SuperNode.parse(configOf({ ...settings, idle_stop: true, stats: 0 }), { held: ['source'] })
     await gateway.start()
     gateway.ask()
     await expect.poll(() => gateway.nodes().map(({ state }) => state)).toEqual(['started', 'started'])

@@ -22,6 +22,7 @@ describe('gateway node', () => {
   it('runs until its sources have ended, and says what was done', async () => {
     const to = join(folder, 'ended.dat')
     const file = config('ended.json', {
+      idle_stop: true,
       nodes: { source: counter, loop: { type: 'loopback' }, sink: { type: 'file', uri: to } },
       paths: [
         { in: 'source', out: 'loop' },
@@ -37,7 +38,7 @@ describe('gateway node', () => {
   })
 
   it('has it all as one document with --json', async () => {
-    const file = config('json.json', { nodes: { source: counter }, paths: [{ in: 'source' }] })
+    const file = config('json.json', { idle_stop: true, nodes: { source: counter }, paths: [{ in: 'source' }] })
     const { code, stdout } = await verbena('gateway', 'node', file, '--json')
     const found = JSON.parse(stdout)
     expect(code).toBe(0)

@@ -11,7 +11,7 @@ const scrapes = await Scrapes.start({
   token: 'secret',
   text: () => 'a 1\n',
 })
-const open = await Scrapes.start({ flag: '--metrics', host: '127.0.0.1', port: 0, text: () => 'a 1\n' })
+const open = await Scrapes.start({ flag: '--metrics', host: '127.0.0.1', port: 0, token: null, text: () => 'a 1\n' })
 afterAll(async () => {
   await scrapes.close()
   await open.close()

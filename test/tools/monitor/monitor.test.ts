@@ -128,7 +128,7 @@ describe('verbena monitor', () => {
       [['monitor', capture('rping'), '--alert-log', 'x'], /--alert.*which alerts/],
       [['monitor', capture('rping'), '--collector', 'x'], /'x' is no URL/],
       [['monitor', capture('rping'), '--metrics', 'x'], /--metrics: 'x' is not valid/],
-      [['monitor', capture('rping'), '--metrics', '0.0.0.0:0'], /--metrics-token-file: is needed/],
+      [['monitor', capture('rping'), '--metrics-no-token'], /--metrics: is needed/],
       [['monitor', capture('rping'), '--metrics-token-file', file], /--metrics: is needed/],
       [['monitor', 'report', file], /has no window/],
       [['monitor', 'collector', '--tls-key', file, '--token-file', file], /no spaces/],

@@ -12,9 +12,9 @@ afterAll(() => rmSync(folder, { recursive: true }))
 
 /** The last update, when all was read. */
 async function lastUpdate(running: Running): Promise<Update> {
-  const [, url = ''] = await running.says(/The page is at (\S+)/)
+  const [, url = '', token] = await running.says(/The page is at (\S+)\/#token=(\S+)/)
   await running.says(/All was read/)
-  const client = new WebSocket(`${url.replace('http', 'ws')}/live`)
+  const client = new WebSocket(`${url.replace('http', 'ws')}/live?token=${token}`)
   const update = await new Promise<Update>((resolve, reject) => {
     client.on('message', (data) => {
       const message = JSON.parse(String(data)) as Update
@@ -47,11 +47,11 @@ describe('verbena monitor --page', () => {
     expect((await report.outcome).code).toBe(143)
   })
 
-  it('wants a token where others can reach it', async () => {
+  it('is without a token only if that was asked for, where others cannot reach it', async () => {
     const short = join(folder, 'short')
     writeFileSync(short, 'abc')
     for (const [args, said] of [
-      [['--page', '0.0.0.0:0'], /--page-token-file.*is needed, since others can reach 0\.0\.0\.0/],
+      [['--page', '0.0.0.0:0', '--page-no-token'], /--page-no-token.*is for loopback, and others can reach 0\.0\.0\.0/],
       [['--page', '0', '--page-token-file', short], /--page-token-file.*16 characters/],
       [['--page', '0', '--page-tls-key', short], /--page-tls-key.*a key needs a certificate/],
       [['--page', 'here'], /--page.*'here' is not valid/],

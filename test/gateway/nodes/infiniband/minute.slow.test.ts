@@ -34,6 +34,7 @@ it.skipIf(!nativeAvailable)('infiniband, RC on shm', async () => {
     paths: [{ in: 'ib', out: 'received', original_sequence_no: true }],
   })
   const source = start('source.json', {
+    idle_stop: true,
     nodes: {
       generator: { type: 'signal', signal: 'mixed', values: 8, rate, limit: seconds * rate },
       sent: file('sent.csv'),
