@@ -87,7 +87,7 @@ export class CaptureParser {
       const word = view.getUint32(start, little)
       if (word === pcapMagic.micro || word === pcapMagic.nano || word === pcapMagic.modified) {
         this.format = 'pcap'
-        this.#reader = new PcapReader(window, packet, damage, word, little)
+        this.#reader = new PcapReader(window, packet, damage, little)
         return Step.Packet
       }
     }

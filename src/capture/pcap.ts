@@ -1,6 +1,8 @@
 /**
  * pcap files: one header, then records. Nothing in a record marks its beginning, so behind damage the next whole record
  * is looked for: a header that is plausible by itself and is followed by another plausible one, or by the file's end.
+ *
+ * Files that were joined (`cat a.pcap b.pcap`) have headers of files between their records; from there on another one is read.
  */
 import type { DamageLog } from './damage.ts'
 import {
@@ -18,20 +20,22 @@ import { type ByteWindow, Step, type StepValue } from './window.ts'
 /** Record headers farther apart than this are not believed to belong together, when looking for one. */
 const believableGapSeconds = 86_400
 
+const mostInterfaces = 65_536
+
 const fits = { yes: 0, no: 1, unknown: 2 } as const
 const unknownLength = -1
 const noLength = -2
 
 export class PcapReader extends RecordReader {
-  readonly #magic: number
   #recordLength = pcapRecordLength
   #units = 1e6
   #begun = false
+  /** Of the last record and of the one before; -1 without any. The last may be what damage looks like. */
   #lastSeconds = -1
+  #beforeSeconds = -1
 
-  constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog, magic: number, littleEndian: boolean) {
+  constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog, littleEndian: boolean) {
     super(window, packet, damage, littleEndian)
-    this.#magic = magic
   }
 
   next(): StepValue {
@@ -65,6 +69,15 @@ export class PcapReader extends RecordReader {
       }
       // Nearly all records: a whole packet, with a header as `#possible` wants it.
       const usual = captured === original && captured > 0 && captured <= longestResync && fraction < this.#units
+      if (!usual && pcapByteOrder(view, start) !== undefined) {
+        if (!window.has(pcapHeaderLength)) {
+          if (!window.ended) return Step.More
+          return this.#short('the file ends inside the header of another pcap file', pcapHeaderLength)
+        }
+        this.note('the header of another pcap file: its packets follow')
+        this.#begin()
+        continue
+      }
       if (!usual && (captured !== original || !this.#possible(start))) {
         const length = this.#lengthOf(start)
         if (length === unknownLength) return Step.More
@@ -94,30 +107,37 @@ export class PcapReader extends RecordReader {
       packet.seconds = seconds
       packet.nanoseconds = this.#units === 1e9 ? fraction : fraction * 1000
       packet.hasTime = true
+      packet.interfaceId = this.interfaces.length - 1
       window.start = start + whole
+      this.#beforeSeconds = this.#lastSeconds
       this.#lastSeconds = seconds
       return Step.Packet
     }
   }
 
   #begin(): void {
-    const { window, littleEndian } = this
+    const { window } = this
     const { view, start } = window
+    const littleEndian = pcapByteOrder(view, start) ?? this.littleEndian
+    this.littleEndian = littleEndian
+    const magic = view.getUint32(start, littleEndian)
     const network = view.getUint32(start + 20, littleEndian)
-    this.#units = this.#magic === pcapMagic.nano ? 1e9 : 1e6
-    if (this.#magic === pcapMagic.modified) this.#recordLength = pcapModifiedRecordLength
+    this.#units = magic === pcapMagic.nano ? 1e9 : 1e6
+    this.#recordLength = magic === pcapMagic.modified ? pcapModifiedRecordLength : pcapRecordLength
     const major = view.getUint16(start + 4, littleEndian)
     const minor = view.getUint16(start + 6, littleEndian)
     if (major !== 2 || minor < 3) this.note(`version ${major}.${minor} instead of 2.4: read as 2.4`)
     const info: InterfaceInfo = {
-      id: 0,
+      id: this.interfaces.length,
       // Above the link type stand bits that tell the length of a frame check sequence.
       linkType: network & 0xffff,
       snapLength: view.getUint32(start + 16, littleEndian),
       unitsPerSecond: this.#units,
       offsetSeconds: 0,
     }
-    this.interfaces.push(info)
+    // A file of headers only stays bounded.
+    if (this.interfaces.length < mostInterfaces) this.interfaces.push(info)
+    this.#lastSeconds = this.#beforeSeconds = -1
     this.packet.linkType = info.linkType
     window.start += pcapHeaderLength
     this.#begun = true
@@ -170,8 +190,10 @@ export class PcapReader extends RecordReader {
     const { window } = this
     const from = window.fileOffset
     for (; window.limit - window.start >= this.#recordLength; window.start++) {
-      const { start, limit } = window
-      if (!this.#plausible(start, this.#lastSeconds)) continue
+      const { start, limit, view } = window
+      if (pcapByteOrder(view, start) !== undefined) return Step.Packet
+      const isNear = this.#plausible(start, this.#lastSeconds)
+      if (!isNear && (this.#beforeSeconds < 0 || !this.#plausible(start, this.#beforeSeconds))) continue
       const end = start + this.#recordLength + window.view.getUint32(start + 8, this.littleEndian)
       if (end > limit) {
         if (window.ended) continue
@@ -201,7 +223,7 @@ export class PcapReader extends RecordReader {
     if (unread < 0) return fits.no
     // The file may be cut off in the middle of the following header: nothing speaks against that.
     if (unread < this.#recordLength) return fits.yes
-    return this.#possible(position) ? fits.yes : fits.no
+    return this.#possible(position) || pcapByteOrder(window.view, position) !== undefined ? fits.yes : fits.no
   }
 
   /** Does a likely header, or the file's end, follow a record at `start` with `length` bytes? `#follower` has been asked. */
@@ -209,7 +231,8 @@ export class PcapReader extends RecordReader {
     const { limit, view } = this.window
     const position = start + this.#recordLength + length
     const seconds = view.getUint32(start, this.littleEndian)
-    return limit === position || (limit - position >= this.#recordLength && this.#plausible(position, seconds))
+    if (limit - position < this.#recordLength) return limit === position
+    return this.#plausible(position, seconds) || pcapByteOrder(view, position) !== undefined
   }
 
   /** Can this be a record header? */
@@ -230,4 +253,16 @@ export class PcapReader extends RecordReader {
     // Before the first record there is nothing to compare with.
     return seconds < 0 || Math.abs(view.getUint32(position, this.littleEndian) - seconds) <= believableGapSeconds
   }
+}
+
+/** The byte order of the header of a pcap file at `position`, of which 16 bytes are there: true for little endian; undefined if it is none. */
+function pcapByteOrder(view: DataView, position: number): boolean | undefined {
+  const first = view.getUint32(position)
+  const last = first & 255
+  // All magic numbers begin or end with a1.
+  if (last !== 0xa1 && first >>> 24 !== 0xa1) return undefined
+  const littleEndian = last === 0xa1
+  const word = littleEndian ? view.getUint32(position, true) : first
+  if (word !== pcapMagic.micro && word !== pcapMagic.nano && word !== pcapMagic.modified) return undefined
+  return view.getUint16(position + 4, littleEndian) === 2 ? littleEndian : undefined
 }

@@ -15,12 +15,20 @@ const blockHead = 12
 
 const knownTypes: ReadonlySet<number> = new Set(Object.values(blockType))
 
+/**
+ * Looking for a block's own length costs up to `longestResync` bytes. All such looks together may cost so many for each byte of the file,
+ * so that one of damaged blocks only takes time in proportion to its size, too.
+ */
+const scannedPerByte = 16
+
 const text = new TextDecoder()
 
 export class PcapngReader extends RecordReader {
   /** The first interface of this section: packets name those of their section. */
   #sectionFirst = 0
   #cut = false
+  /** Bytes that `#ownLength` has looked at. */
+  #scanned = 0
 
   constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog) {
     super(window, packet, damage, true)
@@ -283,11 +291,14 @@ export class PcapngReader extends RecordReader {
 
   /** The length of the block at `start` by the length at its end, if another block or the file's end follows; else 0. */
   #ownLength(start: number, unread: number): number {
-    const { view } = this.window
-    const most = Math.min(unread, longestResync)
+    const { view, fileOffset } = this.window
+    const most = Math.min(unread, longestResync, scannedPerByte * fileOffset + longestResync - this.#scanned)
+    this.#scanned += Math.max(0, most)
     for (let length = smallestBlock; length <= most; length += 4) {
       if (view.getUint32(start + length - 4, this.littleEndian) !== length) continue
-      if (length === unread || this.#believable(start + length)) return length
+      if (length !== unread && !this.#believable(start + length)) continue
+      this.#scanned -= most - length
+      return length
     }
     return 0
   }

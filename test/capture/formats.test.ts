@@ -74,6 +74,49 @@ describe('pcap', () => {
     ])
   })
 
+  it('goes on with the packets of files that were joined', () => {
+    const file = (littleEndian: boolean, nanoseconds: boolean, linkType: number, fill: number): Uint8Array => {
+      const sink = memorySink()
+      const writer = new PcapWriter(sink, { littleEndian, nanoseconds, linkType })
+      for (let i = 0; i < 3; i++) writer.packet(new Uint8Array(40).fill(fill), 0, 40, 1_000_000_000 * fill, 1000 * i)
+      writer.close()
+      return sink.bytes()
+    }
+    const files = [file(true, false, 1, 1), file(true, true, 1, 2), file(false, false, 101, 1), file(true, false, 1, 2)]
+    for (const step of [undefined, 7]) {
+      const { packets, damage, interfaces } = readBytes(concat(files), step)
+      expect(
+        packets.map(({ bytes, seconds, nanoseconds, linkType, interfaceId }) => [
+          bytes[0],
+          seconds,
+          nanoseconds,
+          linkType,
+          interfaceId,
+        ]),
+      ).toEqual(
+        [1, 2, 1, 2].flatMap((fill, i) =>
+          [0, 1000, 2000].map((ns) => [fill, 1_000_000_000 * fill, ns, i === 2 ? 101 : 1, i]),
+        ),
+      )
+      expect(damage.map(({ offset, packet }) => [offset, packet])).toEqual([1, 2, 3].map((n) => [n * files[0]!.length, 3 * n + 1]))
+      expect(damage[0]!.what).toBe('the header of another pcap file: its packets follow')
+      expect(interfaces.map(({ linkType }) => linkType)).toEqual([1, 1, 101, 1])
+    }
+    // Damage before the second header does not hide it.
+    const { packets } = readBytes(concat([files[0]!, new Uint8Array(33).fill(0xee), files[1]!]))
+    expect(packets.length).toBe(6)
+  })
+
+  it('does not believe the time of a record behind which nothing fits', () => {
+    const sink = memorySink()
+    const writer = new PcapWriter(sink)
+    for (let i = 0; i < 3; i++) writer.packet(new Uint8Array(60), 0, 60, 1_700_000_000, i)
+    writer.close()
+    // A whole record of another time, then bytes that are none.
+    const strange = concat([words([2_700_000_000, 5, 8, 8]), new Uint8Array(8), new Uint8Array(21).fill(0xff)])
+    expect(readBytes(concat([sink.bytes(), strange, sink.bytes().subarray(24)])).packets.length).toBe(7)
+  })
+
   it('ignores what stands above the link type', () => {
     const { packets } = readBytes(
       concat([words([0xa1b2c3d4, 0x00040002, 0, 0, 65535, 0x24000001]), words([1, 2, 4, 4, 0])]),
