@@ -6,6 +6,7 @@
  */
 import type { DamageLog } from './damage.ts'
 import {
+  LinkType,
   longestRecord,
   longestResync,
   pcapHeaderLength,
@@ -15,6 +16,7 @@ import {
 } from './format.ts'
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
 import { RecordReader } from './record-reader.ts'
+import { setErfTime } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
 /** Record headers farther apart than this are not believed to belong together, when looking for one. */
@@ -107,6 +109,7 @@ export class PcapReader extends RecordReader {
       packet.seconds = seconds
       packet.nanoseconds = this.#units === 1e9 ? fraction : fraction * 1000
       packet.hasTime = true
+      if (packet.linkType === LinkType.Erf) setErfTime(packet)
       packet.interfaceId = this.interfaces.length - 1
       window.start = start + whole
       this.#beforeSeconds = this.#lastSeconds

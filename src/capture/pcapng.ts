@@ -3,10 +3,10 @@
  * lengths agree is looked for. Interfaces, and with them link types and clocks, are known only within a section.
  */
 import type { DamageLog } from './damage.ts'
-import { blockType, byteOrderMagic, longestRecord, longestResync, optionCode } from './format.ts'
+import { blockType, byteOrderMagic, LinkType, longestRecord, longestResync, optionCode } from './format.ts'
 import { type CapturedPacket, Direction, type InterfaceInfo, type PacketDirection } from './packet.ts'
 import { RecordReader } from './record-reader.ts'
-import { setTime, unitsOfResolution } from './time-stamp.ts'
+import { setErfTime, setTime, unitsOfResolution } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
 const smallestBlock = 12
@@ -146,6 +146,7 @@ export class PcapngReader extends RecordReader {
       window.view.getUint32(start + 12, this.littleEndian),
       window.view.getUint32(start + 16, this.littleEndian),
     )
+    if (info.linkType === LinkType.Erf) setErfTime(packet)
     return true
   }
 
@@ -163,6 +164,7 @@ export class PcapngReader extends RecordReader {
     packet.nanoseconds = 0
     packet.hasTime = false
     packet.direction = Direction.Unknown
+    if (info.linkType === LinkType.Erf) setErfTime(packet)
     return true
   }
 

@@ -32,3 +32,19 @@ export function unitsOfResolution(resolution: number): number {
   const exponent = resolution & 0x7f
   return (resolution & 0x80) !== 0 ? 2 ** exponent : Number(`1e${exponent}`)
 }
+
+/**
+ * The time in the header of an ERF record, which is finer than that of the file around it: units of 2^-32 s since 1970, little-endian. A
+ * record without one keeps the time of the file.
+ */
+export function setErfTime(packet: CapturedPacket): void {
+  const { view, offset, length } = packet
+  if (length < 8) return
+  const seconds = view.getUint32(offset + 4, true)
+  if (seconds === 0) return
+  // The product has up to 62 bits: the double is off by less than 10^-6 ns.
+  const nanoseconds = Math.round((view.getUint32(offset, true) * 1e9) / 2 ** 32)
+  packet.seconds = nanoseconds === 1e9 ? seconds + 1 : seconds
+  packet.nanoseconds = nanoseconds === 1e9 ? 0 : nanoseconds
+  packet.hasTime = true
+}

@@ -34,11 +34,16 @@ export interface PcapWriterOptions {
   snapLength?: number
 }
 
+/** Seconds since 1970: 2106-02-07 06:28:15 UTC. */
+const latest = 0xffffffff
+
 export class PcapWriter implements CaptureWriter {
   readonly #out: SinkBuffer
   readonly #littleEndian: boolean
   readonly #nano: boolean
   readonly #snapLength: number
+  /** Packets whose time, in 32 bits of seconds, does not fit: they have the nearest that does. */
+  unfitTimes = 0
 
   constructor(sink: CaptureSink, options: PcapWriterOptions = {}) {
     const { linkType = LinkType.Ethernet, nanoseconds = true, littleEndian = true, snapLength = 262_144 } = options
@@ -69,6 +74,11 @@ export class PcapWriter implements CaptureWriter {
     const captured = Math.min(length, this.#snapLength)
     out.reserve(pcapRecordLength + captured)
     const { view, at } = out
+    if (seconds < 0 || seconds > latest) {
+      this.unfitTimes++
+      seconds = seconds < 0 ? 0 : latest
+      nanoseconds = seconds === 0 ? 0 : 999_999_999
+    }
     view.setUint32(at, seconds, this.#littleEndian)
     view.setUint32(at + 4, this.#nano ? nanoseconds : Math.floor(nanoseconds / 1000), this.#littleEndian)
     view.setUint32(at + 8, captured, this.#littleEndian)

@@ -16,6 +16,7 @@ import {
   type PacketHandler,
   type ReadOptions,
 } from '../capture/index.ts'
+import { GzipReader } from './gunzip.ts'
 
 /** The capture in a file, compressed or not; `-` is standard input. Reading throws the system's error if there is none. */
 export function fileSource(path: string): CaptureSource {
@@ -73,11 +74,19 @@ function open(path: string): number | Readable {
   }
 }
 
-/** Node.js has zstd from 22.15 and 23.8 on; undefined in older ones. */
-function decompressor(compression: Compression): Transform | undefined {
-  const options = { chunkSize: 1 << 16 }
-  if (compression === 'gzip') return zlib.createGunzip(options)
-  return (zlib as { createZstdDecompress?(options: zlib.ZlibOptions): Transform }).createZstdDecompress?.(options)
+/** Decompresses what is written into it. Promises reject with what is wrong with the compressed bytes. */
+interface Decompressor {
+  write(bytes: Uint8Array): Promise<void>
+  end(): Promise<void>
+  destroy(): void
+}
+
+/** Undefined for zstd on a Node.js that has none: 22.15 has, and 23.8. */
+function decompressor(compression: Compression, onData: (bytes: Uint8Array) => void): Decompressor | undefined {
+  if (compression === 'gzip') return new GzipReader(onData)
+  const zstd = zlib as { createZstdDecompress?(options: zlib.ZlibOptions): Transform }
+  const stream = zstd.createZstdDecompress?.({ chunkSize: 1 << 16 })
+  return stream && new StreamDecompressor(stream, onData)
 }
 
 const compressedChunk = 4096
@@ -145,13 +154,7 @@ async function pump(
     first = first.length === 0 ? next.value : Buffer.concat([first, next.value])
   }
   const compression = compressionOf(first)
-  if (compression !== undefined) {
-    const unzip = decompressor(compression)
-    if (unzip !== undefined) return await decompress(unzip, compression, first, rest, parser, taken, progress)
-    const what = `it is compressed with zstd, which Node.js ${process.versions.node} cannot read (22.15 can): zstd -d first`
-    parser.damage.add(0, 1, what)
-    return false
-  }
+  if (compression !== undefined) return await decompress(compression, first, rest, parser, taken, progress)
   if (!taken(first)) return false
   await progress()
   for (let next = await rest.next(); !next.done; next = await rest.next()) {
@@ -177,13 +180,8 @@ async function whileIdle<T>(chunk: Promise<T>, onIdle: (() => void) | undefined)
   }
 }
 
-/**
- * What was decompressed is used at once, in the stream's data event: a damaged end of the file would otherwise discard
- * what waits in the stream's queue.
- */
 async function decompress(
-  unzip: Transform,
-  compression: string,
+  compression: Compression,
   first: Uint8Array,
   rest: Pick<AsyncIterator<Uint8Array>, 'next'>,
   parser: CaptureParser,
@@ -191,48 +189,86 @@ async function decompress(
   progress: () => Promise<void>,
 ): Promise<boolean> {
   let stopped = false
-  let broken: Error | undefined
-  let wake: (() => void) | undefined
-  const settled = new Promise<void>((resolve) => {
-    unzip.on('data', (chunk: Uint8Array) => {
-      if (!stopped && !taken(chunk)) stopped = true
-    })
-    unzip.on('end', resolve)
-    unzip.on('close', resolve)
-    unzip.on('error', (error) => {
-      broken = error
-      resolve()
-      // The write that it belongs to may never be called back.
-      wake?.()
-    })
+  const unzip = decompressor(compression, (chunk) => {
+    if (!stopped && !taken(chunk)) stopped = true
   })
-  // In small chunks, since an error discards what its chunk had given.
-  const write = async (chunk: Uint8Array): Promise<void> => {
-    for (let at = 0; at < chunk.length && !stopped && !broken; at += compressedChunk) {
-      await new Promise<void>((resolve) => {
-        wake = resolve
-        unzip.write(chunk.subarray(at, at + compressedChunk), () => resolve())
-      })
+  if (unzip === undefined) {
+    const what = `it is compressed with zstd, which Node.js ${process.versions.node} cannot read (22.15 can): zstd -d first`
+    parser.damage.add(0, 1, what)
+    return false
+  }
+  // In small chunks, since an error in the middle discards what its chunk had given.
+  const write = async (chunk: Uint8Array): Promise<boolean> => {
+    for (let at = 0; at < chunk.length && !stopped; at += compressedChunk) {
+      const broken = await wrong(unzip.write(chunk.subarray(at, at + compressedChunk)))
+      if (broken) return false
       await progress()
     }
+    return true
   }
-  await write(first)
-  while (!stopped && !broken) {
+  const wrong = async (done: Promise<void>): Promise<boolean> => {
+    try {
+      await done
+      return false
+    } catch (error) {
+      const what = `the ${compression} stream is damaged here: ${(error as Error).message}`
+      parser.damage.add(parser.fileOffset, parser.packet.number + 1, what)
+      return true
+    }
+  }
+  let isWhole = await write(first)
+  while (isWhole && !stopped) {
     const next = await rest.next()
-    if (next.done) break
-    await write(next.value)
-  }
-  if (!broken && !stopped) {
-    unzip.end()
-    await settled
+    if (next.done) {
+      await wrong(unzip.end())
+      break
+    }
+    isWhole = await write(next.value)
   }
   unzip.destroy()
-  if (broken) {
-    parser.damage.add(
-      parser.fileOffset,
-      parser.packet.number + 1,
-      `the ${compression} stream is damaged here: ${broken.message}`,
-    )
-  }
   return !stopped
+}
+
+/**
+ * A stream of Node.js. What it gives is used at once, in its data event: a damaged end of the file would otherwise discard what waits in its
+ * queue.
+ */
+class StreamDecompressor implements Decompressor {
+  readonly #stream: Transform
+  readonly #settled: Promise<void>
+  #broken: Error | undefined
+  #wake: (() => void) | undefined
+
+  constructor(stream: Transform, onData: (bytes: Uint8Array) => void) {
+    this.#stream = stream
+    this.#settled = new Promise<void>((resolve) => {
+      stream.on('data', onData)
+      stream.on('end', resolve)
+      stream.on('close', resolve)
+      stream.on('error', (error) => {
+        this.#broken = error
+        resolve()
+        // The write that it belongs to may never be called back.
+        this.#wake?.()
+      })
+    })
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#wake = resolve
+      this.#stream.write(bytes, () => resolve())
+    })
+    if (this.#broken) throw this.#broken
+  }
+
+  async end(): Promise<void> {
+    this.#stream.end()
+    await this.#settled
+    if (this.#broken) throw this.#broken
+  }
+
+  destroy(): void {
+    this.#stream.destroy()
+  }
 }

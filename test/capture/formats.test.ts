@@ -26,7 +26,7 @@ describe('pcap', () => {
         fc.array(packetArbitrary, { maxLength: 20 }),
         fc.boolean(),
         fc.boolean(),
-        fc.constantFrom(LinkType.Ethernet, LinkType.LinuxSll, LinkType.Raw, LinkType.Erf, LinkType.InfiniBand),
+        fc.constantFrom(LinkType.Ethernet, LinkType.LinuxSll, LinkType.Raw, LinkType.Null, LinkType.InfiniBand),
         fc.integer({ min: 1, max: 700 }),
         (packets, littleEndian, nanoseconds, linkType, step) => {
           const sink = memorySink()
@@ -129,7 +129,7 @@ describe('pcapng', () => {
   it('reads back several interfaces with link types, names, resolutions and offsets of their own', () => {
     const interfaces = fc.array(
       fc.record({
-        linkType: fc.constantFrom(LinkType.Ethernet, LinkType.LinuxSll2, LinkType.Raw, LinkType.Erf),
+        linkType: fc.constantFrom(LinkType.Ethernet, LinkType.LinuxSll2, LinkType.Raw, LinkType.Null),
         name: fc.string({ maxLength: 12, unit: 'grapheme' }),
         // Units of 10^-n, or 2^-n with 128 added.
         resolution: fc.constantFrom(0, 3, 6, 9, 12, 128 + 10, 128 + 30, 128 + 32),
@@ -250,6 +250,45 @@ describe('pcapng', () => {
     const { interfaces, damage } = readBytes(concat([sink.bytes(), statistics]))
     expect(damage).toEqual([])
     expect(interfaces[0]!.dropped).toBe(42)
+  })
+})
+
+describe('ERF', () => {
+  const record = (fraction: number, seconds: number): Uint8Array =>
+    concat([words([fraction, seconds]), new Uint8Array(20).fill(2)])
+  /** 300 ns after the second, as 2^-32 s. */
+  const after300ns = Math.floor((300 * 2 ** 32) / 1e9)
+
+  it.each([
+    ['pcap', (sink: ReturnType<typeof memorySink>) => new PcapWriter(sink, { linkType: LinkType.Erf, nanoseconds: false })],
+    [
+      'pcapng',
+      (sink: ReturnType<typeof memorySink>) => {
+        const writer = new PcapngWriter(sink)
+        writer.addInterface({ linkType: LinkType.Erf, resolution: 6 })
+        return writer
+      },
+    ],
+  ])('has times of its own, finer than those of the %s file', (_, make) => {
+    const sink = memorySink()
+    const writer = make(sink)
+    for (const bytes of [
+      record(0, 1_700_000_000),
+      record(after300ns, 1_700_000_000),
+      record(0xffffffff, 1_700_000_000),
+      // None, and cut before it.
+      record(5, 0),
+      record(5, 1_600_000_000).subarray(0, 7),
+    ])
+      writer.packet(bytes, 0, bytes.length, 1_700_000_009, 8000)
+    writer.close()
+    expect(readBytes(sink.bytes()).packets.map(({ seconds, nanoseconds }) => [seconds, nanoseconds])).toEqual([
+      [1_700_000_000, 0],
+      [1_700_000_000, 300],
+      [1_700_000_001, 0],
+      [1_700_000_009, 8000],
+      [1_700_000_009, 8000],
+    ])
   })
 })
 

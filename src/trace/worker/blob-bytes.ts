@@ -119,8 +119,9 @@ class BlobBytes implements CaptureBytes {
     } catch (error) {
       // Damage of the file, or of the compression; the former is the system's error.
       if (error instanceof DOMException) throw error
+      const isPadding = (error as Error).message === noMember && (await endsWithZeros(this.#blob))
       const what = `the ${compression} stream is damaged here: ${(error as Error).message}`
-      parser.damage.add(parser.fileOffset, parser.packet.number + 1, what)
+      if (!isPadding) parser.damage.add(parser.fileOffset, parser.packet.number + 1, what)
       parser.end()
       if (goesOn) drain(parser, onPacket)
       return
@@ -130,6 +131,15 @@ class BlobBytes implements CaptureBytes {
     parser.end()
     if (goesOn) drain(parser, onPacket)
   }
+}
+
+/** What fflate says of bytes behind a member that are none. */
+const noMember = 'invalid gzip data'
+
+/** Zeros fill up the last block of a tape or a transfer. A member ends with eight bytes that may have some, too. */
+async function endsWithZeros(blob: Blob): Promise<boolean> {
+  const end = await bytesOf(blob, Math.max(0, blob.size - 12), blob.size)
+  return end.every((byte) => byte === 0)
 }
 
 /** Collects bytes into a Blob, part by part. */

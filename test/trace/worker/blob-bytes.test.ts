@@ -1,6 +1,7 @@
 /** Compressed captures in a browser: what a hostile one can make of a few bytes has limits, and ends when it is cancelled. */
+import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { PcapWriter } from '../../../src/capture/index.ts'
+import { type Damage, PcapWriter } from '../../../src/capture/index.ts'
 import type { CaptureBytes } from '../../../src/trace/view/index.ts'
 import { blobBytes } from '../../../src/trace/worker/blob-bytes.ts'
 import { memorySink } from '../../capture/files.ts'
@@ -54,5 +55,53 @@ describe('a zstd stream of zeros', () => {
   it('has no larger blocks than the format permits', async () => {
     const parser = await blobBytes(bomb(2, 131_073)).read(() => undefined, { signal: never, onProgress() {} })
     expect(parser.damage.list[0]!.what).toMatch(/a block of 131073 bytes; 131072 are the most$/)
+  })
+})
+
+describe('a gzip stream', () => {
+  const packets = 2000
+  const sink = memorySink()
+  const writer = new PcapWriter(sink)
+  // Deflate makes little of them.
+  const noise = Uint8Array.from({ length: 5000 }, (_, i) => (i * i * 7919) >> 5)
+  for (let i = 0; i < packets; i++) writer.packet(noise, i, 300, 1_700_000_000, i)
+  writer.close()
+  const file = sink.bytes()
+  const third = Math.floor(file.length / 3)
+  const members = [file.subarray(0, third), file.subarray(third, 2 * third), file.subarray(2 * third)].map((part) =>
+    gzipSync(part),
+  )
+
+  const read = async (parts: BlobPart[]): Promise<[packets: number, length: number, damage: readonly Damage[]]> => {
+    const bytes = blobBytes(new Blob(parts))
+    let last = 0
+    const parser = await bytes.read(({ number }) => void (last = number), { signal: never, onProgress() {} })
+    return [last, (await bytes.slice(0, 1 << 30)).length, parser.damage.list]
+  }
+
+  it('may have several members, and zeros behind them', async () => {
+    expect(await read(members as BlobPart[])).toEqual([packets, file.length, []])
+    expect(await read([...members, new Uint8Array(100)] as BlobPart[])).toEqual([packets, file.length, []])
+    const small = file.subarray(0, 24 + 2 * 316)
+    expect(await read([gzipSync(small.subarray(0, 50)), gzipSync(small.subarray(50))] as BlobPart[])).toEqual([
+      2,
+      small.length,
+      [],
+    ])
+  })
+
+  it('gives all that it has before bytes that are no gzip', async () => {
+    for (const parts of [members, [gzipSync(file.subarray(0, 24 + 316))]]) {
+      const [count, , damage] = await read([...parts, 'a signature'] as BlobPart[])
+      expect([count, damage.length]).toEqual([parts.length === 1 ? 1 : packets, 1])
+      expect(damage[0]!.what).toContain('the gzip stream is damaged here')
+    }
+  })
+
+  it('that is cut gives what it has', async () => {
+    const [first, second, last] = members
+    const [count, , damage] = await read([first, second, last!.subarray(0, -2000)] as BlobPart[])
+    expect(count).toBeGreaterThan((packets * 2) / 3)
+    expect(damage.length).toBeGreaterThan(0)
   })
 })
