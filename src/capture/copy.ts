@@ -18,6 +18,11 @@ class LinkTypeError extends Error {
 export class CaptureCopy {
   /** Packets so far. */
   written = 0
+  /** Of these, how many have another time than in the source, since a pcap file cannot hold that. */
+  get unfitTimes(): number {
+    return this.#writer instanceof PcapWriter ? this.#writer.unfitTimes : 0
+  }
+
   readonly #sink: CaptureSink
   readonly #format: 'pcap' | 'pcapng'
   readonly #nanoseconds: boolean

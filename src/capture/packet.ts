@@ -19,7 +19,7 @@ export const Direction = { Unknown: 0, Inbound: 1, Outbound: 2 } as const
 export type PacketDirection = (typeof Direction)[keyof typeof Direction]
 
 export class CapturedPacket {
-  /** From 1, as tshark's frame.number. */
+  /** From 1, as tshark's frame.number, which counts some blocks of pcapng files that are no packets, too: custom and journal blocks. */
   number = 0
   /** Where its record begins in the (uncompressed) file. */
   fileOffset = 0
@@ -30,6 +30,9 @@ export class CapturedPacket {
   view: DataView = new DataView(this.bytes.buffer)
   offset = 0
   length = 0
+  /** Of a pcapng file: where its block begins in the bytes, and how long that is. */
+  blockOffset = 0
+  blockLength = 0
   /** Length on the wire; more than `length` if the capture has only the beginning. */
   originalLength = 0
   /** Seconds since 1970, and the rest in nanoseconds. Both 0 if the file does not say (Simple Packet Blocks). */

@@ -2,6 +2,7 @@
  * Reads a capture as a stream of bytes: `room` and `filled` put bytes in, `next` gives packet after packet out.
  * It finds out the format, never throws on what it reads, and notes damage instead.
  */
+import type { CapturedBlock } from './copy-blocks.ts'
 import { DamageLog } from './damage.ts'
 import { blockType, pcapMagic } from './format.ts'
 import { CapturedPacket, type InterfaceInfo } from './packet.ts'
@@ -18,6 +19,8 @@ export class CaptureParser {
   /** The packet of the last `Step.Packet`. */
   readonly packet: CapturedPacket = new CapturedPacket()
   readonly damage: DamageLog = new DamageLog()
+  /** Takes each block of a pcapng file that is no packet, before the packets behind it. */
+  onBlock: ((block: CapturedBlock) => void) | undefined
   /** Undefined until the first bytes are there, and for what is no capture file at all. */
   format: CaptureFormat | undefined
   readonly #window: ByteWindow
@@ -33,6 +36,11 @@ export class CaptureParser {
 
   get littleEndian(): boolean {
     return this.#reader?.littleEndian ?? true
+  }
+
+  /** Packets so far: the number of the last one may be more (see `CapturedPacket`). */
+  get packets(): number {
+    return this.packet.number - (this.#reader instanceof PcapngReader ? this.#reader.others : 0)
   }
 
   /** Bytes used so far. */
@@ -80,7 +88,9 @@ export class CaptureParser {
     const { packet, damage } = this
     if (view.getUint32(start, true) === blockType.sectionHeader) {
       this.format = 'pcapng'
-      this.#reader = new PcapngReader(window, packet, damage)
+      const reader = new PcapngReader(window, packet, damage)
+      reader.onBlock = this.onBlock
+      this.#reader = reader
       return Step.Packet
     }
     for (const little of [true, false]) {

@@ -2,6 +2,7 @@
  * pcapng files: blocks that tell their length at both ends. Behind damage, the next block of a known type whose two
  * lengths agree is looked for. Interfaces, and with them link types and clocks, are known only within a section.
  */
+import type { CapturedBlock } from './copy-blocks.ts'
 import type { DamageLog } from './damage.ts'
 import { blockType, byteOrderMagic, LinkType, longestRecord, longestResync, optionCode } from './format.ts'
 import { type CapturedPacket, Direction, type InterfaceInfo, type PacketDirection } from './packet.ts'
@@ -27,6 +28,10 @@ export class PcapngReader extends RecordReader {
   /** The first interface of this section: packets name those of their section. */
   #sectionFirst = 0
   #cut = false
+  /** Blocks that have numbers as packets have. */
+  others = 0
+  /** Takes each block that is no packet. */
+  onBlock: ((block: CapturedBlock) => void) | undefined
   /** Bytes that `#ownLength` has looked at. */
   #scanned = 0
 
@@ -115,18 +120,34 @@ export class PcapngReader extends RecordReader {
       case blockType.simplePacket:
         return this.#simplePacket(start, total)
       case blockType.interfaceDescription:
-        this.#interface(start, total)
+        if (this.#interface(start, total)) this.#hand(type, start, total)
         return false
       case blockType.interfaceStatistics:
-        this.#statistics(start, total)
+        if (this.#statistics(start, total)) this.#hand(type, start, total)
         return false
       case blockType.sectionHeader:
         this.#sectionFirst = this.interfaces.length
         if (total < 28) this.note('a section header that is too short')
+        this.#hand(type, start, total)
+        return false
+      case blockType.systemdJournal:
+      case blockType.custom:
+      case blockType.customNoCopy:
+        // As tshark numbers what it shows.
+        this.packet.number++
+        this.others++
+        this.#hand(type, start, total)
         return false
       default:
+        this.#hand(type, start, total)
         return false
     }
+  }
+
+  #hand(type: number, start: number, length: number): void {
+    if (this.onBlock === undefined) return
+    const { bytes, view } = this.window
+    this.onBlock({ type, bytes, view, start, length, littleEndian: this.littleEndian })
   }
 
   #packet(id: number, start: number, head: number, total: number, captured: number, original: number): boolean {
@@ -136,7 +157,7 @@ export class PcapngReader extends RecordReader {
       return this.#bad(`a packet of interface ${id}, which the section does not describe: it is left out`)
     if (captured > total - head - 4)
       return this.#bad(`${captured} bytes captured in a block of ${total} bytes: it is left out`)
-    this.#place(start, head, captured, original)
+    this.#place(start, head, captured, original, total)
     packet.direction = this.#direction(start + head + ((captured + 3) & ~3), start + total - 4)
     packet.interfaceId = info.id
     packet.linkType = info.linkType
@@ -156,7 +177,7 @@ export class PcapngReader extends RecordReader {
     if (info === undefined) return this.#bad('a simple packet before any interface: it is left out')
     const original = this.window.view.getUint32(start + 8, this.littleEndian)
     const cut = info.snapLength === 0 ? original : Math.min(original, info.snapLength)
-    this.#place(start, 12, Math.min(cut, total - 16), original)
+    this.#place(start, 12, Math.min(cut, total - 16), original, total)
     const { packet } = this
     packet.interfaceId = info.id
     packet.linkType = info.linkType
@@ -182,7 +203,7 @@ export class PcapngReader extends RecordReader {
     return Direction.Unknown
   }
 
-  #place(start: number, head: number, captured: number, original: number): void {
+  #place(start: number, head: number, captured: number, original: number, total: number): void {
     const { window, packet } = this
     packet.number++
     packet.fileOffset = window.base + start
@@ -191,15 +212,15 @@ export class PcapngReader extends RecordReader {
     packet.offset = start + head
     packet.dataOffset = window.base + packet.offset
     packet.length = captured
+    packet.blockOffset = start
+    packet.blockLength = total
     packet.originalLength = Math.max(original, captured)
   }
 
-  #interface(start: number, total: number): void {
+  /** False if it is none. */
+  #interface(start: number, total: number): boolean {
     const { window } = this
-    if (total < 20) {
-      this.note('an interface description that is too short')
-      return
-    }
+    if (total < 20) return this.#bad('an interface description that is too short')
     const info: InterfaceInfo = {
       id: this.interfaces.length,
       linkType: window.view.getUint16(start + 8, this.littleEndian),
@@ -217,19 +238,18 @@ export class PcapngReader extends RecordReader {
     // Forgetting interfaces of earlier sections would change the numbers of later ones; a file of garbage stays bounded.
     if (this.interfaces.length < 65536) this.interfaces.push(info)
     else this.note('more than 65536 interfaces: this one is left out')
+    return true
   }
 
-  #statistics(start: number, total: number): void {
-    if (total < 24) {
-      this.note('interface statistics that are too short')
-      return
-    }
+  #statistics(start: number, total: number): boolean {
+    if (total < 24) return this.#bad('interface statistics that are too short')
     const { view } = this.window
     const info = this.interfaces[this.#sectionFirst + view.getUint32(start + 8, this.littleEndian)]
-    if (info === undefined) return
+    if (info === undefined) return true
     this.#options(start + 20, start + total - 4, (code, at, length) => {
       if (code === optionCode.isbIfDrop && length >= 8) info.dropped = Number(view.getBigUint64(at, this.littleEndian))
     })
+    return true
   }
 
   #options(from: number, to: number, each: (code: number, at: number, length: number) => void): void {

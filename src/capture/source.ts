@@ -1,4 +1,5 @@
 /** What the readers of captures read from. Files and streams are made into sources by `src/files`; bytes in memory here. */
+import type { CapturedBlock } from './copy-blocks.ts'
 import { type CapturedPacket, CaptureParser, Step } from './parser.ts'
 
 /** Handles one packet; `false` ends the reading. The packet is valid only until it returns. */
@@ -9,6 +10,8 @@ export interface ReadOptions {
   onProgress?: (fileOffset: number) => Promise<void> | void
   /** Called many times a second while a source that is not at its end has nothing to give, after all that it gave was handled. */
   onIdle?: () => void
+  /** Takes each block of a pcapng file that is no packet, before the packets behind it. */
+  onBlock?: (block: CapturedBlock) => void
   /** Ends the reading early, as if the file ended there. */
   signal?: AbortSignal
   /** Bytes to read at once, from a source that reads in chunks. */
@@ -25,12 +28,13 @@ export interface CaptureSource {
   read(onPacket: PacketHandler, options?: ReadOptions): Promise<CaptureParser>
 }
 
-/** An uncompressed capture in memory. It is read in one go: of the options, only `signal` counts. */
+/** An uncompressed capture in memory. It is read in one go: of the options, only `signal` and `onBlock` count. */
 export function bytesSource(bytes: Uint8Array): CaptureSource {
   return {
     repeatable: true,
-    async read(onPacket, { signal } = {}) {
+    async read(onPacket, { signal, onBlock } = {}) {
       const parser = new CaptureParser()
+      parser.onBlock = onBlock
       if (signal?.aborted) return parser
       parser.push(bytes)
       if (drain(parser, onPacket)) {

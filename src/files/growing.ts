@@ -39,9 +39,10 @@ async function readGrowing(
   folder: string,
   hasEnded: () => boolean,
   onPacket: PacketHandler,
-  { onProgress, onIdle, signal }: ReadOptions,
+  { onProgress, onIdle, onBlock, signal }: ReadOptions,
 ): Promise<CaptureParser> {
   const parser = new CaptureParser()
+  parser.onBlock = onBlock
   const files = new Map<string, GrowingFile>()
   const section = { hasBegun: false, interfaces: 0, bytes: 0 }
   try {

@@ -94,9 +94,10 @@ const compressedChunk = 4096
 async function readDescriptor(
   descriptor: number,
   onPacket: PacketHandler,
-  { onProgress, signal, chunkSize = 1 << 19 }: ReadOptions,
+  { onProgress, onBlock, signal, chunkSize = 1 << 19 }: ReadOptions,
 ): Promise<CaptureParser> {
   const parser = new CaptureParser(chunkSize * 2)
+  parser.onBlock = onBlock
   for (;;) {
     if (signal?.aborted) return parser
     const room = parser.room(chunkSize)
@@ -112,9 +113,10 @@ async function readDescriptor(
 async function readStream(
   stream: Readable,
   onPacket: PacketHandler,
-  { onProgress, onIdle, signal, chunkSize }: ReadOptions,
+  { onProgress, onIdle, onBlock, signal, chunkSize }: ReadOptions,
 ): Promise<CaptureParser> {
   const parser = new CaptureParser(chunkSize === undefined ? undefined : chunkSize * 2)
+  parser.onBlock = onBlock
   if (signal?.aborted) return parser
   const taken = (chunk: Uint8Array): boolean => {
     parser.push(chunk)

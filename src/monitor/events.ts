@@ -64,6 +64,8 @@ const plainCounters = {
   messages: 'messages whose last packet passed: SENDs, WRITEs, READs, atomics',
   connections: 'connection requests (REQ)',
   ecnCapable: 'RDMA packets whose sender allows switches to mark them',
+  copies:
+    'RDMA packets that were captured before, at another place or by a mirror of both directions: nothing else counts them',
   cut: 'packets of which the capture has only the beginning',
   pauseFrames: 'PFC and PAUSE frames',
   resumeFrames: 'of these, those that end a pause',

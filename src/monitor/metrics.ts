@@ -21,6 +21,7 @@ const counterMetrics: Readonly<Record<PlainCounter, string>> = {
   messages: 'messages',
   connections: 'connection_requests',
   ecnCapable: 'ecn_capable_packets',
+  copies: 'copied_packets',
   cut: 'cut_packets',
   pauseFrames: 'pause_frames',
   resumeFrames: 'resume_frames',

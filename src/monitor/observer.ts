@@ -96,6 +96,7 @@ export class Observer {
     const flows = Math.max(16, Math.floor(config.followBytes / 2 / flowBytes))
     const store = {
       count: 0,
+      unmeasured: 0,
       add: (ns: number): void => this.#latency(ns),
       summary: () => undefined,
     }
@@ -141,6 +142,10 @@ export class Observer {
     if (d.kind === Kind.Other) {
       const quanta = addPause(packet, window, this.#options.run)
       if (quanta >= 0) counters[quanta === 0 ? C.resumeFrames : C.pauseFrames]!++
+      return
+    }
+    if ((this.#verdict.marks & Mark.Copy) !== 0) {
+      counters[C.copies]!++
       return
     }
     counters[C.roce]!++

@@ -8,6 +8,7 @@ import type { CapturedPacket } from '../capture/index.ts'
 import { Bth, type CmMessage, Deth, Ipv4, Ipv6, isMalformed, Lrh, OpBit, parseCm, u16, u24 } from '../wire/index.ts'
 import { AddressTable } from './addresses.ts'
 import { type Claim, Connections } from './connections.ts'
+import { Copies } from './copies.ts'
 import { type Dissection, IcrcState, Kind } from './dissect.ts'
 import { type Flow, type FlowLimits, Service } from './flow.ts'
 import { FlowTable } from './flow-table.ts'
@@ -29,6 +30,8 @@ export class Analysis {
   forgotten = 0
   packets = 0
   roce = 0
+  /** Of these, packets that the capture has more than once: nothing else counts them. */
+  copies = 0
   wireBytes = 0
   icrcInvalid = 0
   malformed = 0
@@ -45,6 +48,7 @@ export class Analysis {
   #beforeNs = 0
   readonly #ahead: Analysis | undefined
   readonly #connections: Connections
+  readonly #copies = new Copies()
   #numbers = 0
   #firstSeconds = -1
   #firstNanoseconds = 0
@@ -80,10 +84,11 @@ export class Analysis {
     }
     if (this.#mostFlows !== Number.POSITIVE_INFINITY) this.#keepWithin(this.#mostFlows)
     this.roce++
+    this.#endpoints(packet.bytes, d)
+    if (d.complete && this.#isCopy(packet, d, v)) return
     if (d.icrc === IcrcState.Invalid) this.icrcInvalid++
     if (d.problems !== 0) this.malformed++
     if (d.cut) this.cut++
-    this.#endpoints(packet.bytes, d)
     if (!d.complete) return
     const bad = d.problems !== 0 || d.icrc === IcrcState.Invalid
     const flow = this.#flowOf(packet.bytes, d, bad)
@@ -108,7 +113,7 @@ export class Analysis {
     this.roce++
     if (this.#mostFlows !== Number.POSITIVE_INFINITY) this.#keepWithin(this.#mostFlows)
     this.#endpoints(packet.bytes, d)
-    if (!d.complete) return
+    if (!d.complete || this.#isCopy(packet, d, v)) return
     // Its ICRC was not checked: it makes no flow.
     const flow = this.#flowOf(packet.bytes, d, true)
     if (flow === undefined) return
@@ -171,6 +176,19 @@ export class Analysis {
   numberOf(flow: Flow): number {
     if (flow.number === 0) flow.number = flow.peer?.number || ++this.#numbers
     return flow.number
+  }
+
+  /** The packet is counted as what it is; `v` says of which it is a copy. */
+  #isCopy(packet: CapturedPacket, d: Dissection, v: Verdict): boolean {
+    const original = this.#copies.originalOf(packet, d)
+    if (original === 0) return false
+    this.copies++
+    v.marks = Mark.Copy
+    v.refersTo = original
+    // It makes no flow, since the packet has.
+    v.flow = this.#flowOf(packet.bytes, d, true)
+    if (v.flow !== undefined) v.flow.copies++
+    return true
   }
 
   /** What is the same for each packet: counting, and its time. */

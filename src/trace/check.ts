@@ -1,5 +1,6 @@
 /** `verbena trace check`: every packet by itself, at the speed of the disk. */
 import type { CapturedPacket, CaptureSource, Damage, InterfaceInfo } from '../capture/index.ts'
+import { Copies } from './copies.ts'
 import { Datagrams } from './datagrams.ts'
 import { Dissection, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
@@ -16,6 +17,8 @@ export interface CheckResult {
   packets: number
   /** RoCEv2, RoCEv1 and InfiniBand packets. */
   roce: number
+  /** Of these, packets that the capture has more than once: those behind the first. */
+  copies: number
   roceV1: number
   infiniBand: number
   icrcValid: number
@@ -39,7 +42,8 @@ export interface CheckResult {
 export async function checkCapture(source: CaptureSource, options: CheckOptions = {}): Promise<CheckResult> {
   const { checkIcrc = true } = options
   const d = new Dissection(options)
-  const counts = { roce: 0, roceV1: 0, infiniBand: 0, icrcValid: 0, icrcInvalid: 0, malformed: 0, cut: 0 }
+  const copies = new Copies()
+  const counts = { roce: 0, copies: 0, roceV1: 0, infiniBand: 0, icrcValid: 0, icrcInvalid: 0, malformed: 0, cut: 0 }
   const icrcInvalid: number[] = []
   const malformed: number[] = []
   const examples: CheckResult['examples'] = []
@@ -55,6 +59,7 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
       counts.icrcInvalid++
       if (icrcInvalid.length < longestList) icrcInvalid.push(packet.number)
     }
+    if (d.complete && copies.originalOf(packet, d) > 0) counts.copies++
     if (d.cut) counts.cut++
     if (d.problems !== 0) {
       counts.malformed++
@@ -67,8 +72,9 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
     return undefined
   }, options)
   return {
-    packets: parser.packet.number,
+    packets: parser.packets,
     roce: counts.roce,
+    copies: counts.copies,
     roceV1: counts.roceV1,
     infiniBand: counts.infiniBand,
     icrcValid: counts.icrcValid,

@@ -1,10 +1,16 @@
-/** `verbena trace convert`: the packets of one capture in another file format. */
+/**
+ * `verbena trace convert`: the packets of one capture in another file. From pcapng to pcapng all blocks are as they were; pcap has no place for what is
+ * not bytes, link type and time.
+ */
 import {
+  BlockCopy,
   CaptureCopy,
   type CaptureCopyOptions,
+  type CapturedBlock,
   type CaptureSink,
   type CaptureSource,
   type Damage,
+  extrasOf,
   type PacketHandler,
 } from '../capture/index.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
@@ -20,6 +26,10 @@ export interface ConvertOptions extends TraceOptions, CaptureCopyOptions {
 export interface ConvertResult {
   packets: number
   written: number
+  /** Packets that have another time than in the source, since a pcap file holds the years from 1970 to 2106. */
+  unfitTimes: number
+  /** What the source has and the written format has no place for, in words; and what its authors want not to be copied. */
+  leftOut: readonly string[]
   /** Of the source; undefined if it is no capture. */
   format: string | undefined
   damage: readonly Damage[]
@@ -45,8 +55,23 @@ async function convert(source: CaptureSource, sink: CaptureSink, options: Conver
   const d = new Dissection(options)
   const v = new Verdict()
   const copy = new CaptureCopy(sink, options)
-  const write: PacketHandler = (packet, { interfaces }) => {
-    copy.packet(packet, interfaces)
+  const extras = new Set<string>()
+  let blocks: BlockCopy | undefined
+  const onBlock = (block: CapturedBlock): void => {
+    if (options.format === 'pcap') extrasOf(block, extras)
+    else {
+      blocks ??= new BlockCopy(sink)
+      blocks.block(block)
+    }
+  }
+  const write: PacketHandler = (packet, { format, interfaces, littleEndian }) => {
+    if (format === 'pcapng' && options.format === 'pcapng') {
+      blocks ??= new BlockCopy(sink)
+      blocks.packet(packet, littleEndian)
+    } else {
+      if (format === 'pcapng') extrasOf(packet, extras, littleEndian)
+      copy.packet(packet, interfaces)
+    }
     return undefined
   }
   const ifWanted: AnalysedHandler = (packet, analysis, parser) => {
@@ -54,11 +79,15 @@ async function convert(source: CaptureSource, sink: CaptureSink, options: Conver
     analysis.packet(packet, d, v)
     return filter!(rowOf(packet, d, v, analysis)) ? write(packet, parser) : undefined
   }
-  const parser = filter === undefined ? await source.read(write, options) : await readAhead(source, ifWanted, options)
-  const { packet, format: read, damage } = parser
+  const reading = { ...options, onBlock }
+  const parser = filter === undefined ? await source.read(write, reading) : await readAhead(source, ifWanted, reading)
+  const { packets, format: read, damage } = parser
+  if (blocks !== undefined && blocks.leftOut > 0) extras.add('custom blocks that are not to be copied')
   const result = {
-    packets: packet.number,
-    written: copy.written,
+    packets,
+    written: blocks?.written ?? copy.written,
+    unfitTimes: copy.unfitTimes,
+    leftOut: [...extras],
     format: read,
     damage: damage.list,
     damageCount: damage.count,
@@ -67,6 +96,7 @@ async function convert(source: CaptureSource, sink: CaptureSink, options: Conver
     sink.abandon?.()
     return result
   }
-  copy.close()
+  if (blocks === undefined) copy.close()
+  else blocks.close()
   return result
 }

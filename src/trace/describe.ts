@@ -110,10 +110,12 @@ export function notesOf(row: Row): string[] {
   for (const name of row.malformed ?? []) notes.push(`MALFORMED: ${problemText(name)}`)
   if (row.tunnel) notes.push(`in ${row.tunnel}`)
   if (row.cut) notes.push('cut by the capture')
+  if (row.copy) notes.push(`COPY of packet ${row.refersTo}: the capture has it twice`)
   if (row.restart) notes.push('the QP was connected again')
   if (row.missing) notes.push(`GAP: ${row.missing} PSN${row.missing === 1 ? '' : 's'} missing before`)
   if (row.retransmission) notes.push(repetition(row))
   if (row.late) notes.push('LATE: fills a gap')
+  if (row.overtaken) notes.push('its ACK was recorded before it')
   notes.push(...answer(row))
   if (row.cnp) notes.push('congestion: slow down')
   if (row.marked) notes.push('ECN: congestion experienced')
@@ -137,7 +139,7 @@ function repetition(row: Row): string {
 }
 
 function answer(row: Row): string[] {
-  if (row.answer === undefined) return []
+  if (row.answer === undefined || row.copy) return []
   const notes: string[] = []
   if (row.nak || row.rnr) {
     notes.push(row.answer.replace(/^(RNR )?NAK, /, row.rnr ? 'no receive posted, try again in ' : ''))
@@ -146,7 +148,7 @@ function answer(row: Row): string[] {
   } else if (row.answer !== 'ACK') notes.push(row.answer.replace(/^ACK, /, ''))
   if (row.repeat) notes.push(row.operation === 'ACK' ? 'acknowledged before' : 'REPEATED response')
   if (row.unpaired) notes.push('of requests that the capture does not have')
-  if (row.unseen) notes.push('covers requests that the capture does not have')
+  if (row.unseen) notes.push('covers requests that the capture does not have before it')
   if (row.covers !== undefined && row.operation !== 'READ_RESPONSE') notes.push(coverage(row.covers))
   if (row.operation === 'READ_RESPONSE' && row.latencyNs === undefined && row.refersTo !== undefined)
     notes.push(`response to packet ${row.refersTo}`)

@@ -6,6 +6,7 @@ import type { DirectionInfo } from './info.ts'
 export function directionRows(directions: readonly DirectionInfo[]): string[][] {
   const rows: [string, (d: DirectionInfo) => string | number][] = [
     ['packets', ({ packets }) => packets],
+    ['recorded again', ({ copies }) => copies],
     ['messages', ({ messages }) => messageText(messages)],
     ['payload', ({ bytes, readBytes }) => (readBytes > 0 ? `${bytes} B, READ ${readBytes} B` : bytes && `${bytes} B`)],
     ['retransmissions', ({ retransmissions }) => retransmissions],
@@ -15,6 +16,7 @@ export function directionRows(directions: readonly DirectionInfo[]): string[][] 
       ({ gaps, missingPackets, latePackets }) =>
         gaps ? `${gaps} (${missingPackets} missing, ${latePackets} late)` : 0,
     ],
+    ['recorded after their ACK', ({ overtaken }) => overtaken],
     ['QP restarts', ({ restarts }) => restarts],
     ['unacknowledged', ({ unacknowledged }) => unacknowledged],
     ['ACKs', ({ acks }) => acks],
@@ -27,6 +29,7 @@ export function directionRows(directions: readonly DirectionInfo[]): string[][] 
     ['ECN marked', ({ ecnMarked }) => ecnMarked],
     ['ICRC wrong', ({ icrcInvalid }) => icrcInvalid],
     ['malformed', ({ malformed }) => malformed],
+    ['stamped before their request', ({ latenciesUnmeasured }) => latenciesUnmeasured],
     ['latency', ({ latency }) => (latency === null ? 0 : `${latency.count} measured`)],
     ['  min', ({ latency }) => (latency === null ? 0 : duration(latency.minNs))],
     ['  50 %', ({ latency }) => (latency === null ? 0 : duration(latency.p50Ns))],

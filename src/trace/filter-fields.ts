@@ -126,6 +126,8 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
   gap: mark('PSNs are missing before it', (row) => row.missing !== undefined),
   missing: { text: 'how many PSNs are missing before it', kind: bits(24), get: (row) => row.missing },
   late: mark('fills a gap', (row) => row.late),
+  copy: mark('the capture has this very packet before', (row) => row.copy),
+  overtaken: mark('a request whose ACK was recorded before it', (row) => row.overtaken),
   restart: mark('the QP was connected again', (row) => row.restart),
   unseen: mark('acknowledges requests that the capture does not have', (row) => row.unseen),
   unpaired: mark('a response whose requests are not in the capture', (row) => row.unpaired),

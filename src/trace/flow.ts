@@ -31,6 +31,13 @@ export interface FlowLimits {
   forget?(flow: Flow): void
 }
 
+/** More places in a sequence where PSNs were passed over are forgotten. */
+const mostPassed = 16
+/** What `passedOver` says. */
+export const Passed = { No: 0, Missing: 1, Acknowledged: 2 } as const
+/** So much farther than the requests that were recorded an acknowledgement may be and still belong to them. */
+export const mostEarly = 64
+
 export class Flow {
   index: number
   /** Numbers of the AddressTable. */
@@ -52,6 +59,8 @@ export class Flow {
   tries = 0
 
   packets = 0
+  /** Of packets that the capture has more than once, those behind the first. They are counted nowhere else. */
+  copies = 0
   /** Captured or not: bytes on the wire, with all headers. */
   wireBytes = 0
   firstNs = 0
@@ -78,6 +87,8 @@ export class Flow {
   gaps = 0
   missing = 0
   late = 0
+  /** Requests that were recorded after their acknowledgement. */
+  overtaken = 0
   /** The same QP started anew with another PSN. */
   restarts = 0
   latencies: LatencyStore
@@ -114,6 +125,10 @@ export class Flow {
   isResumed = false
   /** PSNs that are missing, as a NAK said: no verdict on a request has told of them. */
   untold = 0
+  /** The PSN up to which a response acknowledged that belongs to no request so far; -1 without one. */
+  lastAnswer = -1
+  /** Of PSNs that were passed over: the first, the last, and whether they count as missing. */
+  readonly #passed: number[] = []
   /** PSN of the READ that is being answered. */
   readStart = 0
   #isPaused = false
@@ -155,14 +170,16 @@ export class Flow {
     this.basis = undefined
     this.foreseen = this.started = this.floorIsGuess = this.isResumed = this.#isPaused = false
     this.strangers = this.number = this.tries = 0
-    this.packets = this.wireBytes = this.firstNs = this.lastNs = this.lastPacket = 0
+    this.packets = this.copies = this.wireBytes = this.firstNs = this.lastNs = this.lastPacket = 0
     this.sends = this.writes = this.reads = this.atomics = this.atomicWrites = this.flushes = 0
     this.requestPackets = this.requestBytes = this.readBytes = 0
-    this.retransmissions = this.duplicates = this.gaps = this.missing = this.late = this.restarts = 0
+    this.retransmissions = this.duplicates = this.gaps = this.missing = this.late = this.overtaken = this.restarts = 0
     this.acks = this.ackRepeats = this.rnrNaks = this.readResponses = this.responseRepeats = this.atomicAcks = 0
     this.naks.fill(0)
     this.cnps = this.marked = this.icrcInvalid = this.malformed = 0
     this.mtu = this.next = this.slack = this.acked = this.floor = this.readStart = this.untold = 0
+    this.lastAnswer = -1
+    this.#passed.length = 0
     this.state = undefined
   }
 
@@ -184,6 +201,7 @@ export class Flow {
     this.slack = 0
     this.acked = (psn - 1) & 0xffffff
     this.outstanding.clear()
+    this.#passed.length = 0
     this.untold = 0
     this.isResumed = this.#isPaused
     this.#isPaused = false
@@ -194,6 +212,22 @@ export class Flow {
     this.#isPaused ||= this.started || isRequest
     this.started = false
     this.strangers = 0
+  }
+
+  /** PSNs from `first` on come no more in order: `last` does, or was acknowledged. `isMissing`: they count as missing. */
+  passOver(first: number, last: number, isMissing: boolean): void {
+    const passed = this.#passed
+    if (passed.length === 3 * mostPassed) passed.splice(0, 3)
+    passed.push(first, last, isMissing ? 1 : 0)
+  }
+
+  /** Was this PSN passed over? `Passed.Acknowledged`: because a response came before it. */
+  passedOver(psn: number): number {
+    const passed = this.#passed
+    for (let i = passed.length - 3; i >= 0; i -= 3)
+      if (psnDiff(psn, passed[i]!) >= 0 && psnDiff(psn, passed[i + 1]!) <= 0)
+        return passed[i + 2] === 1 ? Passed.Missing : Passed.Acknowledged
+    return Passed.No
   }
 
   /** The sequence has begun at `psn` already, before all that was seen: what lies between is missing so far. Returns how much that is. */

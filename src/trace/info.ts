@@ -21,6 +21,8 @@ export interface DirectionInfo {
   destination: string
   destinationQp: number
   packets: number
+  /** Of packets that the capture has more than once, those behind the first: nothing else counts them. */
+  copies: number
   wireBytes: number
   messages: {
     total: number
@@ -42,6 +44,8 @@ export interface DirectionInfo {
   missingPackets: number
   /** Of the missing, those that came later. */
   latePackets: number
+  /** Requests that were recorded after their acknowledgement: neither lost nor repeated. */
+  overtaken: number
   restarts: number
   /** Sent and, at the end of the capture, not acknowledged. */
   unacknowledged: number
@@ -66,6 +70,8 @@ export interface DirectionInfo {
   lastSeconds: number
   /** From a request's first transmission to the response that acknowledges it; null without any. */
   latency: LatencySummary | null
+  /** Responses that are stamped before their requests: the clock went back, or there were two. Their latencies are not known. */
+  latenciesUnmeasured: number
 }
 
 export interface ConversationInfo {
@@ -83,6 +89,8 @@ export interface CaptureInfo {
   interfaces: { name: string | null; linkType: string; packetsDropped: number | null }[]
   packets: number
   roce: number
+  /** Of these, packets that the capture has more than once (those behind the first): nothing else counts them. */
+  copies: number
   wireBytes: number
   /** Seconds since 1970 of the first packet, and seconds from it to the last; null without time stamps. */
   start: number | null
@@ -131,6 +139,7 @@ export function captureTotals(analysis: Analysis, parser: CaptureParser): Omit<C
     })),
     packets: analysis.packets,
     roce: analysis.roce,
+    copies: analysis.copies,
     wireBytes: analysis.wireBytes,
     start: analysis.firstSeconds < 0 ? null : analysis.firstSeconds + analysis.firstNanoseconds / 1e9,
     durationSeconds: analysis.lastNs / 1e9,
@@ -180,6 +189,7 @@ function directionOf(flow: Flow, analysis: Analysis): DirectionInfo {
     destination: addresses.text(flow.destination),
     destinationQp: flow.destQp,
     packets: flow.packets,
+    copies: flow.copies,
     wireBytes: flow.wireBytes,
     messages: {
       total: flow.messages,
@@ -197,6 +207,7 @@ function directionOf(flow: Flow, analysis: Analysis): DirectionInfo {
     gaps: flow.gaps,
     missingPackets: flow.missing,
     latePackets: flow.late,
+    overtaken: flow.overtaken,
     restarts: flow.restarts,
     unacknowledged: isAnswered(flow) ? flow.unacknowledged : 0,
     acks: flow.acks,
@@ -219,6 +230,7 @@ function directionOf(flow: Flow, analysis: Analysis): DirectionInfo {
     firstSeconds: flow.firstNs / 1e9,
     lastSeconds: flow.lastNs / 1e9,
     latency: flow.latencies.summary() ?? null,
+    latenciesUnmeasured: flow.latencies.unmeasured,
   }
 }
 

@@ -22,6 +22,9 @@ export interface LatencySummary {
 /** Where the latencies of a flow go. */
 export interface LatencyStore {
   readonly count: number
+  /** Those that were no time at all: of a response that is stamped before its request. */
+  readonly unmeasured: number
+  /** One below 0 is only counted. */
   add(ns: number): void
   /** Undefined without any. */
   summary(): LatencySummary | undefined
@@ -29,6 +32,7 @@ export interface LatencyStore {
 
 export class Latencies implements LatencyStore {
   count = 0
+  unmeasured = 0
   min: number = Number.POSITIVE_INFINITY
   max = 0
   #sum = 0
@@ -36,6 +40,10 @@ export class Latencies implements LatencyStore {
   #histogram: LogHistogram | undefined
 
   add(ns: number): void {
+    if (ns < 0) {
+      this.unmeasured++
+      return
+    }
     this.count++
     this.#sum += ns
     if (ns < this.min) this.min = ns

@@ -87,15 +87,16 @@ class LookAhead {
     const { analysis } = this
     const d = new Dissection(options)
     const v = new Verdict()
+    const { onBlock: _, ...rest } = options
     const handler: PacketHandler = (packet) => {
       if (this.#ended) return false
       dissect(packet, d, true)
       analysis.packet(packet, d, v)
       // What is alone in both directions so far is taken for a pair, as it is at the end.
-      if (packet.number === first) analysis.finish()
+      if (analysis.packets === first) analysis.finish()
       return undefined
     }
-    await source.read(handler, { ...options, onProgress: () => this.#pause() })
+    await source.read(handler, { ...rest, onProgress: () => this.#pause() })
     analysis.finish()
   }
 

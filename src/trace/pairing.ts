@@ -10,7 +10,7 @@
  */
 import { psnDiff, Syndrome } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
-import { type Basis, type Flow, Service } from './flow.ts'
+import { type Basis, type Flow, mostEarly, Service } from './flow.ts'
 import type { FlowTable } from './flow-table.ts'
 
 /** So many responses in a row that fit no request end an inferred pair. */
@@ -51,20 +51,45 @@ export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
     // What is not followed fits nothing, and is no reason to doubt.
     if (flow.basis !== 'ack' || !flow.peer.started) return
     if (fits(flow.peer, d.psn, true) || psnDiff(d.psn, flow.peer.acked) <= 0) flow.strangers = 0
+    else if (isEarly(flow.peer, d.psn)) return
     else if (++flow.strangers > mostStrangers) part(flow)
     return
   }
   // A flow that never finds a partner looks for one more and more seldom.
   if (++flow.tries > eagerTries && (flow.tries & (flow.tries - 1)) !== 0) return
   let found: Flow | undefined
+  /** The only one whose next request this may acknowledge; null if there are more. */
+  let early: Flow | undefined | null
   for (const candidate of flows.between(flow.destination, flow.source)) {
     if (candidate.service !== flow.service || candidate.peer !== undefined || !candidate.started) continue
+    if (isEarly(candidate, d.psn)) early = early === undefined ? candidate : null
     if (!fits(candidate, d.psn, d.syndrome === Syndrome.PsnSequence)) continue
     // A QP may be connected to itself; another is more likely.
     if (found !== undefined && found !== flow && candidate !== flow) return
     if (found === undefined || found === flow) found = candidate
   }
   if (found !== undefined) join(flow, found, 'ack')
+  // One that comes too early may have been recorded so; the second one in a row was.
+  else if (early && early !== flow && flow.lastAnswer >= 0 && psnDiff(d.psn, flow.lastAnswer) < mostEarly) {
+    join(flow, early, 'ack')
+    settle(early, flow)
+  }
+}
+
+/** Is it just ahead of what the capture has of these requests? */
+function isEarly(requests: Flow, psn: number): boolean {
+  const beyond = psnDiff(psn, requests.next)
+  return beyond >= requests.slack && beyond < mostEarly
+}
+
+/** A response that came before its pair was known acknowledges what was recorded since. */
+function settle(requests: Flow, { lastAnswer }: Flow): void {
+  if (!requests.started || lastAnswer < 0) return
+  const answered = psnDiff(lastAnswer, requests.acked)
+  if (answered <= 0 || psnDiff(lastAnswer, requests.next) >= 0) return
+  requests.overtaken += answered
+  requests.acked = lastAnswer
+  requests.floorIsGuess = false
 }
 
 /** Is `psn` outstanding in this flow, and did the capture see it sent? What a NAK asks for may be lost before it. */
@@ -93,7 +118,10 @@ export function joinRest(flows: FlowTable): void {
   for (const flow of flows.flows) {
     if (!joinable(flow) || only.get(key(flow.source, flow.destination, flow.service)) === null) continue
     const back = only.get(key(flow.destination, flow.source, flow.service))
-    if (back && back !== flow && joinable(back)) join(flow, back, 'only')
+    if (!back || back === flow || !joinable(back)) continue
+    join(flow, back, 'only')
+    settle(flow, back)
+    settle(back, flow)
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { OpBit, psnDiff, Reth, u32 } from '../wire/index.ts'
 import { type Dissection, rethOffset } from './dissect.ts'
-import { type Flow, farthest, Service } from './flow.ts'
+import { type Flow, farthest, mostEarly, Passed, Service } from './flow.ts'
 import { RequestFlag } from './outstanding.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
@@ -14,7 +14,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
   const { bits, psn } = d
   if ((bits & (OpBit.First | OpBit.Middle)) !== 0 && d.payloadLength > flow.mtu) learnMtu(flow, d.payloadLength)
   flow.requestPackets++
-  if (!flow.started) flow.begin(psn, true)
+  if (!flow.started) begin(flow, psn)
   let ahead = psnDiff(psn, flow.next)
   if (ahead > farthest + flow.slack || ahead < -farthest - spanOf(flow)) {
     flow.restarts++
@@ -35,7 +35,15 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
     if (isFirst) flow.untold += flow.reachBack(psn)
     const seen = flow.outstanding.find(psn)
     if (seen >= 0) v.refersTo = flow.outstanding.packetOf(seen)
-    if (reliable && psnDiff(psn, flow.acked) <= 0) {
+    const passed = reliable && seen < 0 && psnDiff(flow.next, psn) <= reach(flow) ? flow.passedOver(psn) : Passed.No
+    if (passed === Passed.Acknowledged) {
+      v.marks |= Mark.Overtaken
+      flow.overtaken++
+      remember(flow, number, d, v)
+      count(flow, bits, d)
+      return
+    }
+    if (reliable && psnDiff(psn, flow.acked) <= 0 && passed === Passed.No) {
       v.marks |= Mark.Retransmission | Mark.Duplicate
       flow.retransmissions++
       flow.duplicates++
@@ -58,19 +66,47 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
       v.missing = ahead - flow.slack
       flow.gaps++
       flow.missing += v.missing
+      flow.passOver((flow.next + flow.slack) & 0xffffff, (psn - 1) & 0xffffff, true)
     }
     advance(flow, bytes, d)
   }
-  const isRead = (bits & OpBit.ReadRequest) !== 0
-  const isLast = (bits & (OpBit.Last | OpBit.Only)) !== 0
-  const flags = (isLast ? RequestFlag.Last : 0) | (d.ackReq ? RequestFlag.AckReq : 0) | (isRead ? RequestFlag.Read : 0)
-  if (reliable || ahead < 0) flow.outstanding.put(psn, psnDiff(flow.next, flow.acked), number, v.timeNs, flags)
+  if (reliable || ahead < 0) remember(flow, number, d, v)
   else {
     // Without acknowledgements there is no window; a short memory finds duplicates.
-    flow.outstanding.put(psn, 63, number, v.timeNs, flags)
+    flow.outstanding.put(psn, 63, number, v.timeNs, flagsOf(d))
     flow.acked = psn
   }
   count(flow, bits, d)
+}
+
+/** The first request that the capture has, unless an acknowledgement of it was recorded before. */
+function begin(flow: Flow, psn: number): void {
+  flow.begin(psn, true)
+  const { peer } = flow
+  if (peer === undefined || peer.lastAnswer < 0) return
+  const early = psnDiff(peer.lastAnswer, psn)
+  if (early < 0 || early >= mostEarly) return
+  flow.passOver(psn, peer.lastAnswer, false)
+  flow.acked = peer.lastAnswer
+  flow.next = (flow.acked + 1) & 0xffffff
+  flow.floorIsGuess = false
+  peer.lastAnswer = -1
+}
+
+/** PSNs before the next one of which the ring knows whether they were seen. */
+function reach({ outstanding }: Flow): number {
+  return Math.max(outstanding.capacity, mostEarly)
+}
+
+function remember(flow: Flow, number: number, d: Dissection, v: Verdict): void {
+  const { next, acked, outstanding } = flow
+  outstanding.put(d.psn, Math.max(psnDiff(next, acked), psnDiff(next, d.psn)), number, v.timeNs, flagsOf(d))
+}
+
+function flagsOf({ bits, ackReq }: Dissection): number {
+  const isLast = (bits & (OpBit.Last | OpBit.Only)) !== 0
+  const isRead = (bits & OpBit.ReadRequest) !== 0
+  return (isLast ? RequestFlag.Last : 0) | (ackReq ? RequestFlag.AckReq : 0) | (isRead ? RequestFlag.Read : 0)
 }
 
 /** Moves `next` behind this request. */

@@ -30,12 +30,13 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
     flow.naks[Math.min(d.syndrome & aethValueBits, otherNak)]!++
     v.marks |= Mark.Nak
   }
-  if (requests?.started !== true) {
-    v.marks |= Mark.Unpaired
-    return
-  }
   // A NAK acknowledges everything before the packet that it rejects.
   const upTo = rejects ? (psn - 1) & 0xffffff : psn
+  if (requests?.started !== true) {
+    v.marks |= Mark.Unpaired
+    flow.lastAnswer = upTo
+    return
+  }
   const isRead = (bits & OpBit.ReadResponse) !== 0
   if (isRead && (bits & (OpBit.First | OpBit.Only)) !== 0) requests.readStart = psn
   const slot = requests.outstanding.find(isRead ? requests.readStart : psn)
@@ -54,6 +55,7 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
       requests.slack -= beyond + 1
     } else {
       v.marks |= Mark.Unseen
+      requests.passOver((requests.next + requests.slack) & 0xffffff, upTo, false)
       requests.slack = 0
     }
     requests.next = (upTo + 1) & 0xffffff

@@ -64,6 +64,10 @@ export interface Row {
   duplicate?: boolean
   repeat?: boolean
   late?: boolean
+  /** The capture has this very packet before: `refersTo`. */
+  copy?: boolean
+  /** Its acknowledgement was recorded before it. */
+  overtaken?: boolean
   restart?: boolean
   /** PSNs left out before this packet. */
   missing?: number
@@ -146,6 +150,8 @@ function flowFields(row: Row, v: Verdict, flow: Flow, analysis: Analysis): void 
   if (marks & Mark.Duplicate) row.duplicate = true
   if (marks & Mark.Repeat) row.repeat = true
   if (marks & Mark.Late) row.late = true
+  if (marks & Mark.Copy) row.copy = true
+  if (marks & Mark.Overtaken) row.overtaken = true
   if (marks & Mark.Restart) row.restart = true
   if (marks & Mark.Gap) row.missing = v.missing
   if (marks & Mark.Unseen) row.unseen = true

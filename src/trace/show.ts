@@ -46,6 +46,6 @@ export async function showCapture(
     },
     options,
   )
-  const { damage, format, packet } = parser
-  return { packets: packet.number, shown, format, damage: damage.list, damageCount: damage.count }
+  const { damage, format, packets } = parser
+  return { packets, shown, format, damage: damage.list, damageCount: damage.count }
 }

@@ -26,6 +26,10 @@ export const Mark = {
   Marked: 0x800,
   /** The capture does not tell which requests this responds to. */
   Unpaired: 0x1000,
+  /** The capture has this very packet before: it counts once. `refersTo` says which. */
+  Copy: 0x2000,
+  /** A request whose acknowledgement was recorded before it: its receiver had it when it acknowledged. */
+  Overtaken: 0x4000,
 } as const
 
 export class Verdict {

@@ -98,7 +98,9 @@ describe('pcap', () => {
           [0, 1000, 2000].map((ns) => [fill, 1_000_000_000 * fill, ns, i === 2 ? 101 : 1, i]),
         ),
       )
-      expect(damage.map(({ offset, packet }) => [offset, packet])).toEqual([1, 2, 3].map((n) => [n * files[0]!.length, 3 * n + 1]))
+      expect(damage.map(({ offset, packet }) => [offset, packet])).toEqual(
+        [1, 2, 3].map((n) => [n * files[0]!.length, 3 * n + 1]),
+      )
       expect(damage[0]!.what).toBe('the header of another pcap file: its packets follow')
       expect(interfaces.map(({ linkType }) => linkType)).toEqual([1, 1, 101, 1])
     }
@@ -260,7 +262,10 @@ describe('ERF', () => {
   const after300ns = Math.floor((300 * 2 ** 32) / 1e9)
 
   it.each([
-    ['pcap', (sink: ReturnType<typeof memorySink>) => new PcapWriter(sink, { linkType: LinkType.Erf, nanoseconds: false })],
+    [
+      'pcap',
+      (sink: ReturnType<typeof memorySink>) => new PcapWriter(sink, { linkType: LinkType.Erf, nanoseconds: false }),
+    ],
     [
       'pcapng',
       (sink: ReturnType<typeof memorySink>) => {

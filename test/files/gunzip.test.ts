@@ -52,7 +52,9 @@ describe('members', () => {
     expect(gzipHeaderLength(file)).toBe(head.length)
     for (let cut = 0; cut < head.length; cut++) expect(gzipHeaderLength(file.subarray(0, cut))).toBe(0)
     for (const step of [1, 4, file.length]) {
-      const parts = Array.from({ length: Math.ceil(file.length / step) }, (_, i) => file.slice(i * step, (i + 1) * step))
+      const parts = Array.from({ length: Math.ceil(file.length / step) }, (_, i) =>
+        file.slice(i * step, (i + 1) * step),
+      )
       expect(await gunzip(parts)).toEqual([Buffer.from(text(3)), undefined])
     }
   })
@@ -63,7 +65,11 @@ describe('members', () => {
     ['no trailer', (zip: Buffer) => zip.subarray(0, -8), 'unexpected end of file'],
     ['a wrong CRC', (zip: Buffer) => zip.fill(0, zip.length - 8, zip.length - 4), 'incorrect data check'],
     ['a wrong length', (zip: Buffer) => zip.fill(9, zip.length - 4), 'incorrect length check'],
-    ['half a header of another', (zip: Buffer) => concat([zip, Uint8Array.of(0x1f, 0x8b, 8)]), 'unexpected end of file'],
+    [
+      'half a header of another',
+      (zip: Buffer) => concat([zip, Uint8Array.of(0x1f, 0x8b, 8)]),
+      'unexpected end of file',
+    ],
   ])('whose end has %s give all they have', async (_, broken, why) => {
     for (const count of [5, 30_000]) {
       const [bytes, error] = await gunzip([broken(gzipSync(text(count)))])

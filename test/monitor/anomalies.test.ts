@@ -80,6 +80,21 @@ describe('events', () => {
     const { retransmission, timeout } = traffic.end().totals()
     expect([retransmission, timeout]).toEqual([1, 0])
   })
+
+  it('are nothing in sound traffic of which a mirror has each packet twice', () => {
+    const traffic = new Traffic()
+    for (let psn = 0; psn < 100; psn++)
+      for (const identification of [psn, psn]) traffic.send(psn, { identification }, 1000)
+    for (let psn = 0; psn < 100; psn++)
+      for (const identification of [psn, psn]) traffic.ack(psn, 0x1f, { identification }, 1000)
+    const window = traffic.end()
+    const { packets, roce, copies, messages, retransmission, repeat } = window.totals()
+    expect({ packets, roce, copies, messages, retransmission, repeat }).toEqual({
+      ...{ packets: 400, roce: 200, copies: 200, messages: 100, retransmission: 0, repeat: 0 },
+    })
+    expect(answerOf(window).anomalies).toEqual([])
+    expect(query(window, { by: 'flow', of: 'packets' }).total).toBe(200)
+  })
 })
 
 describe('anomalies', () => {

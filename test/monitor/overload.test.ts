@@ -120,15 +120,17 @@ describe('overload', () => {
 
   it('loses no share of what is followed: of losses, damage and messages', () => {
     const traffic = new Traffic()
-    const damaged = roceFrame({ opcode: WireOpcode.RcSendOnly, source: A, destination: B, destQp: 0xb, payload: 8 })
-    const counted = damaged.slice()
-    damaged[damaged.length - 1]! ^= 1
+    const spec = { opcode: WireOpcode.RcSendOnly, source: A, destination: B, destQp: 0xb, payload: 8 }
+    const counted = roceFrame(spec)
     for (let psn = 0; psn < 500; psn++) {
-      if (psn % 50 === 25) traffic.frame(damaged)
-      else traffic.send(psn)
+      if (psn % 50 === 25) {
+        const damaged = roceFrame({ ...spec, psn, identification: psn })
+        damaged[damaged.length - 1]! ^= 1
+        traffic.frame(damaged)
+      } else traffic.send(psn)
     }
     traffic.overloaded = true
-    for (let n = 0; n < 4500; n++) traffic.frame(counted)
+    for (let n = 0; n < 4500; n++) traffic.frame(counted, 110_000)
     const window = traffic.end()
     const answer = answerOf(window)
     expect(window.count('fastPath')).toBe(4500)
@@ -208,7 +210,13 @@ describe('overload', () => {
         for (const fill of fills) {
           live.fill = fill
           onTurn()
-          const ring = { offset: 0, length: frame.length, originalLength: frame.length, seconds, nanoseconds: turn++ }
+          const ring = {
+            offset: 0,
+            length: frame.length,
+            originalLength: frame.length,
+            seconds,
+            nanoseconds: 4000 * turn++,
+          }
           onPacket(frame, ring as Parameters<LiveHandler>[1], 0)
         }
       },

@@ -50,8 +50,13 @@ export class Traffic {
     else this.observer.packet(packet)
   }
 
+  /** Each is another datagram, also what is sent again. */
   packet(spec: Partial<PacketSpec>, afterNs = 1000): void {
-    this.frame(roceFrame({ opcode: WireOpcode.RcSendOnly, source: A, destination: B, ...spec }), afterNs)
+    const identification = (this.#packet.number + 1) & 0xffff
+    this.frame(
+      roceFrame({ opcode: WireOpcode.RcSendOnly, source: A, destination: B, identification, ...spec }),
+      afterNs,
+    )
   }
 
   /** A SEND from A's QP 0xa to B's QP 0xb. */

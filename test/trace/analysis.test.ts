@@ -244,6 +244,78 @@ describe('answers', () => {
   })
 })
 
+describe('ACKs that were recorded before their requests', () => {
+  it('make no duplicates, and no latencies', () => {
+    const s = new Script()
+    s.request({ psn: 1 })
+    s.ack(1)
+    for (let psn = 2; psn < 40; psn++) {
+      expect(s.ack(psn)).toMatchObject({ unseen: true, covers: { from: psn, to: psn, packets: 0 } })
+      const row = s.request({ psn })
+      expect(row).toMatchObject({ overtaken: true })
+      expect([row.retransmission, row.duplicate, row.late]).toEqual([undefined, undefined, undefined])
+    }
+    const { retransmissions, duplicates, overtaken, sends, unacknowledged, latencies } = s.flow
+    expect([retransmissions, duplicates, overtaken, sends, unacknowledged, latencies.count]).toEqual([
+      0, 0, 38, 39, 0, 1,
+    ])
+    // What is sent again is a duplicate then.
+    expect(s.request({ psn: 39 })).toMatchObject({ duplicate: true })
+    expect(s.request({ psn: 40 }).overtaken).toBeUndefined()
+  })
+
+  it('are found without anything that says which flows belong together', () => {
+    const s = new Script()
+    for (let psn = 1; psn < 20; psn++) {
+      s.ack(psn)
+      s.request({ psn })
+    }
+    s.analysis.finish()
+    const [, requests] = s.analysis.table.flows
+    expect(requests).toMatchObject({ retransmissions: 0, overtaken: 19, sends: 19, unacknowledged: 0 })
+    expect(requests!.latencies.count).toBe(0)
+  })
+
+  it('are followed from the first one where the pair is known', () => {
+    const first = new Script()
+    const second = new Script(first.analysis)
+    for (const s of [first, second]) {
+      for (let psn = 1; psn < 20; psn++) {
+        s.ack(psn)
+        s.request({ psn })
+      }
+      s.analysis.finish()
+    }
+    expect(second.analysis.table.flows[1]).toMatchObject({ retransmissions: 0, overtaken: 19, sends: 19 })
+    expect(second.rows.filter(({ overtaken }) => overtaken).length).toBe(19)
+  })
+
+  it('may stand for several', () => {
+    const s = new Script()
+    s.request({ psn: 1 })
+    s.ack(1)
+    s.ack(4)
+    for (const psn of [2, 3, 4]) expect(s.request({ psn })).toMatchObject({ overtaken: true })
+    s.request({ psn: 5 })
+    s.request({ psn: 7 })
+    // A gap that was acknowledged is filled late, and not a second time.
+    s.ack(7)
+    expect(s.request({ psn: 6 })).toMatchObject({ late: true })
+    expect(s.request({ psn: 6 })).toMatchObject({ duplicate: true })
+    expect(s.flow).toMatchObject({ missing: 1, late: 1, overtaken: 3, duplicates: 1, sends: 7 })
+  })
+
+  it('and those that are stamped before them are counted, not measured', () => {
+    const s = new Script()
+    s.request({ psn: 1 })
+    s.ack(1, 0x1f, {}, 5)
+    s.request({ psn: 2 })
+    expect(s.ack(2, 0x1f, {}, -5).latencyNs).toBeUndefined()
+    expect(s.flow.latencies.summary()).toMatchObject({ count: 1, minNs: 5000, maxNs: 5000 })
+    expect(s.flow.latencies.unmeasured).toBe(1)
+  })
+})
+
 describe('memory', () => {
   // Two packets of each flow, between which as many PSNs are left out as a ring has slots.
   const withGaps = (flows: number): Script => {

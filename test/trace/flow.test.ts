@@ -2,7 +2,10 @@
 import { expect, it } from 'vitest'
 import { Flow, Service } from '../../src/trace/flow.ts'
 
-const limits = { latencies: { count: 0, add: () => {}, summary: () => undefined }, rings: { bytesLeft: 1 << 20 } }
+const limits = {
+  latencies: { count: 0, unmeasured: 0, add: () => {}, summary: () => undefined },
+  rings: { bytesLeft: 1 << 20 },
+}
 
 it('forgets all that it had counted when it becomes another one', () => {
   const flow = new Flow(1, 2, 3, 4, Service.RC, -1, limits)

@@ -9,11 +9,16 @@ export const A = '10.0.0.1'
 export const B = '10.0.0.2'
 
 export class Script {
-  readonly analysis: Analysis = new Analysis()
+  readonly analysis: Analysis
   readonly rows: Row[] = []
   readonly #d = new Dissection()
   readonly #v = new Verdict()
   #microseconds = 0
+
+  /** @param ahead that of a script that is the same, and farther on */
+  constructor(ahead?: Analysis) {
+    this.analysis = new Analysis(ahead)
+  }
 
   /** Hands a frame to the analysis, `after` µs behind the one before. */
   frame(bytes: Uint8Array, after = 1, linkType: number = LinkType.Ethernet): Row {
@@ -36,7 +41,15 @@ export class Script {
 
   /** From A's QP 0xa to B's QP 0xb, unless told otherwise. */
   request(spec: Partial<PacketSpec> & { psn: number }, after = 1): Row {
-    const base = { opcode: WireOpcode.RcSendOnly, source: A, destination: B, destQp: 0xb, payload: 8, ackReq: true }
+    const base = {
+      ...this.#sent(),
+      opcode: WireOpcode.RcSendOnly,
+      source: A,
+      destination: B,
+      destQp: 0xb,
+      payload: 8,
+      ackReq: true,
+    }
     return this.frame(roceFrame({ ...base, ...spec }), after)
   }
 
@@ -49,8 +62,21 @@ export class Script {
 
   /** From B's QP 0xb to A's QP 0xa. */
   ack(psn: number, syndrome = 0x1f, spec: Partial<PacketSpec> = {}, after = 1): Row {
-    const base = { opcode: WireOpcode.RcAck, source: B, destination: A, destQp: 0xa, psn, extension: aeth(syndrome, 1) }
+    const base = {
+      ...this.#sent(),
+      opcode: WireOpcode.RcAck,
+      source: B,
+      destination: A,
+      destQp: 0xa,
+      psn,
+      extension: aeth(syndrome, 1),
+    }
     return this.frame(roceFrame({ ...base, ...spec }), after)
+  }
+
+  /** Each is another datagram, what is sent again, too. */
+  #sent(): Pick<PacketSpec, 'identification'> {
+    return { identification: this.rows.length + 1 }
   }
 
   response(psn: number, place: 'First' | 'Middle' | 'Last' | 'Only', payload: number): Row {

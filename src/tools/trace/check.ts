@@ -1,7 +1,14 @@
 /** `verbena trace check` */
 import type { Command } from 'commander'
 import { endWith, note, paint, print, printJson } from '../../cli/terminal/index.ts'
-import { type CheckResult, checkCapture, longestList, problemRules, problemTexts } from '../../trace/index.ts'
+import {
+  type CheckResult,
+  checkCapture,
+  copiesText,
+  longestList,
+  problemRules,
+  problemTexts,
+} from '../../trace/index.ts'
 import {
   captureFile,
   exitCodeOf,
@@ -52,7 +59,7 @@ export function configure(command: Command): void {
 }
 
 function report(result: CheckResult, icrcChecked: boolean): void {
-  const { packets, roce, roceV1, infiniBand, icrcValid, icrcInvalidCount, malformedCount, cut } = result
+  const { packets, roce, roceV1, infiniBand, icrcValid, icrcInvalidCount, malformedCount, cut, copies } = result
   const kinds = [roceV1 > 0 ? `${roceV1} RoCEv1` : '', infiniBand > 0 ? `${infiniBand} InfiniBand` : '']
   const of = kinds.filter((text) => text !== '').join(', ')
   print(`packets        ${packets}`)
@@ -62,6 +69,7 @@ function report(result: CheckResult, icrcChecked: boolean): void {
     print(`ICRC invalid   ${mark(icrcInvalidCount)}${list(result.icrcInvalid)}`)
   }
   print(`malformed      ${mark(malformedCount)}${list(result.malformed)}`)
+  if (copies > 0) print(`copies         ${copies} (${copiesText})`)
   if (cut > 0) print(`cut            ${cut} (the capture has only their beginning: the ICRC cannot be checked)`)
   for (const { packet, problems } of result.examples.slice(0, 20))
     print(`  packet ${packet}: ${problemTexts(problems).join('; ')}`)

@@ -18,7 +18,8 @@ import {
 const help = `
 The name of the output decides its format: .pcap or .pcapng, compressed if .gz follows. --format overrides that.
 The output gets its name when it is complete; until then, an older file of that name is kept.
-Of a damaged capture, everything that can be read is written, so that the output is sound.
+Of a damaged capture, everything that can be read is written, so that the output is sound. From pcapng to pcapng comments,
+directions, drop counts, statistics, names, secrets and custom blocks are kept as they are; pcap has no place for them.
 
 Examples:
   verbena trace convert roce.pcapng.gz roce.pcap
@@ -60,7 +61,13 @@ export function configure(command: Command): void {
       mustBeCapture(input, result)
       noteDamage(result)
       note(`${result.written} of ${result.packets} packets written`)
-      endWith(exitCodeOf(stop, result.damageCount > 0))
+      if (result.leftOut.length > 0)
+        note(`Left out: ${result.leftOut.join(', ')}.${format === 'pcap' ? ' pcapng keeps them.' : ''}`)
+      if (result.unfitTimes > 0)
+        note(
+          `${result.unfitTimes} packets have another time: a pcap file holds times from 1970 to February 2106. pcapng holds all.`,
+        )
+      endWith(exitCodeOf(stop, result.damageCount + result.unfitTimes > 0))
     })
 }
 

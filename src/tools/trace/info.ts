@@ -5,6 +5,7 @@ import {
   analyseCapture,
   type CaptureInfo,
   type ConversationInfo,
+  copiesText,
   directionRows,
   directionText,
   pairingText,
@@ -74,6 +75,7 @@ function show(info: CaptureInfo, top: number): void {
     [info.uncounted, 'of flows for which there was no room'],
   ] as const)
     if (count > 0) print(paint('red', `${count} packets ${text}`))
+  if (info.copies > 0) print(`${info.copies} packets are copies: ${copiesText}. They are counted nowhere else.`)
   const sorted = info.conversations.toSorted((a, b) => weight(b) - weight(a)).slice(0, top)
   for (const conversation of sorted) showConversation(conversation)
   const rest = info.conversations.length - sorted.length

@@ -6,10 +6,10 @@
  *   length  4   captured bytes
  *   time    8   nanoseconds since the first packet
  *   state   4   17 bits: flow + 1, or 0; 13 bits: marks (see Mark); 2 bits: ICRC (see IcrcState)
- *   psn     4   24 bits: PSN; 8 bits: Shape
+ *   psn     4   24 bits: PSN; 6 bits: Shape; 2 bits: the marks above those
  *
  * What few captures have is kept only where a chunk needs it: a length on the wire that is not the captured one, another
- * interface than the first, a packet without a time stamp.
+ * interface than the first, a packet without a time stamp, blocks of a pcapng file between packets that have numbers, too.
  */
 import type { CapturedPacket } from '../../capture/index.ts'
 import type { Dissection, Verdict } from '../index.ts'
@@ -21,6 +21,8 @@ const chunkMask = chunkSize - 1
 const flowBits = 17
 const flowMask = (1 << flowBits) - 1
 const markMask = 0x1fff
+const markBits = 13
+const shapeMask = 0x3f
 const icrcShift = 30
 const above32 = 2 ** 32
 
@@ -68,7 +70,7 @@ export class PacketIndex {
     chunk.time[slot] = v.timeNs
     const flow = v.flow === undefined ? 0 : v.flow.index + 1
     chunk.state[slot] = (flow | ((v.marks & markMask) << flowBits) | (d.icrc << icrcShift)) >>> 0
-    chunk.psn[slot] = ((d.complete ? d.psn : 0) | (shapeOf(d, v) << 24)) >>> 0
+    chunk.psn[slot] = ((d.complete ? d.psn : 0) | (shapeOf(d, v) << 24) | ((v.marks >> markBits) << 30)) >>> 0
     if (v.timeNs < this.#last) this.ordered = false
     this.#last = v.timeNs
     if (packet.originalLength !== packet.length) {
@@ -117,7 +119,9 @@ export class PacketIndex {
   }
 
   marks(at: number): number {
-    return (this.#chunks[at >> chunkBits]!.state[at & chunkMask]! >>> flowBits) & markMask
+    const chunk = this.#chunks[at >> chunkBits]!
+    const slot = at & chunkMask
+    return ((chunk.state[slot]! >>> flowBits) & markMask) | ((chunk.psn[slot]! >>> 30) << markBits)
   }
 
   icrc(at: number): number {
@@ -129,7 +133,7 @@ export class PacketIndex {
   }
 
   shape(at: number): ShapeValue {
-    return (this.#chunks[at >> chunkBits]!.psn[at & chunkMask]! >>> 24) as ShapeValue
+    return ((this.#chunks[at >> chunkBits]!.psn[at & chunkMask]! >>> 24) & shapeMask) as ShapeValue
   }
 
   /** The packets, from 0, of two flows, in their order. */

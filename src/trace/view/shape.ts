@@ -43,7 +43,7 @@ export const shapeNames: readonly string[] = [
 
 export function shapeOf(d: Dissection, v: Verdict): ShapeValue {
   const { flow, marks } = v
-  if (d.kind === Kind.Other || flow === undefined) return Shape.None
+  if (d.kind === Kind.Other || flow === undefined || (marks & Mark.Copy) !== 0) return Shape.None
   const isResponse = flow.service !== Service.UD && (d.bits & OpBit.Response) !== 0
   if (d.problems !== 0 || d.icrc === IcrcState.Invalid) return isResponse ? Shape.BadResponse : Shape.Bad
   if ((marks & Mark.Cnp) !== 0) return Shape.Cnp
