@@ -187,13 +187,13 @@ complete -c verbena -f -n '__verbena_at trace' -a info -d 'the conversations: me
 complete -c verbena -f -n '__verbena_at trace' -a page -d 'a page that does all of this in the browser, with a capture in it or without'
 complete -c verbena -f -n '__verbena_at trace' -a convert -d 'write the packets, or some of them, in another format'
 complete -c verbena -n '__verbena_at trace' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at trace check' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace check' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at trace check' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at trace check' -l no-icrc -d 'leave the ICRC out: lengths and headers only'
 complete -c verbena -n '__verbena_at trace check' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at trace check' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace check' -F
-complete -c verbena -n '__verbena_at trace show' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace show' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at trace show' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at trace show' -s f -l filter -d 'only packets for which this is true' -r
 complete -c verbena -n '__verbena_at trace show' -s n -l limit -d 'end after so many packets' -r
@@ -203,7 +203,7 @@ complete -c verbena -n '__verbena_at trace show' -s x -l hex -d 'show the bytes 
 complete -c verbena -n '__verbena_at trace show' -l json -d 'print a JSON object for each packet, one on each line'
 complete -c verbena -n '__verbena_at trace show' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at trace show' -F
-complete -c verbena -n '__verbena_at trace info' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace info' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at trace info' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at trace info' -l top -d 'show so many conversations, those with most packets first' -r
 complete -c verbena -n '__verbena_at trace info' -l json -d 'print one JSON document, with all conversations'
@@ -213,7 +213,7 @@ complete -c verbena -n '__verbena_at trace page' -s o -l out -d 'the page to wri
 complete -c verbena -n '__verbena_at trace page' -l open -d 'open it in the browser' -f -a 'yes no'
 complete -c verbena -n '__verbena_at trace page' -l json -d 'print the path of the page as one JSON document'
 complete -c verbena -n '__verbena_at trace page' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at trace convert' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at trace convert' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at trace convert' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at trace convert' -l format -d 'format of the output' -r -f -a 'pcap pcapng'
 complete -c verbena -n '__verbena_at trace convert' -l micro -d 'pcap with microseconds instead of nanoseconds, for old readers'
@@ -255,7 +255,7 @@ complete -c verbena -n '__verbena_at traffic merge' -l out -d 'where the merged 
 complete -c verbena -n '__verbena_at traffic merge' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at traffic merge' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic merge' -f -a '(__fish_complete_directories)'
-complete -c verbena -n '__verbena_at traffic fit' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at traffic fit' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at traffic fit' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at traffic fit' -s o -l out -d 'the configuration' -r -F
 complete -c verbena -n '__verbena_at traffic fit' -l all -d 'a configuration for each host that sends, as DIR/ADDRESS.yaml' -r -f -a '(__fish_complete_directories)'
@@ -354,7 +354,7 @@ complete -c verbena -n '__verbena_at monitor collector' -l token-file -d 'what a
 complete -c verbena -n '__verbena_at monitor collector' -l tls-key -d 'private key, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -l tls-cert -d 'certificate, PEM' -r -F
 complete -c verbena -n '__verbena_at monitor collector' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at monitor compare' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor compare' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor compare' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at monitor compare' -l window -d 'length of a window' -r
 complete -c verbena -n '__verbena_at monitor compare' -l memory -d 'memory for all that grows with traffic' -r
@@ -380,7 +380,7 @@ complete -c verbena -n '__verbena_at monitor report' -l per -d 'a report for eac
 complete -c verbena -n '__verbena_at monitor report' -l from -d 'leave out windows before that, ISO 8601' -r
 complete -c verbena -n '__verbena_at monitor report' -l to -d 'leave out windows from then on' -r
 complete -c verbena -n '__verbena_at monitor report' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at monitor watch' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at monitor watch' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at monitor watch' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at monitor watch' -l window -d 'length of a window' -r
 complete -c verbena -n '__verbena_at monitor watch' -l memory -d 'memory for all that grows with traffic' -r
@@ -416,7 +416,7 @@ complete -c verbena -f -n '__verbena_at replay' -a messages -d 'the messages: op
 complete -c verbena -f -n '__verbena_at replay' -a server -d 'the other end of a replay of messages'
 complete -c verbena -f -n '__verbena_at replay' -a client -d 'perform the messages with queue pairs, and compare'
 complete -c verbena -n '__verbena_at replay' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at replay packets' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at replay packets' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at replay packets' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at replay packets' -l to -d 'a capture: .pcap or .pcapng, compressed if .gz follows; - for standard output' -r -F
 complete -c verbena -n '__verbena_at replay packets' -s i -l interface -d 'a network interface of this host' -r
@@ -444,7 +444,7 @@ complete -c verbena -n '__verbena_at replay packets' -l rate -d 'bits per second
 complete -c verbena -n '__verbena_at replay packets' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at replay packets' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at replay packets' -F
-complete -c verbena -n '__verbena_at replay messages' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at replay messages' -s d -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at replay messages' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at replay messages' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at replay messages' -F
@@ -455,7 +455,7 @@ complete -c verbena -n '__verbena_at replay server' -l wait -d 'client: retry fo
 complete -c verbena -n '__verbena_at replay server' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at replay server' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at replay server' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at replay client' -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls; may be repeated' -r
+complete -c verbena -n '__verbena_at replay client' -l decode-as -d 'what another UDP port carries: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated' -r
 complete -c verbena -n '__verbena_at replay client' -l roce-port -d 'another UDP port of RoCEv2, as --decode-as PORT=roce' -r
 complete -c verbena -n '__verbena_at replay client' -l mode -d 'closed or open loop' -r -f -a 'closed open'
 complete -c verbena -n '__verbena_at replay client' -l speed -d 'of the captured time: 2x is twice as fast, top without pauses' -r

@@ -317,7 +317,7 @@ _verbena_trace() {
 
 _verbena_trace_check() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --no-icrc'[leave the ICRC out\: lengths and headers only]' \
     --json'[print one JSON document]' \
@@ -327,7 +327,7 @@ _verbena_trace_check() {
 
 _verbena_trace_show() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     '(-f --filter)'{-f,--filter}'[only packets for which this is true]:expr:' \
     '(-n --limit)'{-n,--limit}'[end after so many packets]:count:' \
@@ -341,7 +341,7 @@ _verbena_trace_show() {
 
 _verbena_trace_info() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --top'[show so many conversations, those with most packets first]:count:' \
     --json'[print one JSON document, with all conversations]' \
@@ -360,7 +360,7 @@ _verbena_trace_page() {
 
 _verbena_trace_convert() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --format'[format of the output]:name:_values -s , value pcap pcapng' \
     --micro'[pcap with microseconds instead of nanoseconds, for old readers]' \
@@ -440,7 +440,7 @@ _verbena_traffic_merge() {
 
 _verbena_traffic_fit() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     '(-o --out)'{-o,--out}'[the configuration]:file:_files' \
     --all'[a configuration for each host that sends, as DIR/ADDRESS.yaml]:dir:_files -/' \
@@ -609,7 +609,7 @@ _verbena_monitor_collector() {
 
 _verbena_monitor_compare() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --window'[length of a window]:seconds:' \
     --memory'[memory for all that grows with traffic]:MiB:' \
@@ -645,7 +645,7 @@ _verbena_monitor_report() {
 
 _verbena_monitor_watch() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --window'[length of a window]:seconds:' \
     --memory'[memory for all that grows with traffic]:MiB:' \
@@ -705,7 +705,7 @@ _verbena_replay() {
 
 _verbena_replay_packets() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --to'[a capture\: .pcap or .pcapng, compressed if .gz follows; - for standard output]:file:_files' \
     '(-i --interface)'{-i,--interface}'[a network interface of this host]:name:' \
@@ -737,7 +737,7 @@ _verbena_replay_packets() {
 
 _verbena_replay_messages() {
   _arguments -s \
-    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    '(-d --decode-as)'{-d,--decode-as}'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:file:_files'
@@ -756,7 +756,7 @@ _verbena_replay_server() {
 
 _verbena_replay_client() {
   _arguments -s \
-    --decode-as'[what another UDP port carries\: roce, vxlan, geneve, mpls; may be repeated]:port=what:' \
+    --decode-as'[what another UDP port carries\: roce, vxlan, geneve, mpls, vxlan-gpe, gtpu, tzsp; may be repeated]:port=what:' \
     --roce-port'[another UDP port of RoCEv2, as --decode-as PORT=roce]:port:' \
     --mode'[closed or open loop]:mode:_values -s , value closed open' \
     --speed'[of the captured time\: 2x is twice as fast, top without pauses]:factor:' \

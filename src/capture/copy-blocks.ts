@@ -123,8 +123,9 @@ export class BlockCopy {
 
   #options(view: DataView, bytes: Uint8Array, from: number, to: number, littleEndian: boolean): void {
     const out = this.#out
-    const before = out.at
+    let hasOptions = false
     for (let at = from; to - at >= 4; ) {
+      hasOptions = true
       const code = view.getUint16(at, littleEndian)
       const padded = 4 + ((view.getUint16(at + 2, littleEndian) + 3) & ~3)
       if (code === optionCode.end || padded > to - at) break
@@ -134,7 +135,7 @@ export class BlockCopy {
       }
       at += padded
     }
-    if (out.at === before) return
+    if (!hasOptions) return
     out.view.setUint32(out.at, 0)
     out.at += 4
   }

@@ -53,14 +53,18 @@ export const optionCode = {
 export const LinkType = {
   Null: 0,
   Ethernet: 1,
+  Ppp: 9,
   RawBsd: 12,
   RawOpenBsd: 14,
+  PppHdlc: 50,
   Raw: 101,
   Loop: 108,
   LinuxSll: 113,
+  Ppi: 192,
   Erf: 197,
   Ipv4: 228,
   Ipv6: 229,
+  IpOverInfiniBand: 242,
   InfiniBand: 247,
   LinuxSll2: 276,
 } as const
@@ -68,6 +72,10 @@ export const LinkType = {
 const linkTypeNames: Readonly<Record<number, string>> = {
   [LinkType.Null]: 'BSD loopback',
   [LinkType.Ethernet]: 'Ethernet',
+  [LinkType.Ppp]: 'PPP',
+  [LinkType.PppHdlc]: 'PPP',
+  [LinkType.Ppi]: 'PPI',
+  [LinkType.IpOverInfiniBand]: 'IP over InfiniBand',
   [LinkType.RawBsd]: 'raw IP',
   [LinkType.RawOpenBsd]: 'raw IP',
   [LinkType.Raw]: 'raw IP',
@@ -81,7 +89,12 @@ const linkTypeNames: Readonly<Record<number, string>> = {
 }
 
 export function linkTypeName(linkType: number): string {
-  return linkTypeNames[linkType] ?? `link type ${linkType}`
+  return linkTypeNames[linkType] ?? `link type ${linkType}, which is not read`
+}
+
+/** Is anything known of packets of this link type? */
+export function isReadLinkType(linkType: number): boolean {
+  return linkTypeNames[linkType] !== undefined
 }
 
 /**

@@ -3,7 +3,7 @@ export { type Compression, compressionMagicLength, compressionOf } from './compr
 export { CaptureCopy, type CaptureCopyOptions } from './copy.ts'
 export { BlockCopy, type CapturedBlock, extrasOf } from './copy-blocks.ts'
 export { type Damage, DamageLog, describeDamage } from './damage.ts'
-export { LinkType, linkTypeName } from './format.ts'
+export { isReadLinkType, LinkType, linkTypeName } from './format.ts'
 export { LinkLayer, type Located, locate, located } from './link-layer.ts'
 export {
   CapturedPacket,
@@ -13,6 +13,7 @@ export {
   type InterfaceInfo,
   type PacketDirection,
   Step,
+  unreadLinkTypes,
 } from './parser.ts'
 export type { CaptureSink } from './sink.ts'
 export { bytesSource, type CaptureSource, drain, type PacketHandler, type ReadOptions } from './source.ts'

@@ -73,6 +73,13 @@ export function locate(
       return out.layer
     case LinkType.Erf:
       return erf(bytes, offset, length, out)
+    case LinkType.Ppp:
+    case LinkType.PppHdlc:
+      return ppp(bytes, offset, length, out)
+    case LinkType.IpOverInfiniBand:
+      return network(bytes, offset, length, ipoibLength, ipoibType, out)
+    case LinkType.Ppi:
+      return ppi(bytes, offset, length, out)
     default:
       out.layer = LinkLayer.Unknown
       out.offset = offset
@@ -112,6 +119,37 @@ function rawIp(bytes: Uint8Array, offset: number, length: number, out: Located):
   out.length = length
   out.etherType = version === 6 ? ipv6 : ipv4
   return out.layer
+}
+
+/** What is known of an InfiniBand packet's addresses, then the encapsulation header of RFC 4391. */
+const ipoibLength = 44
+const ipoibType = 40
+
+const pppIpv4 = 0x21
+const pppIpv6 = 0x57
+
+/** RFC 1661: with an address and a control byte before it or not, a protocol of one byte or two. */
+function ppp(bytes: Uint8Array, offset: number, length: number, out: Located): LinkLayerValue {
+  let at = offset
+  const end = offset + length
+  if (end - at >= 2 && bytes[at] === 0xff && bytes[at + 1] === 3) at += 2
+  if (end - at < 3) return cut(offset, length, out)
+  const protocol = (bytes[at]! & 1) !== 0 ? bytes[at++]! : (bytes[at++]! << 8) | bytes[at++]!
+  out.layer = protocol === pppIpv4 || protocol === pppIpv6 ? LinkLayer.Network : LinkLayer.Unknown
+  out.offset = at
+  out.length = end - at
+  out.etherType = protocol === pppIpv6 ? ipv6 : ipv4
+  return out.layer
+}
+
+/** Version, flags, length of the header, link type of what follows; all little-endian. */
+function ppi(bytes: Uint8Array, offset: number, length: number, out: Located): LinkLayerValue {
+  if (length < 8) return cut(offset, length, out)
+  const header = bytes[offset + 2]! | (bytes[offset + 3]! << 8)
+  const inner = bytes[offset + 4]! | (bytes[offset + 5]! << 8) | (bytes[offset + 6]! << 16) | (bytes[offset + 7]! << 24)
+  if (header > length) return cut(offset, length, out)
+  const isKnown = bytes[offset] === 0 && header >= 8 && inner !== LinkType.Ppi
+  return locate(bytes, offset + header, length - header, isKnown ? inner : -1, out)
 }
 
 const erfHeaderLength = 16

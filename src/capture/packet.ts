@@ -1,4 +1,5 @@
 /** The current packet of a parser: one record, filled again for each packet, so that reading allocates nothing. */
+import { isReadLinkType, linkTypeName } from './format.ts'
 
 /** An interface as the file describes it; a pcap file has exactly one. */
 export interface InterfaceInfo {
@@ -13,6 +14,12 @@ export interface InterfaceInfo {
   offsetSeconds: number
   /** From Interface Statistics Blocks: packets the interface had no room for, where the file says so. */
   dropped?: number
+}
+
+/** The link types of interfaces of which nothing is known, in words, each once. */
+export function unreadLinkTypes(interfaces: readonly InterfaceInfo[]): string[] {
+  const unread = interfaces.filter(({ linkType }) => !isReadLinkType(linkType))
+  return [...new Set(unread.map(({ linkType }) => linkTypeName(linkType)))]
 }
 
 export const Direction = { Unknown: 0, Inbound: 1, Outbound: 2 } as const

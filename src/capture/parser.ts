@@ -10,7 +10,7 @@ import { PcapReader } from './pcap.ts'
 import { PcapngReader } from './pcapng.ts'
 import { ByteWindow, Step, type StepValue } from './window.ts'
 
-export { CapturedPacket, Direction, type InterfaceInfo, type PacketDirection } from './packet.ts'
+export { CapturedPacket, Direction, type InterfaceInfo, type PacketDirection, unreadLinkTypes } from './packet.ts'
 export { Step } from './window.ts'
 
 export type CaptureFormat = 'pcap' | 'pcapng'

@@ -4,10 +4,10 @@
  */
 import type { CapturedBlock } from './copy-blocks.ts'
 import type { DamageLog } from './damage.ts'
-import { blockType, byteOrderMagic, LinkType, longestRecord, longestResync, optionCode } from './format.ts'
+import { blockType, byteOrderMagic, longestRecord, longestResync, optionCode } from './format.ts'
 import { type CapturedPacket, Direction, type InterfaceInfo, type PacketDirection } from './packet.ts'
 import { RecordReader } from './record-reader.ts'
-import { setErfTime, setTime, unitsOfResolution } from './time-stamp.ts'
+import { setTime, unitsOfResolution } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
 const smallestBlock = 12
@@ -167,7 +167,6 @@ export class PcapngReader extends RecordReader {
       window.view.getUint32(start + 12, this.littleEndian),
       window.view.getUint32(start + 16, this.littleEndian),
     )
-    if (info.linkType === LinkType.Erf) setErfTime(packet)
     return true
   }
 
@@ -185,7 +184,6 @@ export class PcapngReader extends RecordReader {
     packet.nanoseconds = 0
     packet.hasTime = false
     packet.direction = Direction.Unknown
-    if (info.linkType === LinkType.Erf) setErfTime(packet)
     return true
   }
 

@@ -34,8 +34,8 @@ export function unitsOfResolution(resolution: number): number {
 }
 
 /**
- * The time in the header of an ERF record, which is finer than that of the file around it: units of 2^-32 s since 1970, little-endian. A
- * record without one keeps the time of the file.
+ * The time in the header of an ERF record: units of 2^-32 s since 1970, little-endian. It is finer than that of a pcap file around it; pcapng has
+ * any resolution, and there tshark, too, goes by the file. A record without a time keeps that of the file.
  */
 export function setErfTime(packet: CapturedPacket): void {
   const { view, offset, length } = packet

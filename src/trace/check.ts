@@ -1,5 +1,11 @@
 /** `verbena trace check`: every packet by itself, at the speed of the disk. */
-import type { CapturedPacket, CaptureSource, Damage, InterfaceInfo } from '../capture/index.ts'
+import {
+  type CapturedPacket,
+  type CaptureSource,
+  type Damage,
+  type InterfaceInfo,
+  unreadLinkTypes,
+} from '../capture/index.ts'
 import { Copies } from './copies.ts'
 import { Datagrams } from './datagrams.ts'
 import { Dissection, IcrcState, Kind, type TraceOptions } from './dissect.ts'
@@ -33,6 +39,8 @@ export interface CheckResult {
   cut: number
   format: string | undefined
   interfaces: readonly InterfaceInfo[]
+  /** Link types of which nothing is known, in words. */
+  unread: readonly string[]
   damage: readonly Damage[]
   damageCount: number
   elapsedMs: number
@@ -86,6 +94,7 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
     cut: counts.cut,
     format: parser.format,
     interfaces: parser.interfaces,
+    unread: unreadLinkTypes(parser.interfaces),
     damage: parser.damage.list,
     damageCount: parser.damage.count,
     elapsedMs: performance.now() - started,

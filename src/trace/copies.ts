@@ -13,12 +13,12 @@
  * The last 4,096 packets are remembered, each in 64 bytes, one behind the other; a table finds them.
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
-import { Bth, Ethernet, Ipv4, Ipv6, u16, u32, Udp } from '../wire/index.ts'
+import { Bth, Ethernet, Ipv4, Ipv6, Udp, u16, u32 } from '../wire/index.ts'
 import { type Dissection, Kind } from './dissect.ts'
 import { Tunnel } from './tunnels.ts'
 
 /** What a capture says that has some. */
-export const copiesText = 'the capture has these packets from several places, or from a mirror of both directions'
+export const copiesText = 'captured at several places, or by a mirror of both directions'
 
 const otherPlaceNs = 30e6
 const sameMomentNs = 3000

@@ -12,7 +12,7 @@ import {
 } from '../wire/index.ts'
 import { hexNumber } from './layers.ts'
 import { problemRules } from './problems.ts'
-import type { Row } from './row.ts'
+import type { MadRow, Row } from './row.ts'
 import { type LinePart, type Paint, plain } from './style.ts'
 import { type TimeFormat, TimeTexts } from './time-text.ts'
 
@@ -93,6 +93,7 @@ const operationTexts: Record<NonNullable<Row['operation']>, string> = {
 /** SEND Last+Imm, ACK, … */
 export function operationText(row: Row): string {
   if (row.cm !== undefined) return `CM ${row.cm.type}`
+  if (row.mad !== undefined) return row.mad.name
   if (row.operation === undefined) return `opcode 0x${(row.opcode ?? 0).toString(16).padStart(2, '0')}`
   if (row.nak) return 'NAK'
   if (row.rnr) return 'RNR NAK'
@@ -125,6 +126,7 @@ export function notesOf(row: Row): string[] {
   if (row.ackReq) notes.push('AckReq')
   if (row.solicited) notes.push('solicited')
   if (row.cm !== undefined) notes.push(...cmNotes(row.cm))
+  else if (row.mad !== undefined) notes.push(...madNotes(row.mad))
   return notes
 }
 
@@ -189,7 +191,7 @@ function headerNotes(row: Row): string[] {
   if (immDt !== undefined) notes.push(`imm ${hexNumber(immDt.data)}`)
   if (ieth !== undefined) notes.push(`invalidates rkey ${hexNumber(ieth.rkey)}`)
   if (xrceth !== undefined) notes.push(`SRQ ${hexNumber(xrceth.srqn)}`)
-  if (deth !== undefined && row.cm === undefined) notes.push(`Q_Key ${hexNumber(deth.qkey)}`)
+  if (deth !== undefined && row.cm === undefined && row.mad === undefined) notes.push(`Q_Key ${hexNumber(deth.qkey)}`)
   return notes
 }
 
@@ -203,6 +205,25 @@ export function duration(ns: number): string {
 
 function digits(value: number): string {
   return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+function madNotes({
+  transactionId,
+  attributeModifier,
+  status,
+  hopPointer,
+  hopCount,
+  returns,
+  route,
+}: MadRow): string[] {
+  const notes = [`TID ${hexNumber(transactionId)}`]
+  if (attributeModifier !== 0) notes.push(`modifier ${hexNumber(attributeModifier)}`)
+  if (status !== 0) notes.push(`status ${hexNumber(status, 4)}`)
+  if (hopCount !== undefined)
+    notes.push(
+      `directed route ${route?.join(',') ?? '?'}, hop ${hopPointer} of ${hopCount}${returns ? ', on its way back' : ''}`,
+    )
+  return notes
 }
 
 function cmNotes(message: CmMessage): string[] {

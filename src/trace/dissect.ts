@@ -24,6 +24,8 @@ import {
   icrcOfGlobalPacket,
   icrcOfLocalPacket,
   icrcOfRoceV2,
+  ipExtensionLength,
+  isIpExtension,
   Lrh,
   LrhNext,
   OpBit,
@@ -36,11 +38,10 @@ import {
   u24,
   u32,
   u32le,
-  Vlan,
   vcrc,
 } from '../wire/index.ts'
 import { Problem } from './problems.ts'
-import { Inner, openIp, openLink, openUdp, PortUse, portUses, Tunnel } from './tunnels.ts'
+import { Inner, isTag, openIp, openLink, openUdp, PortUse, portUses, Tunnel, tagLength } from './tunnels.ts'
 
 export const Kind = { Other: 0, RoceV2: 1, RoceV1: 2, InfiniBand: 3 } as const
 export const kindNames = ['other', 'RoCEv2', 'RoCEv1', 'InfiniBand'] as const
@@ -54,13 +55,15 @@ const madLength = 256
 const gsiQp = 1
 const tcpProtocol = 6
 const moreTags = 4
+/** More IPv6 extension headers than this are not read. */
+const mostExtensions = 16
 const longestMtu = 4096
 const longestMessage = 2 ** 31
 const unknownEnd = -1
 /** Packets in packets in packets: deeper ones are not looked for. */
 const mostTunnels = 8
 
-/** What UDP ports carry, besides those that are known: 4791 RoCEv2, 4789 VXLAN, 6081 Geneve, 6635 MPLS. */
+/** What UDP ports carry, besides those that are known: 4791 RoCEv2, 4789 VXLAN, 4790 VXLAN-GPE, 6081 Geneve, 6635 MPLS, 2152 GTP-U, 37008 TZSP. */
 export type DecodeAs = ReadonlyMap<number, keyof typeof portUses>
 
 /** What all readings of a capture take. */
@@ -76,6 +79,9 @@ function portTable(decodeAs: DecodeAs = new Map()): Uint8Array {
   table[4789] = PortUse.Vxlan
   table[6081] = PortUse.Geneve
   table[6635] = PortUse.Mpls
+  table[4790] = PortUse.VxlanGpe
+  table[2152] = PortUse.Gtpu
+  table[37_008] = PortUse.Tzsp
   for (const [port, use] of decodeAs) table[port] = portUses[use]
   return table
 }
@@ -169,9 +175,10 @@ function network(
   let etherType = type
   let at = start
   for (let tags = 0; isTag(etherType); tags++) {
-    if (tags === moreTags || captured - at < Vlan.length) return
-    etherType = u16(b, at + Vlan.etherType)
-    at += Vlan.length
+    const length = tagLength(etherType)
+    if (tags === moreTags || captured - at < length) return
+    at += length
+    etherType = u16(b, at - 2)
   }
   if (etherType === EtherType.ipv4) ipv4(b, at, captured, wire, out, depth)
   else if (etherType === EtherType.ipv6) ipv6(b, at, captured, wire, out, depth)
@@ -191,10 +198,6 @@ function decapsulate(b: Uint8Array, captured: number, wire: number, out: Dissect
   else network(b, etherType, at, Math.min(captured, wire), end, out, depth + 1)
 }
 
-function isTag(etherType: number): boolean {
-  return etherType === EtherType.vlan || etherType === EtherType.serviceVlan || etherType === EtherType.oldServiceVlan
-}
-
 function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {
   if (captured - at < Ipv4.length || b[at]! >> 4 !== 4) return
   const header = (b[at]! & 15) * 4
@@ -203,10 +206,16 @@ function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (header < Ipv4.length || (fragment & 0x1fff) !== 0) return
   out.ip = at
   out.ipVersion = 4
-  const protocol = b[at + Ipv4.protocol]!
+  let protocol = b[at + Ipv4.protocol]!
   if (protocol === tcpProtocol) out.tcp = at + header
   const end = at + u16(b, at + Ipv4.totalLength)
-  above(b, protocol, at + header, end, captured, wire, (fragment & 0x2000) !== 0, out, depth)
+  let next = at + header
+  if (protocol === IpProtocol.authentication) {
+    if (captured - next < 8) return
+    protocol = b[next]!
+    next += ipExtensionLength(IpProtocol.authentication, b, next)
+  }
+  above(b, protocol, next, end, captured, wire, (fragment & 0x2000) !== 0, out, depth)
 }
 
 function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {
@@ -218,19 +227,16 @@ function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (next === tcpProtocol) out.tcp = at + Ipv6.length
   let fragment = false
   at += Ipv6.length
-  for (;;) {
+  for (let headers = 0; isIpExtension(next); headers++) {
+    if (headers === mostExtensions || captured - at < 8) return
     if (next === IpProtocol.fragment) {
-      if (captured - at < 8) return
       const word = u16(b, at + 2)
       if (word >> 3 !== 0) return
       fragment = (word & 1) !== 0
-      next = b[at]!
-      at += 8
-    } else if (next === IpProtocol.hopByHop || next === IpProtocol.routing || next === IpProtocol.destinationOptions) {
-      if (captured - at < 8) return
-      next = b[at]!
-      at += 8 * (b[at + 1]! + 1)
-    } else break
+    }
+    const length = ipExtensionLength(next, b, at)
+    next = b[at]!
+    at += length
   }
   above(b, next, at, end, captured, wire, fragment, out, depth)
 }
@@ -305,7 +311,8 @@ function infiniBand(b: Uint8Array, at: number, captured: number, wire: number, o
   out.ipVersion = 0
   out.end = unknownEnd
   const end = at + (u16(b, at + Lrh.packetLength) & 0x7ff) * 4
-  if ((b[at]! & 15) !== 0 || end + vcrcLength > wire) {
+  // Ports that mirror and tools that unpack their packets leave the VCRC out: the length of the LRH does not count it.
+  if ((b[at]! & 15) !== 0 || (end + vcrcLength > wire && end !== wire)) {
     out.problems |= Problem.Lrh
     return
   }
@@ -319,7 +326,8 @@ function infiniBand(b: Uint8Array, at: number, captured: number, wire: number, o
     out.bth = at + Lrh.length
     out.end = end - icrcLength
   }
-  if (captured >= end + vcrcLength && vcrc(b, at, end) !== (b[end]! | (b[end + 1]! << 8))) out.problems |= Problem.Vcrc
+  if (wire >= end + vcrcLength && captured >= end + vcrcLength && vcrc(b, at, end) !== (b[end]! | (b[end + 1]! << 8)))
+    out.problems |= Problem.Vcrc
 }
 
 function transport(b: Uint8Array, captured: number, out: Dissection): void {
@@ -389,7 +397,7 @@ function checkLengths(b: Uint8Array, bits: number, length: number, out: Dissecti
     if (length < 256 || length > longestMtu || (length & (length - 1)) !== 0) out.problems |= Problem.PlaceLength
     if (out.pad > 0) out.problems |= Problem.Pad
   } else if (length > longestMtu || (length === 0 && (bits & OpBit.Last) !== 0)) out.problems |= Problem.PlaceLength
-  if ((bits & OpBit.Deth) !== 0 && out.destQp === gsiQp && length !== madLength) out.problems |= Problem.MadLength
+  if ((bits & OpBit.Deth) !== 0 && out.destQp <= gsiQp && length !== madLength) out.problems |= Problem.MadLength
   if ((bits & OpBit.Reth) !== 0) {
     const dma = u32(b, rethOffset(bits, out.bth) + Reth.dmaLength)
     const fits = (bits & OpBit.Only) !== 0 ? dma === length : dma > length

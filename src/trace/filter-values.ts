@@ -1,5 +1,14 @@
 /** What the fields of a filter can be compared with. A value that no packet can have is an error, not a silent mismatch. */
-import { CmAttribute, formatIp, type OpcodeInfo, opcodeTable, parseGid, parseIp, syndromeText } from '../wire/index.ts'
+import {
+  CmAttribute,
+  formatIp,
+  madName,
+  type OpcodeInfo,
+  opcodeTable,
+  parseGid,
+  parseIp,
+  syndromeText,
+} from '../wire/index.ts'
 import { operationText } from './describe.ts'
 import { kindNames } from './dissect.ts'
 import { serviceNames } from './flow.ts'
@@ -232,7 +241,9 @@ export const answer: ValueKind = oneOf(() => [...new Set(Array.from({ length: 25
 export const icrcState: ValueKind = oneOf(() => ['valid', 'invalid', 'unknown'])
 export const cmType: ValueKind = oneOf(() => Object.keys(CmAttribute))
 export const brokenRule: ValueKind = oneOf(() => problemRules.map(({ name }) => name))
-export const operation: ValueKind = oneOf(operationNames, /^opcode 0x[\da-f]{1,2}$/i)
+/** Names of management datagrams: any text may be part of one. */
+export const madText: ValueKind = oneOf(() => [madName(1, 1, 0x20)], /^\w+(\(\w*\)?)?$/)
+export const operation: ValueKind = oneOf(operationNames, /^((vendor )?opcode 0x[\da-f]{1,2}|\w+\(\w+\))$/i)
 
 /** All that `operationText` can say of opcodes that exist. */
 function operationNames(): string[] {

@@ -8,7 +8,7 @@ import { Outstanding, type RingMemory } from './outstanding.ts'
 
 /** The top three bits of an opcode. */
 export const Service = { RC: 0, UC: 1, RD: 2, UD: 3, CNP: 4, XRC: 5 } as const
-export const serviceNames = ['RC', 'UC', 'RD', 'UD', 'CNP', 'XRC', '6', '7'] as const
+export const serviceNames = ['RC', 'UC', 'RD', 'UD', 'CNP', 'XRC', 'vendor', 'vendor'] as const
 
 /** How it is known which two flows belong together. */
 export const basisTexts = {

@@ -63,6 +63,8 @@ const etherTypeNames = new Map<number, string>([
   [0x8847, 'MPLS'],
   [0x8848, 'MPLS multicast'],
   [0x8864, 'PPPoE session'],
+  [0x8909, 'Cisco metadata'],
+  [0x8926, 'VN-Tag'],
   [0x88be, 'ERSPAN I or II'],
   [0x22eb, 'ERSPAN III'],
 ])

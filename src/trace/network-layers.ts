@@ -13,9 +13,11 @@ import {
   IpProtocol,
   Ipv4,
   Ipv6,
+  ipExtensionLength,
   ipv4Checksum,
   ipv4Codec,
   ipv6Codec,
+  isIpExtension,
   isVlanType,
   Lrh,
   LrhNext,
@@ -25,12 +27,24 @@ import {
   u32,
   udpCodec,
   Vlan,
+  vcrc,
 } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
 import { etherTypeText, type FieldList, hexNumber, type Layer, LayerList } from './layers.ts'
 import { transportLayers } from './transport-layers.ts'
 import { tunnelLayer } from './tunnel-layers.ts'
-import { Inner, isMpls, openIp, openLink, openMpls, openUdp, PortUse, TunnelProtocol } from './tunnels.ts'
+import {
+  Inner,
+  isMpls,
+  isTag,
+  openIp,
+  openLink,
+  openMpls,
+  openUdp,
+  PortUse,
+  TunnelProtocol,
+  tagLength,
+} from './tunnels.ts'
 
 /** Of the packet that `d` was filled with. */
 export function layersOf(packet: CapturedPacket, d: Dissection): Layer[] {
@@ -66,6 +80,7 @@ const protocolNames = new Map<number, string>([
   [IpProtocol.routing, 'routing header'],
   [IpProtocol.fragment, 'fragment header'],
   [IpProtocol.destinationOptions, 'destination options'],
+  [IpProtocol.authentication, 'authentication header'],
   [grhNextHeaderBth, 'BTH'],
 ])
 
@@ -111,7 +126,13 @@ class Walk {
   network(etherType: number, at: number): void {
     const { b, end, layers } = this.#list
     if (layers.length >= mostLayers) return
-    if (isVlanType(etherType)) {
+    if (isTag(etherType) && !isVlanType(etherType)) {
+      const length = tagLength(etherType)
+      if (end - at < length) return
+      const inner = u16(b, at + length - 2)
+      this.#list.add(etherTypeText(etherType).replace(/ \(.*/, ''), at, at + length, [['Type', etherTypeText(inner)]])
+      this.network(inner, at + length)
+    } else if (isVlanType(etherType)) {
       if (end - at < Vlan.length) return
       const tci = u16(b, at)
       const inner = u16(b, at + Vlan.etherType)
@@ -144,6 +165,19 @@ class Walk {
     ])
     if (lrh.next === LrhNext.grh) this.#global(at + Lrh.length)
     else if (lrh.next === LrhNext.bth) this.#transport(at + Lrh.length)
+    this.#vcrc(at, at + lrh.packetLength * 4)
+  }
+
+  /** Not all captures have it. */
+  #vcrc(at: number, vcrcAt: number): void {
+    const { b, end } = this.#list
+    if (vcrcAt + 2 > end || vcrcAt <= at) return
+    const received = b[vcrcAt]! | (b[vcrcAt + 1]! << 8)
+    const computed = vcrc(b, at, vcrcAt)
+    const verdict = received === computed ? 'right' : `WRONG, should be ${hexNumber(computed, 4)}`
+    this.#list.add(`VCRC, ${received === computed ? 'right' : 'WRONG'}`, vcrcAt, vcrcAt + 2, [
+      ['VCRC', `${hexNumber(received, 4)}, ${verdict}`],
+    ])
   }
 
   #global(at: number): void {
@@ -184,7 +218,19 @@ class Walk {
       ['Source', formatIp(ip.source)],
       ['Destination', formatIp(ip.destination)],
     ])
-    if (header >= Ipv4.length && ip.fragmentOffset === 0) this.#above(ip.protocol, at + header)
+    if (header >= Ipv4.length && ip.fragmentOffset === 0) this.#behindIpv4(ip.protocol, at + header)
+  }
+
+  #behindIpv4(protocol: number, at: number): void {
+    const { b, end } = this.#list
+    if (protocol !== IpProtocol.authentication) this.#above(protocol, at)
+    else if (end - at >= 8) {
+      const length = ipExtensionLength(protocol, b, at)
+      this.#list.add('IPv4 authentication header', at, Math.min(at + length, end), [
+        ['Next header', protocolText(b[at]!)],
+      ])
+      this.#above(b[at]!, at + length)
+    }
   }
 
   #ipv6(at: number): void {
@@ -202,13 +248,10 @@ class Walk {
     ])
     let next = ip.nextHeader
     at += Ipv6.length
-    for (;;) {
+    while (isIpExtension(next)) {
       const isFragment = next === IpProtocol.fragment
-      const isOptions =
-        next === IpProtocol.hopByHop || next === IpProtocol.routing || next === IpProtocol.destinationOptions
-      if (!isFragment && !isOptions) break
-      if (end - at < 8) return
-      const length = isFragment ? 8 : 8 * (b[at + 1]! + 1)
+      if (end - at < 8 || this.#list.layers.length >= mostLayers) return
+      const length = ipExtensionLength(next, b, at)
       const offset = isFragment ? u16(b, at + 2) & 0xfff8 : 0
       this.#list.add(`IPv6 ${protocolNames.get(next)}`, at, Math.min(at + length, end), [
         ['Next header', protocolText(b[at]!)],

@@ -4,6 +4,11 @@ import {
   type CmMessage,
   type Extensions,
   isMalformed,
+  Mad,
+  MgmtClass,
+  madCodec,
+  madName,
+  OpBit,
   type OpcodeInfo,
   opcodeTable,
   parsePacket,
@@ -85,7 +90,26 @@ export interface Row {
   /** ECN: congestion experienced. */
   marked?: boolean
   latencyNs?: number
+  /** A management datagram, to queue pair 0 or 1. */
+  mad?: MadRow
   cm?: CmMessage
+}
+
+export interface MadRow {
+  /** As tshark has it: SubnGet(SMInfo). */
+  name: string
+  mgmtClass: number
+  method: number
+  attributeId: number
+  attributeModifier: number
+  status: number
+  transactionId: bigint
+  /** Of a directed route: the hop where it is, how many there are, and whether it comes back. */
+  hopPointer?: number
+  hopCount?: number
+  returns?: boolean
+  /** Ports on its way out; the first is that of the sender's host. */
+  route?: number[]
 }
 
 export function rowOf(packet: CapturedPacket, d: Dissection, v: Verdict, analysis: Analysis): Row {
@@ -107,6 +131,7 @@ export function rowOf(packet: CapturedPacket, d: Dissection, v: Verdict, analysi
   if (d.problems !== 0) row.malformed = problemNames(d.problems)
   if (d.cut) row.cut = true
   if (d.complete) transportFields(row, packet.bytes, d)
+  if (holdsMad(d)) row.mad = madOf(packet.bytes, d.payload)
   if (v.flow !== undefined) flowFields(row, v, v.flow, analysis)
   if (analysis.message !== undefined) row.cm = copyMessage(analysis.message)
   return row
@@ -164,6 +189,28 @@ function flowFields(row: Row, v: Verdict, flow: Flow, analysis: Analysis): void 
   if (marks & Mark.Covers)
     row.covers = { from: v.coverFrom, to: v.coverTo, packets: v.coverPackets, messages: v.coverMessages }
   if (v.latencyNs >= 0) row.latencyNs = v.latencyNs
+}
+
+/** Is its payload a whole management datagram, whatever class it has? */
+export function holdsMad({ complete, problems, icrc, bits, destQp, cut, payloadLength }: Dissection): boolean {
+  const isSound = complete && problems === 0 && icrc !== IcrcState.Invalid && !cut
+  return isSound && (bits & OpBit.Deth) !== 0 && destQp <= 1 && payloadLength === Mad.totalLength
+}
+
+/** Where a directed route is in its datagram. */
+const initialPath = 128
+
+function madOf(b: Uint8Array, at: number): MadRow {
+  const { mgmtClass, method, attributeId, attributeModifier, status, transactionId } = madCodec.read(b, at)
+  const name = madName(mgmtClass, method, attributeId)
+  const row: MadRow = { name, mgmtClass, method, attributeId, attributeModifier, status, transactionId }
+  if (mgmtClass !== MgmtClass.subnDirected) return row
+  row.returns = (status & 0x8000) !== 0
+  row.status = status & 0x7fff
+  row.hopPointer = b[at + Mad.classSpecific]!
+  row.hopCount = b[at + Mad.classSpecific + 1]!
+  if (row.hopCount < 64) row.route = Array.from(b.subarray(at + initialPath, at + initialPath + row.hopCount + 1))
+  return row
 }
 
 /** The message's byte fields are views of the reader's memory. */

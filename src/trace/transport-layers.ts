@@ -2,21 +2,24 @@
 import {
   Bth,
   bthCodec,
-  CmAttribute,
   type CmMessage,
   cmCodecs,
   cmType,
   extensionCodecs,
   formatGid,
   formatIp,
+  get64Big,
   type HeaderName,
   Icrc,
   isMalformed,
   Mad,
   type MadFields,
-  MadMethod,
   MgmtClass,
+  madAttributeName,
   madCodec,
+  madMethodName,
+  madName,
+  OpBit,
   opcodeTable,
   parseCm,
   parseCma,
@@ -24,6 +27,8 @@ import {
   rdmaPortOf,
   rejReasonText,
   syndromeText,
+  u16,
+  u32,
   u32le,
 } from '../wire/index.ts'
 import { duration } from './describe.ts'
@@ -31,8 +36,6 @@ import { computeIcrc, type Dissection } from './dissect.ts'
 import { serviceNames } from './flow.ts'
 import { hexNumber, type LayerField, type LayerList, named } from './layers.ts'
 import { hexOf } from './row.ts'
-
-const gsiQp = 1
 
 /** Adds the layers of the packet whose BTH is at `at`, as far as they were captured. */
 export function transportLayers(list: LayerList, d: Dissection, at: number): void {
@@ -143,7 +146,7 @@ function serviceText(serviceId: bigint): string {
 function payload(list: LayerList, d: Dissection, end: number): void {
   const { b } = list
   const start = d.payload
-  if (d.destQp !== gsiQp || end - start < Mad.length) {
+  if (d.destQp > 1 || (d.bits & OpBit.Deth) === 0 || end - start < Mad.length) {
     const first = hexOf(b.subarray(start, Math.min(end, start + 32)))
     const more = end - start > 32 ? '…' : ''
     list.add(`Payload, ${d.payloadLength} bytes`, start, end, [['Bytes', `${first}${more}`]])
@@ -151,12 +154,11 @@ function payload(list: LayerList, d: Dissection, end: number): void {
   }
   const mad = madCodec.read(b, start)
   const type = mad.mgmtClass === MgmtClass.comm ? cmType(mad.attributeId) : undefined
-  list.add(
-    `MAD, ${nameOf(MgmtClass, mad.mgmtClass) ?? 'class'} ${type ?? ''}`.trimEnd(),
-    start,
-    start + Mad.length,
-    madFields(mad),
-  )
+  list.add(`MAD, ${madName(mad.mgmtClass, mad.method, mad.attributeId)}`, start, start + Mad.length, madFields(mad))
+  if (type === undefined && end - start === Mad.totalLength) {
+    classLayer(list, mad, start)
+    return
+  }
   const message = type === undefined ? 'madClass' : parseCm(b, start, end)
   if (isMalformed(message)) {
     if (end > start + Mad.length)
@@ -170,17 +172,64 @@ function nameOf(table: Readonly<Record<string, number>>, value: number): string 
   return Object.entries(table).find(([, code]) => code === value)?.[0]
 }
 
+/** What the class has behind the header: keys and the route of subnet management, RMPP and mask of its administration; then the attribute. */
+function classLayer(list: LayerList, { mgmtClass }: MadFields, start: number): void {
+  const { b } = list
+  let data = start + Mad.length
+  if (mgmtClass === MgmtClass.subnLid || mgmtClass === MgmtClass.subnDirected) {
+    data = start + 64
+    const isDirected = mgmtClass === MgmtClass.subnDirected
+    const hops = Math.min(63, b[start + 7]!)
+    const route = (from: number): string => Array.from(b.subarray(from, from + hops + 1)).join(', ')
+    list.add(isDirected ? 'SMP, directed route' : 'SMP', start + Mad.length, data, [
+      ['M_Key', hexNumber(get64Big(b, start + 24), 16)],
+      ...(isDirected
+        ? ([
+            ['DrSLID', hexNumber(u16(b, start + 32), 4)],
+            ['DrDLID', hexNumber(u16(b, start + 34), 4)],
+            ['Initial path', route(start + 128)],
+            ['Return path', route(start + 192)],
+          ] as const)
+        : []),
+    ])
+    list.add('SMP data, 64 bytes', data, data + 64, [['Bytes', hexOf(b.subarray(data, data + 64))]])
+    return
+  }
+  if (mgmtClass === MgmtClass.subnAdm) {
+    data = start + 56
+    list.add('SA', start + Mad.length, data, [
+      ['RMPP version', b[start + 24]!],
+      ['RMPP type', ['none', 'data', 'ACK', 'STOP', 'ABORT'][b[start + 25]!] ?? String(b[start + 25])],
+      ['RMPP flags', hexNumber(b[start + 26]! & 7)],
+      ['RMPP status', b[start + 27]!],
+      ['RMPP segment', u32(b, start + 28)],
+      ['RMPP length or window', u32(b, start + 32)],
+      ['SM_Key', hexNumber(get64Big(b, start + 36), 16)],
+      ['Attribute offset', `${u16(b, start + 44) * 8} bytes`],
+      ['Component mask', hexNumber(get64Big(b, start + 48), 16)],
+    ])
+  } else if (mgmtClass === MgmtClass.perf) data = start + 64
+  const end = start + Mad.totalLength
+  list.add(`MAD data, ${end - data} bytes`, data, end, [['Bytes', hexOf(b.subarray(data, end))]])
+}
+
 function madFields(mad: MadFields): (readonly [string, string | number])[] {
-  const isCm = mad.mgmtClass === MgmtClass.comm
+  const isDirected = mad.mgmtClass === MgmtClass.subnDirected
   return [
     ['Base version', mad.baseVersion],
     ['Management class', named(nameOf(MgmtClass, mad.mgmtClass), mad.mgmtClass, 2)],
     ['Class version', mad.classVersion],
-    ['Method', named(nameOf(MadMethod, mad.method), mad.method, 2)],
-    ['Status', hexNumber(mad.status, 4)],
-    ['Class specific', hexNumber(mad.classSpecific, 4)],
+    ['Method', named(madMethodName(mad.method), mad.method, 2)],
+    ['Status', hexNumber(isDirected ? mad.status & 0x7fff : mad.status, 4)],
+    ...(isDirected
+      ? ([
+          ['Direction', (mad.status & 0x8000) !== 0 ? 'back' : 'out'],
+          ['Hop pointer', mad.classSpecific >> 8],
+          ['Hop count', mad.classSpecific & 255],
+        ] as const)
+      : ([['Class specific', hexNumber(mad.classSpecific, 4)]] as const)),
     ['Transaction ID', hexNumber(mad.transactionId, 16)],
-    ['Attribute ID', named(isCm ? nameOf(CmAttribute, mad.attributeId) : undefined, mad.attributeId, 4)],
+    ['Attribute ID', named(madAttributeName(mad.mgmtClass, mad.attributeId), mad.attributeId, 4)],
     ['Attribute modifier', hexNumber(mad.attributeModifier, 8)],
   ]
 }

@@ -13,7 +13,9 @@ export function tunnelLayer(
   truncated: boolean,
 ): [string, number, number, FieldList] {
   const name = tunnelNames[tunnel]!
-  if (tunnel === Tunnel.Vxlan) {
+  if (tunnel === Tunnel.Gtpu || tunnel === Tunnel.Tzsp)
+    return [name, at, inside, [['Header', hexOf(b.subarray(at, inside))]]]
+  if (tunnel === Tunnel.Vxlan || tunnel === Tunnel.VxlanGpe) {
     const vni = u32(b, at + 4) >>> 8
     return [
       `${name}, network ${vni}`,

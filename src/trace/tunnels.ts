@@ -2,20 +2,22 @@
  * Packets in packets: what a switch makes of a mirrored packet (ERSPAN), and what overlay networks and providers put around
  * theirs. Each function looks at one header and tells what begins behind it; how deep to go is the caller's business.
  *
- *     UDP   VXLAN (RFC 7348), Geneve (RFC 8926), MPLS (RFC 7510)
+ *     UDP   VXLAN (RFC 7348), VXLAN-GPE (draft-ietf-nvo3-vxlan-gpe), Geneve (RFC 8926), MPLS (RFC 7510), GTP-U (3GPP TS 29.281), TZSP
  *     IP    IPv4 or IPv6 (RFC 2003, 2473), MPLS (RFC 4023), GRE (RFC 2784, 2890)
  *     link  MPLS (RFC 3032), PPPoE (RFC 2516)
  *     GRE   IP, MPLS, Ethernet, ERSPAN type I, II and III (draft-foschiano-erspan)
  */
-import { EtherType, u16 } from '../wire/index.ts'
+import { EtherType, isVlanType, u16, Vlan } from '../wire/index.ts'
 
-export const tunnelNames = ['', 'VXLAN', 'Geneve', 'GRE', 'ERSPAN', 'IP', 'MPLS', 'PPPoE'] as const
-export const Tunnel = { None: 0, Vxlan: 1, Geneve: 2, Gre: 3, Erspan: 4, Ip: 5, Mpls: 6, Pppoe: 7 } as const
+// biome-ignore format: one line
+export const tunnelNames = ['', 'VXLAN', 'Geneve', 'GRE', 'ERSPAN', 'IP', 'MPLS', 'PPPoE', 'VXLAN-GPE', 'GTP-U', 'TZSP'] as const
+// biome-ignore format: one line
+export const Tunnel = { None: 0, Vxlan: 1, Geneve: 2, Gre: 3, Erspan: 4, Ip: 5, Mpls: 6, Pppoe: 7, VxlanGpe: 8, Gtpu: 9, Tzsp: 10 } as const
 
 /** What a UDP port carries. */
-export const PortUse = { Other: 0, Roce: 1, Vxlan: 2, Geneve: 3, Mpls: 4 } as const
+export const PortUse = { Other: 0, Roce: 1, Vxlan: 2, Geneve: 3, Mpls: 4, VxlanGpe: 5, Gtpu: 6, Tzsp: 7 } as const
 /** The names of --decode-as. */
-export const portUses = { roce: 1, vxlan: 2, geneve: 3, mpls: 4 } as const
+export const portUses = { roce: 1, vxlan: 2, geneve: 3, mpls: 4, 'vxlan-gpe': 5, gtpu: 6, tzsp: 7 } as const
 
 export const TunnelProtocol = { ipv4: 4, ipv6: 41, gre: 47, mpls: 137 } as const
 
@@ -56,6 +58,21 @@ export function isMpls(etherType: number): boolean {
   return etherType === mplsUnicast || etherType === mplsMulticast
 }
 
+/** Cisco's VN-Tag, of fabric extenders, and its metadata (TrustSec): an EtherType follows each, as it does a VLAN tag. */
+const vnTag = 0x8926
+const ciscoMetadata = 0x8909
+
+/** Is a tag behind this EtherType? */
+export function isTag(etherType: number): boolean {
+  return isVlanType(etherType) || etherType === vnTag || etherType === ciscoMetadata
+}
+
+/** Bytes of the tag with the EtherType that ends it. */
+export function tagLength(etherType: number): number {
+  if (etherType === vnTag) return 6
+  return etherType === ciscoMetadata ? 8 : Vlan.length
+}
+
 /** Behind an Ethernet header, or a link header that has an EtherType. */
 export function openLink(b: Uint8Array, etherType: number, at: number, end: number, inner: Inner): boolean {
   if (isMpls(etherType)) return openMpls(b, at, end, inner)
@@ -88,6 +105,53 @@ export function openUdp(b: Uint8Array, use: number, at: number, end: number, inn
   if (use === PortUse.Vxlan) return (b[at]! & 0x08) !== 0 && inner.set(Tunnel.Vxlan, at + 8, 0)
   if (use === PortUse.Geneve && b[at]! >> 6 === 0)
     return inner.set(Tunnel.Geneve, at + 8 + (b[at]! & 0x3f) * 4, u16(b, at + 2))
+  if (use === PortUse.VxlanGpe) return openVxlanGpe(b, at, inner)
+  if (use === PortUse.Gtpu) return openGtpu(b, at, end, inner)
+  return use === PortUse.Tzsp && openTzsp(b, at, end, inner)
+}
+
+/** As VXLAN, with the protocol in the last byte of the first word, if a flag says so: IPv4, IPv6, Ethernet. */
+function openVxlanGpe(b: Uint8Array, at: number, inner: Inner): boolean {
+  const protocol = (b[at]! & 0x04) !== 0 ? b[at + 3]! : 3
+  if (protocol === 3) return inner.set(Tunnel.VxlanGpe, at + 8, 0)
+  if (protocol === 1) return inner.set(Tunnel.VxlanGpe, at + 8, EtherType.ipv4)
+  return protocol === 2 && inner.set(Tunnel.VxlanGpe, at + 8, EtherType.ipv6)
+}
+
+const Gtp = { version1: 0x30, versionMask: 0xf0, options: 0x07, extension: 0x04, packet: 0xff } as const
+
+/** Version 1, a user's packet; with a sequence number, an N-PDU number or extension headers, which have their length in words. */
+function openGtpu(b: Uint8Array, at: number, end: number, inner: Inner): boolean {
+  const flags = b[at]!
+  if ((flags & Gtp.versionMask) !== Gtp.version1 || b[at + 1] !== Gtp.packet) return false
+  let next = at + 8
+  if ((flags & Gtp.options) !== 0) {
+    next += 4
+    if (end <= next) return false
+    let extension = (flags & Gtp.extension) !== 0 ? b[next - 1]! : 0
+    while (extension !== 0) {
+      const length = (b[next] ?? 0) * 4
+      if (length === 0 || next + length >= end) return false
+      next += length
+      extension = b[next - 1]!
+    }
+  }
+  if (end <= next) return false
+  const version = b[next]! >> 4
+  if (version === 4) return inner.set(Tunnel.Gtpu, next, EtherType.ipv4)
+  return version === 6 && inner.set(Tunnel.Gtpu, next, EtherType.ipv6)
+}
+
+const Tzsp = { ethernet: 1, padding: 0, end: 1 } as const
+
+/** Version 1, a type, the protocol of the packet; then tagged fields up to one that ends them. */
+function openTzsp(b: Uint8Array, at: number, end: number, inner: Inner): boolean {
+  if (b[at] !== 1 || u16(b, at + 2) !== Tzsp.ethernet) return false
+  for (let next = at + 4; next < end; ) {
+    const tag = b[next]!
+    if (tag === Tzsp.end) return inner.set(Tunnel.Tzsp, next + 1, 0)
+    next += tag === Tzsp.padding ? 1 : 2 + (b[next + 1] ?? 0)
+  }
   return false
 }
 

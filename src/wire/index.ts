@@ -16,9 +16,11 @@ export {
   icrcOfRoceV2,
   identificationOf,
 } from './icrc.ts'
+export * from './ip-extensions.ts'
 export * from './link.ts'
 export * from './locate.ts'
 export * from './mad.ts'
+export * from './mad-names.ts'
 export * from './opcodes.ts'
 export * from './packet.ts'
 export * from './psn.ts'

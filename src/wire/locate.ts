@@ -5,7 +5,7 @@
  *     const reason = locateEthernet(b, start, end, layers)
  *     if (reason === undefined) …                           // b[layers.bth, layers.icrc) is the packet
  *
- * Stacked VLAN tags, IPv4 options and IPv6 extension headers are skipped.
+ * Stacked VLAN tags, IPv4 options, authentication headers and IPv6 extension headers are skipped.
  */
 import { u16, u32, u32le } from './bytes.ts'
 import type { MalformedReason } from './errors.ts'
@@ -26,6 +26,7 @@ import {
   Vlan,
 } from './headers.ts'
 import { icrcOfGlobalPacket, icrcOfLocalPacket, icrcOfRoceV2 } from './icrc.ts'
+import { ipExtensionLength, isIpExtension } from './ip-extensions.ts'
 import { isVlanType, maxTags } from './link.ts'
 
 /** Offsets of the layers; -1 where there is none. */
@@ -134,9 +135,16 @@ function ipv4(b: Uint8Array, at: number, end: number, layers: Layers): Found {
   const total = u16(b, at + Ipv4.totalLength)
   if (header < Ipv4.length || header > total) return 'ipHeaderLength'
   if (at + total > end) return 'ipLength'
-  if (b[at + Ipv4.protocol] !== IpProtocol.udp) return 'notUdp'
+  let protocol = b[at + Ipv4.protocol]!
+  let next = at + header
+  if (protocol === IpProtocol.authentication) {
+    if (next + 8 > at + total) return 'ipLength'
+    protocol = b[next]!
+    next += ipExtensionLength(IpProtocol.authentication, b, next)
+  }
+  if (protocol !== IpProtocol.udp) return 'notUdp'
   if (u16(b, at + Ipv4.fragment) & 0x3fff) return 'fragment'
-  return udp(b, at + header, at + total, layers)
+  return udp(b, next, at + total, layers)
 }
 
 function ipv6(b: Uint8Array, at: number, end: number, layers: Layers): Found {
@@ -150,38 +158,14 @@ function ipv6(b: Uint8Array, at: number, end: number, layers: Layers): Found {
   let header = at + Ipv6.length
   for (let i = 0; i <= maxTags; i++) {
     if (next === IpProtocol.udp) return udp(b, header, last, layers)
-    if (header + 8 > last) return isExtension(next) ? 'ipLength' : 'notUdp'
-    switch (next) {
-      case IpProtocol.hopByHop:
-      case IpProtocol.routing:
-      case IpProtocol.destinationOptions:
-        next = b[header]!
-        header += 8 * (b[header + 1]! + 1)
-        break
-      case IpProtocol.authentication:
-        next = b[header]!
-        header += 4 * (b[header + 1]! + 2)
-        break
-      case IpProtocol.fragment:
-        if (u16(b, header + 2) & 0xfff9) return 'fragment'
-        next = b[header]!
-        header += 8
-        break
-      default:
-        return 'notUdp'
-    }
+    if (!isIpExtension(next)) return 'notUdp'
+    if (header + 8 > last) return 'ipLength'
+    if (next === IpProtocol.fragment && u16(b, header + 2) & 0xfff9) return 'fragment'
+    const length = ipExtensionLength(next, b, header)
+    next = b[header]!
+    header += length
   }
   return 'tooManyExtensions'
-}
-
-function isExtension(next: number): boolean {
-  return (
-    next === IpProtocol.hopByHop ||
-    next === IpProtocol.routing ||
-    next === IpProtocol.destinationOptions ||
-    next === IpProtocol.authentication ||
-    next === IpProtocol.fragment
-  )
 }
 
 function udp(b: Uint8Array, at: number, end: number, layers: Layers): Found {

@@ -65,7 +65,7 @@ async function ours(file: string, count: number): Promise<string[][]> {
     dissect(packet, d, true)
     all.push(
       layersOf(packet, d)
-        .map(({ title, start, end }) => [title.split(/[ ,]/)[0]!, start, end] as const)
+        .map(({ title, start, end }) => [title.split(/[ ,]/)[0]!.replace('VXLAN-GPE', 'VXLAN'), start, end] as const)
         .filter(([title]) => known.includes(title))
         .map((layer) => layer.join(' ')),
     )

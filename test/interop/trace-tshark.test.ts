@@ -1,12 +1,15 @@
 /** Every field that both tshark and we know, of every packet of every capture, and of files that our writers made. */
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import { LinkType, PcapngWriter, PcapWriter } from '../../src/capture/index.ts'
 import { fileSink, fileSource } from '../../src/files/index.ts'
 import { connectQp, endpointOf, nativeAvailable, Opcode, openDevice, SendFlag, sendWr, tap } from '../../src/index.ts'
-import { opcodeTable, WireOpcode } from '../../src/wire/index.ts'
+import { convertCapture } from '../../src/trace/index.ts'
+import { madName, opcodeTable, WireOpcode } from '../../src/wire/index.ts'
+import { block, concat, sectionHeader, words } from '../capture/files.ts'
 import { drain, makeEnd, until } from '../devices/shm/rig.ts'
 import { loopbackDevice } from '../loopback.ts'
 import { encapsulations } from '../trace/encapsulate.ts'
@@ -20,7 +23,7 @@ import {
   roceFrame,
   rocePacket,
 } from '../trace/packets.ts'
-import { tsharkVersion } from './tshark.ts'
+import { tsharkFields, tsharkVersion } from './tshark.ts'
 import { compareWithTshark } from './tshark-fields.ts'
 
 const title = tsharkVersion ?? 'tshark is not installed: apt-get install --no-install-recommends tshark'
@@ -81,6 +84,101 @@ describe.skipIf(tsharkVersion === undefined)(title, () => {
     await vi.waitFor(async () => expect(await compareWithTshark(file)).toBeGreaterThan(8 * 15), 20_000)
   })
 
+  it('agrees about numbers of packets between other blocks, and what convert keeps', async () => {
+    const file = join(dir, 'blocks.pcapng')
+    const copy = join(dir, 'blocks-again.pcapng')
+    const options = (...list: [code: number, text: Uint8Array][]): Uint8Array =>
+      concat(
+        [...list, [0, new Uint8Array(0)] as const].flatMap(([code, bytes]) => [
+          words([code | (bytes.length << 16)]),
+          bytes,
+          new Uint8Array(-bytes.length & 3),
+        ]),
+      )
+    const text = (of: string): Uint8Array => new TextEncoder().encode(of)
+    const frame = roceFrame({ opcode: WireOpcode.RcSendOnly, destQp: 5, payload: 8 })
+    const packet = (at: number, ...list: [number, Uint8Array][]): Uint8Array =>
+      block(
+        6,
+        concat([
+          words([0, 0, at, frame.length, frame.length]),
+          frame,
+          new Uint8Array(-frame.length & 3),
+          options(...list),
+        ]),
+      )
+    writeFileSync(
+      file,
+      concat([
+        sectionHeader(),
+        block(1, concat([words([1, 0]), options([2, text('swp1')], [9, Uint8Array.of(9)])])),
+        packet(5, [1, text('look here')], [2, words([1])], [4, words([7, 0])]),
+        block(0xbad, concat([words([32473]), text('customdata')])),
+        packet(6),
+        block(9, text('__REALTIME_TIMESTAMP=1700000000000000\nMESSAGE=one of the journal\n')),
+        block(10, concat([words([0x544c534b, 8]), text('CLIENT_R')])),
+        block(4, concat([words([0x000e0001]), Uint8Array.of(10, 9, 0, 1), text('host-one'), words([0, 0])])),
+        packet(7, [1, text('and here')]),
+      ]),
+    )
+    await convertCapture(fileSource(file), fileSink(copy), { format: 'pcapng' })
+    const fields = [
+      'frame.number',
+      'frame.time_epoch',
+      'frame.comment',
+      'frame.packet_flags',
+      'frame.drop_count',
+      'infiniband.bth.destqp',
+    ]
+    const [before, after] = [file, copy].map((one) => tsharkFields(one, fields))
+    expect(after).toEqual(before)
+    expect(before!.map((values) => values.get('frame.comment') ?? '').filter((comment) => comment !== '')).toEqual([
+      'look here',
+      'and here',
+    ])
+    const numbers: string[] = []
+    await fileSource(copy).read(({ number }) => void numbers.push(String(number)))
+    expect(numbers).toEqual(
+      before!.filter((values) => values.has('infiniband.bth.destqp')).map((values) => values.get('frame.number')),
+    )
+    const info = (one: string): string =>
+      spawnSync('capinfos', ['-A', one], { encoding: 'utf8' }).stdout.replaceAll(/.*(File name|RIPEMD160|SHA).*/g, '')
+    expect(info(copy)).toBe(info(file))
+  })
+
+  it('agrees about the names of management datagrams', async () => {
+    const file = join(dir, 'mads.pcap')
+    const writer = new PcapWriter(fileSink(file))
+    const expected: string[] = []
+    const classes: [mgmtClass: number, qp: number, methods: number[], attributes: number[]][] = [
+      [1, 0, [1, 2, 0x81], [2, 0x10, 0x11, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1a, 0x1b, 0x20, 0x30, 0x31]],
+      [0x81, 0, [1, 0x81], [0x11, 0x15]],
+      // prettier-ignore
+      [
+        3,
+        1,
+        [1, 2, 6, 0x81, 0x86, 0x12, 0x92, 0x13, 0x14, 0x94, 0x15, 0x95],
+        [
+          1, 2, 3, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x20, 0x30, 0x31, 0x33, 0x35, 0x36, 0x38, 0x39,
+          0x3a, 0x3b, 0xf3,
+        ],
+      ],
+    ]
+    for (const [mgmtClass, qp, methods, attributes] of classes)
+      for (const method of methods)
+        for (const attribute of attributes) {
+          const payload = new Uint8Array(256)
+          payload.set([1, mgmtClass, mgmtClass === 3 ? 2 : 1, method])
+          payload[17] = attribute
+          const bytes = roceFrame({ opcode: WireOpcode.UdSendOnly, destQp: qp, extension: deth(1, qp), payload })
+          writer.packet(bytes, 0, bytes.length, 1, 0)
+          expected.push(madName(mgmtClass, method, attribute))
+        }
+    writer.close()
+    const theirs = tsharkFields(file, ['_ws.col.Info']).map((values) => values.get('_ws.col.Info')!.split(' ').at(-1))
+    expect(theirs).toEqual(expected)
+  })
+
   // Opcodes of later annexes, and the transports that no adapter has, are unknown to it.
   const unknown = new Set<number>([WireOpcode.RcFlush, WireOpcode.RcAtomicWrite, WireOpcode.RdFlush])
   const known = opcodeTable.filter(
@@ -123,12 +221,16 @@ describe.skipIf(tsharkVersion === undefined)(title, () => {
     ['Linux cooked', LinkType.LinuxSll, (spec: (typeof specs)[number]) => cooked(rocePacket(spec))],
     ['Linux cooked v2', LinkType.LinuxSll2, (spec: (typeof specs)[number]) => cooked2(rocePacket(spec))],
     ['RoCEv1', LinkType.Ethernet, (spec: (typeof specs)[number]) => ethernet(0x8915, globalPacket(spec))],
-    ['ERF Ethernet', LinkType.Erf, (spec: (typeof specs)[number]) => erfRecord(2, roceFrame(spec))],
-    ['ERF InfiniBand', LinkType.Erf, (spec: (typeof specs)[number]) => erfRecord(21, infiniBandPacket(spec))],
+    ['ERF Ethernet', LinkType.Erf, (spec: (typeof specs)[number]) => erfRecord(2, roceFrame(spec), 0, erfTime(spec))],
+    [
+      'ERF InfiniBand',
+      LinkType.Erf,
+      (spec: (typeof specs)[number]) => erfRecord(21, infiniBandPacket(spec), 0, erfTime(spec)),
+    ],
     [
       'ERF with extensions',
       LinkType.Erf,
-      (spec: (typeof specs)[number]) => erfRecord(21, infiniBandPacket(spec, true), 2),
+      (spec: (typeof specs)[number]) => erfRecord(21, infiniBandPacket(spec, true), 2, erfTime(spec)),
     ],
   ] as const)('agrees about every opcode behind %s', async (name, linkType, make) => {
     for (const extension of ['pcap', 'pcapng']) {
@@ -145,6 +247,11 @@ describe.skipIf(tsharkVersion === undefined)(title, () => {
     }
   })
 })
+
+/** Some time that has all of its 2^-32 s. */
+function erfTime({ psn }: { psn: number }): bigint {
+  return (1_700_000_000n << 32n) + BigInt(psn) * 0x1234567n
+}
 
 function cooked(packet: Uint8Array): Uint8Array {
   const b = new Uint8Array(16 + packet.length)

@@ -18,11 +18,11 @@ async function ours(file: string): Promise<Values[]> {
     const { bytes: b } = packet
     const values: Values = {
       'frame.number': packet.number,
-      // Of an ERF record tshark takes the time, and counts what is behind its header.
+      'frame.time_epoch': `${packet.seconds}.${String(packet.nanoseconds).padStart(9, '0')}`,
+      // Of an ERF record tshark counts what is behind its header.
       ...(packet.linkType !== LinkType.Erf && {
         'frame.len': packet.originalLength,
         'frame.cap_len': packet.length,
-        'frame.time_epoch': `${packet.seconds}.${String(packet.nanoseconds).padStart(9, '0')}`,
       }),
     }
     if (d.udp > 0 && d.kind === 1) {

@@ -12,7 +12,7 @@ import {
   type TraceOptions,
   tunnelNames,
 } from '../../src/trace/index.ts'
-import { checkAll, opcodeTable, WireOpcode } from '../../src/wire/index.ts'
+import { checkAll, Layers, locateIp, opcodeTable, put16, WireOpcode } from '../../src/wire/index.ts'
 import { holds } from '../property.ts'
 import { encapsulations, gre, ipv4, udp } from './encapsulate.ts'
 import {
@@ -109,6 +109,48 @@ describe('finds the packet', () => {
     const dns = roceFrame(send)
     dns[14 + 20 + 3] = 53
     for (const bytes of [dns, new Uint8Array(60), new Uint8Array(0)]) expect(look(bytes).kind).toBe(Kind.Other)
+  })
+})
+
+describe('finds it behind', () => {
+  const inner = rocePacket(send)
+  const six = rocePacket({ ...send, source: '::1', destination: '::2' })
+  const behind = (header: readonly number[], packet: Uint8Array): Uint8Array =>
+    new Uint8Array(Buffer.concat([Uint8Array.from(header), packet]))
+  const ipoib = (packet: Uint8Array, type: number): Uint8Array =>
+    behind([...new Uint8Array(40), type >> 8, type & 255, 0, 0], packet)
+
+  it.each<[string, number, Uint8Array]>([
+    ['PPP', LinkType.Ppp, behind([0xff, 3, 0, 0x21], inner)],
+    ['PPP without address and control', LinkType.Ppp, behind([0, 0x57], six)],
+    ['PPP with a short protocol', LinkType.PppHdlc, behind([0x21], inner)],
+    ['IP over InfiniBand', LinkType.IpOverInfiniBand, ipoib(inner, 0x0800)],
+    ['IPv6 over InfiniBand', LinkType.IpOverInfiniBand, ipoib(six, 0x86dd)],
+    ['PPI', LinkType.Ppi, behind([0, 0, 12, 0, 1, 0, 0, 0, 9, 9, 9, 9], roceFrame(send))],
+  ])('%s', (_, linkType, bytes) => {
+    expect(look(bytes, linkType)).toMatchObject({ kind: Kind.RoceV2, problems: 0, icrc: IcrcState.Valid, psn: 6 })
+    for (let length = 0; length < bytes.length; length++)
+      expect(look(bytes.subarray(0, length), linkType, bytes.length).problems).toBe(0)
+  })
+
+  it('authentication headers, as the codecs do', () => {
+    const header = (length: number): number[] => [17, length / 4 - 2, ...new Uint8Array(length - 2)]
+    const four = behind([...inner.subarray(0, 20), ...header(24)], inner.subarray(20))
+    put16(four, 2, four.length)
+    four[9] = 51
+    const other = behind([...six.subarray(0, 40), ...header(32)], six.subarray(40))
+    put16(other, 4, other.length - 40)
+    other[6] = 51
+    const layers = new Layers()
+    for (const [packet, bth] of [
+      [four, 20 + 24 + 8],
+      [other, 40 + 32 + 8],
+    ] as const) {
+      // An ICRC over a header that routers change is not defined.
+      expect(look(packet, LinkType.Raw)).toMatchObject({ kind: Kind.RoceV2, problems: 0, bth, psn: 6 })
+      expect(locateIp(packet, 0, packet.length, layers)).toBeUndefined()
+      expect(layers.bth).toBe(bth)
+    }
   })
 })
 

@@ -84,6 +84,15 @@ function pppoe(packet: Uint8Array): Uint8Array {
   return behind([0x11, 0, 0, 1, length >> 8, length & 255, 0, protocol], packet)
 }
 
+/** Behind the addresses, then the EtherType of the packet. */
+function tagged(tags: readonly number[], packet: Uint8Array): Uint8Array {
+  const type = typeOf(packet)
+  const frame = onWire(packet)
+  return new Uint8Array(
+    Buffer.concat([frame.subarray(0, 12), Uint8Array.from([...tags, type >> 8, type & 255]), packet]),
+  )
+}
+
 /** A whole Ethernet frame around an IP packet (`packet`), or around the frame that it is in. */
 export const encapsulations: Readonly<Record<string, (packet: Uint8Array) => Uint8Array>> = {
   VXLAN: (p) => onWire(ipv4(17, udp(4789, behind([8, 0, 0, 0, 0, 0, 5, 0], onWire(p))))),
@@ -102,6 +111,17 @@ export const encapsulations: Readonly<Record<string, (packet: Uint8Array) => Uin
   'MPLS, Ethernet': (p) => ethernet(0x8847, mpls([wireLabel], behind([0, 0, 0, 0], onWire(p)))),
   'IP in IP in PPPoE in VLANs': (p) => ethernet(0x8864, pppoe(ipv4(typeOf(p) === EtherType.ipv4 ? 4 : 41, p)), [5, 6]),
   PPPoE: (p) => ethernet(0x8864, pppoe(p)),
+  'VN-Tag and a VLAN': (p) => tagged([0x89, 0x26, 0, 0, 0, 0, 0x81, 0, 0, 5], p),
+  'Cisco metadata': (p) => tagged([0x89, 0x09, 1, 1, 0, 1, 0, 7], p),
+  'VXLAN-GPE, Ethernet': (p) => onWire(ipv4(17, udp(4790, behind([0x0c, 0, 0, 3, 0, 0, 5, 0], onWire(p))))),
+  'VXLAN-GPE, IP': (p) => onWire(ipv6(17, udp(4790, behind([0x0c, 0, 0, p[0]! >> 4 === 4 ? 1 : 2, 0, 0, 5, 0], p)))),
+  'GTP-U': (p) => onWire(ipv4(17, udp(2152, behind([0x30, 255, p.length >> 8, p.length & 255, 0, 0, 0, 1], p)))),
+  'GTP-U, sequence and extension': (p) => {
+    const length = p.length + 8
+    const header = [0x36, 255, length >> 8, length & 255, 0, 0, 0, 1, 0, 9, 0, 0x85, 1, 0x10, 0, 0]
+    return onWire(ipv4(17, udp(2152, behind(header, p))))
+  },
+  TZSP: (p) => onWire(ipv4(17, udp(37_008, behind([1, 0, 0, 1, 0, 10, 1, 0x2c, 0, 1], onWire(p))))),
   'MPLS in UDP': (p) => onWire(ipv4(17, udp(6635, mpls([100], p)))),
   'VXLAN in ERSPAN': (p) =>
     onWire(ipv4(47, gre(0x88be, behind([0x10, 5, 0, 1, 0, 0, 0, 3], encapsulations.VXLAN!(p)), { sequence: true }))),

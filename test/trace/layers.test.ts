@@ -124,8 +124,15 @@ describe('layers', () => {
       'BTH',
       'Payload',
       'ICRC',
+      'VCRC',
     ])
-    expect(names(look(infiniBandPacket(send, false), LinkType.InfiniBand))).toEqual(['LRH', 'BTH', 'Payload', 'ICRC'])
+    expect(names(look(infiniBandPacket(send, false), LinkType.InfiniBand))).toEqual([
+      'LRH',
+      'BTH',
+      'Payload',
+      'ICRC',
+      'VCRC',
+    ])
     const cooked = new Uint8Array([...new Uint8Array(14), 0x89, 0x15, ...globalPacket(send)])
     expect(names(look(cooked, LinkType.LinuxSll))).toEqual(['Linux cooked', 'GRH', 'BTH', 'Payload', 'ICRC'])
   })
@@ -143,6 +150,7 @@ describe('layers', () => {
     }
     expect(around).toMatchInlineSnapshot(`
       {
+        "Cisco metadata": "Ethernet > Cisco metadata",
         "ERSPAN I": "Ethernet > IPv4 > ERSPAN > Ethernet",
         "ERSPAN II": "Ethernet > IPv4 > ERSPAN > Ethernet",
         "ERSPAN III": "Ethernet > IPv4 > ERSPAN > Ethernet",
@@ -150,6 +158,8 @@ describe('layers', () => {
         "GRE, IP": "Ethernet > IPv4 > GRE",
         "GRE, NVGRE": "Ethernet > IPv4 > GRE > Ethernet",
         "GRE, checksum": "Ethernet > IPv4 > GRE",
+        "GTP-U": "Ethernet > IPv4 > UDP > GTP-U",
+        "GTP-U, sequence and extension": "Ethernet > IPv4 > UDP > GTP-U",
         "Geneve": "Ethernet > IPv6 > UDP > Geneve > Ethernet",
         "IP in IP in PPPoE in VLANs": "Ethernet > VLAN 5 > VLAN 6 > PPPoE > IPv4",
         "IP in IPv4": "Ethernet > IPv4",
@@ -158,8 +168,12 @@ describe('layers', () => {
         "MPLS in UDP": "Ethernet > IPv4 > UDP > MPLS",
         "MPLS, Ethernet": "Ethernet > MPLS > Pseudowire control word > Ethernet",
         "PPPoE": "Ethernet > PPPoE",
+        "TZSP": "Ethernet > IPv4 > UDP > TZSP > Ethernet",
+        "VN-Tag and a VLAN": "Ethernet > VN-Tag > VLAN 5",
         "VXLAN": "Ethernet > IPv4 > UDP > VXLAN > Ethernet",
         "VXLAN in ERSPAN": "Ethernet > IPv4 > ERSPAN > Ethernet > IPv4 > UDP > VXLAN > Ethernet",
+        "VXLAN-GPE, Ethernet": "Ethernet > IPv4 > UDP > VXLAN-GPE > Ethernet",
+        "VXLAN-GPE, IP": "Ethernet > IPv6 > UDP > VXLAN-GPE",
       }
     `)
   })

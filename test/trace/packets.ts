@@ -138,10 +138,11 @@ export function infiniBandPacket(spec: PacketSpec, global = false): Uint8Array {
   return b
 }
 
-/** An ERF record (type 21 InfiniBand, 2 Ethernet) around a packet; `extensions` extension headers of eight bytes. */
-export function erfRecord(type: number, packet: Uint8Array, extensions = 0): Uint8Array {
+/** An ERF record (type 21 InfiniBand, 2 Ethernet) around a packet; `extensions` extension headers of eight bytes; a time in 2^-32 s. */
+export function erfRecord(type: number, packet: Uint8Array, extensions = 0, time = 0n): Uint8Array {
   const pad = type === 2 ? 2 : 0
   const b = new Uint8Array(16 + extensions * 8 + pad + packet.length)
+  new DataView(b.buffer).setBigUint64(0, time, true)
   b[8] = type | (extensions > 0 ? 0x80 : 0)
   put16(b, 10, b.length)
   put16(b, 14, packet.length)

@@ -57,9 +57,21 @@ export function noteDamage(read: { damage: readonly Damage[]; damageCount: numbe
   if (read.damageCount > most) note(`  … and ${read.damageCount - most} more`)
 }
 
-/** Says on stderr that there was no RDMA, and what may be done about it. */
-export function noteIfNothing({ packets, roce }: { packets: number; roce: number }): void {
+/** Says on stderr that there was no RDMA, and what may be done about it. `unread`: link types that are not read, in words. */
+export function noteIfNothing({
+  packets,
+  roce,
+  unread = [],
+}: {
+  packets: number
+  roce: number
+  unread?: readonly string[]
+}): void {
   if (roce > 0) return
+  if (packets > 0 && unread.length > 0) {
+    note(`No RDMA packet was found in the capture. It has packets of ${unread.join(', of ')}.`)
+    return
+  }
   const none = packets === 0 ? 'There is no packet in the capture.' : 'No RDMA packet was found in the capture.'
   note(`${none} RoCEv2 on another UDP port than 4791: --roce-port PORT`)
 }

@@ -51,7 +51,8 @@ export function configure(command: Command): void {
       mustBeCapture(file, info)
       if (options.json) printJson(info)
       else show(info, options.top)
-      noteIfNothing(info)
+      const unread = info.interfaces.map(({ linkType }) => linkType).filter((name) => name.endsWith('not read'))
+      noteIfNothing({ ...info, unread: [...new Set(unread)] })
       noteDamage(info)
       if (stop.signal.aborted) note(`Interrupted after packet ${info.packets}: the rest of the file was not read.`)
       endWith(exitCodeOf(stop, info.damageCount > 0))
@@ -75,7 +76,10 @@ function show(info: CaptureInfo, top: number): void {
     [info.uncounted, 'of flows for which there was no room'],
   ] as const)
     if (count > 0) print(paint('red', `${count} packets ${text}`))
-  if (info.copies > 0) print(`${info.copies} packets are copies: ${copiesText}. They are counted nowhere else.`)
+  if (info.copies > 0) {
+    const which = info.copies === 1 ? '1 packet is a copy of another' : `${info.copies} packets are copies of others`
+    print(`${which}, ${copiesText}: nothing else counts ${info.copies === 1 ? 'it' : 'them'}`)
+  }
   const sorted = info.conversations.toSorted((a, b) => weight(b) - weight(a)).slice(0, top)
   for (const conversation of sorted) showConversation(conversation)
   const rest = info.conversations.length - sorted.length
