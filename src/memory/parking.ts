@@ -88,6 +88,8 @@ export class Parking {
   beginWait(): void {
     this.#descriptor = this.#segment.name === null ? this.#eventFd() : this.bells.pipe
     Atomics.store(this.#i32, this.#parked, parked.descriptors)
+    // What is looked at now comes after that store also where a plain load would not: behind an atomic one.
+    Atomics.load(this.#i32, this.#parked)
   }
 
   /** Between `beginWait` and `endWait`: what ends a wait in the kernel; −1 if it cannot be had. */

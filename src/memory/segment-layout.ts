@@ -57,6 +57,8 @@ export const Attachment = {
   /** How the thread waits: see parking.ts. */
   parked: 14,
   operation: 16,
+  /** Written by nothing but `Segment.fence`, read by nobody. */
+  fence: 17,
   /**
    * Of its poll requests: see native/poll-requests.ts. It means something in its process only, and outlives a thread that was
    * terminated: no other process may take this record as long as that one lives.

@@ -379,6 +379,8 @@ export class Segment extends Attachments {
   /** The same where no lock follows. */
   enterNow(): void {
     Atomics.add(this.i32, this.#operation, 1)
+    // Without atomics of one instruction the store of that may come after plain loads; not after what follows an atomic load.
+    if (!processorOrders) Atomics.load(this.i32, this.#operation)
   }
 
   leave(): void {
@@ -393,13 +395,14 @@ export class Segment extends Attachments {
     // In a thread without native functions: the time in which every processor has written its stores.
     if (
       Atomics.load(i32, Header.freeEntry) === 1 &&
-      i32[Header.attachmentsHigh]! > 1 &&
+      Atomics.load(i32, Header.attachmentsHigh) > 1 &&
       !membarrier(this.#barrierScope)
     )
       sleepMs(1)
-    for (let id = 1; id <= i32[Header.attachmentsHigh]!; id++) {
+    // Atomic: a thread that has just attached itself, and saw the epoch before it was bumped, is seen.
+    for (let id = 1; id <= Atomics.load(i32, Header.attachmentsHigh); id++) {
       const a = attachmentWord(id)
-      if (id === this.me || !isUse(i32[a + Attachment.state]!)) continue
+      if (id === this.me || !isUse(Atomics.load(i32, a + Attachment.state))) continue
       const sequence = Atomics.load(i32, a + Attachment.operation)
       if ((sequence & 1) === 0) continue
       for (let spins = 0; Atomics.load(i32, a + Attachment.operation) === sequence; spins++) {
@@ -469,6 +472,11 @@ export class Segment extends Attachments {
   /** The lock for creating, changing and destroying objects. */
   get controlLock(): number {
     return Header.controlLock
+  }
+
+  /** What this thread has loaded was loaded before what it loads atomically from here on: an atomic load alone waits for none. */
+  fence(): void {
+    if (!processorOrders) Atomics.store(this.i32, attachmentWord(this.me) + Attachment.fence, 0)
   }
 
   // --- waiting -----------------------------------------------------------------------------------------------------

@@ -237,9 +237,11 @@ export class RoceDevice extends NetworkDevice {
     const { f64 } = this.host
     const dev = this.#dev
     const next = this.transport.nextDeadlineNs
-    if (i32[dev + Dev.sleeper] !== 0) {
+    // Atomic, after the device's lock was given back: a thread that begins to sleep says so before it looks for the deadline.
+    if (Atomics.load(i32, dev + Dev.sleeper) !== 0) {
       if (next < f64[(dev + Dev.sleepsUntil) >> 1]!) this.#wakeSleeper()
-    } else if (i32[dev + Dev.watched] !== 0 && next < f64[(dev + Dev.serviceLooksAt) >> 1]!) this.#callService()
+    } else if (Atomics.load(i32, dev + Dev.watched) !== 0 && next < f64[(dev + Dev.serviceLooksAt) >> 1]!)
+      this.#callService()
   }
 
   /** For the thread that drives devices: their descriptors, and when it must look again. */
@@ -370,7 +372,7 @@ export class RoceDevice extends NetworkDevice {
     const looped = this.#leaveLoop()
     Atomics.store(i32, this.#dev + Dev.heartbeat, -1)
     // Of a device for which an event loop waits, the service thread keeps the timers only.
-    if (looped || this.busy || i32[this.#dev + Dev.watched] === 0) this.#callService()
+    if (looped || this.busy || Atomics.load(i32, this.#dev + Dev.watched) === 0) this.#callService()
   }
 
   /** Has the kernel ring for this thread's event loop when packets come; false if another thread has to take them. */

@@ -315,8 +315,9 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.srcQpOrReleases] = 0
-    // The receive's place is free before its completion shows, so that a program that polls can post again at once.
-    i32[d + Qp.rqTail] = (tail + 1) | 0
+    // The receive's place is free before its completion shows, so that a program that polls can post again at once; and after it was read.
+    if (processorOrders) i32[d + Qp.rqTail] = (tail + 1) | 0
+    else Atomics.store(i32, d + Qp.rqTail, (tail + 1) | 0)
     i32[e + Cqe.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
     // With a channel a full barrier must lie between publishing the completion and looking whether the CQ is armed.

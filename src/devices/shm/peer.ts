@@ -25,7 +25,8 @@ export function peerOf(host: Host, q: number): number {
 
 /** Whether a QP is in a state in which requests reach it: RTR, RTS, SQD or SQE. */
 export function canRespond(host: Host, d: number): boolean {
-  const state = host.i32[d + Qp.state]!
+  // Atomic: the attributes that are read next are those of this state.
+  const state = Atomics.load(host.i32, d + Qp.state)
   return state >= QpState.Rtr && state !== QpState.Err
 }
 

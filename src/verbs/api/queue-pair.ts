@@ -362,7 +362,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
         } catch {
           failed = badField
         }
-        i32[q + Qp.sqHead] = head
+        // The thread that drives the device reads the queue without its lock.
+        segment.publish(q + Qp.sqHead, head)
         this.pd.context.device.doorbell(q)
         if (fast !== null) fast.prepare()
       }
@@ -417,17 +418,17 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       } catch {
         failed = badField
       }
-      // A full barrier: a sender that has put itself to sleep looks for receives once more, or this sees that it waits.
+      // An atomic store, and the atomic loads below: a sender that has put itself to sleep looks for receives again, or this sees that it waits.
       Atomics.store(i32, q + Qp.rqPostLock, 0)
     } finally {
       segment.leave()
     }
     if (failed === badGone) throw this.closedError('postRecv')
-    if (i32[q + Qp.rqWaiting] !== 0) {
+    if (Atomics.load(i32, q + Qp.rqWaiting) !== 0) {
       const waiting = Atomics.exchange(i32, q + Qp.rqWaiting, 0)
       if (waiting !== 0) this.pd.context.device.resume(waiting - 1)
     }
-    if (i32[q + Qp.state] === QpState.Err) {
+    if (Atomics.load(i32, q + Qp.state) === QpState.Err) {
       segment.quiesce()
       this.#host.flushBroken(this.ref)
     }

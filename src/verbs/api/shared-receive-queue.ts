@@ -120,7 +120,7 @@ export class SharedReceiveQueueObject extends Handle implements SharedReceiveQue
       segment.leave()
     }
     if (gone) throw this.closedError('postRecv')
-    if (i32[srq + Srq.waiting] !== 0) this.#wake()
+    if (Atomics.load(i32, srq + Srq.waiting) !== 0) this.#wake()
     if (failed !== '') {
       const error = new VerbsError(full ? 'ENOMEM' : 'EINVAL', 'postRecv', failed)
       error.badWr = request!

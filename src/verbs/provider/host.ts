@@ -76,9 +76,10 @@ export class Host extends EventTables {
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const { i32, f64, segment } = this
-    const epoch = i32[segment.epochWord]!
+    const epoch = Atomics.load(i32, segment.epochWord)
     const entry = this.findKey(key)
-    if (entry < 0 || i32[entry + Key.pd] !== pd || i32[entry + Key.valid] !== 1) return -1
+    // A window is valid last; what is read of it comes after that.
+    if (entry < 0 || i32[entry + Key.pd] !== pd || Atomics.load(i32, entry + Key.valid) !== 1) return -1
     if ((i32[entry + Key.access]! & access) !== access) return -1
     const kind = i32[entry + Key.kind]!
     if (kind !== keyKind.region && (qp < 0 || (kind === keyKind.window2 && i32[entry + Key.qp] !== qp))) return -1
@@ -86,11 +87,11 @@ export class Host extends EventTables {
     if (!(offset >= 0 && length >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
     const at = f64[(entry + Key.addr) >> 1]! + offset
     // A window may have been bound again while it was read: that bumps the epoch first, and opens it to another key.
-    if (
-      kind !== keyKind.region &&
-      (Atomics.load(i32, segment.epochWord) !== epoch || Atomics.load(i32, entry + Key.key) !== key)
-    )
-      return this.resolve(key, pd, addr, length, access, qp)
+    if (kind !== keyKind.region) {
+      segment.fence()
+      if (Atomics.load(i32, segment.epochWord) !== epoch || Atomics.load(i32, entry + Key.key) !== key)
+        return this.resolve(key, pd, addr, length, access, qp)
+    }
     return at
   }
 
@@ -172,16 +173,17 @@ export class Host extends EventTables {
     i32[cq + Cq.head] = (head + 1) | 0
     if (i32[cq + Cq.channel]! < 0) segment.unlock(cq + Cq.lock)
     else {
-      // The store is a full barrier: either this sees the arming, or the thread that armed sees the completion when it polls again.
+      // Two atomics, this store and the load that follows: either this sees the arming, or the thread that armed sees the completion when it polls again.
       Atomics.store(i32, cq + Cq.lock, 0)
       this.fireIfArmed(cq, solicited || status !== WcStatus.Success)
     }
   }
 
-  /** After a completion was published, and a full barrier: makes the event for which the CQ is armed, if it is. */
+  /** After a completion was published, and an atomic store: makes the event for which the CQ is armed, if it is. */
   fireIfArmed(cq: number, solicited: boolean): void {
     const { i32 } = this
-    const armed = i32[cq + Cq.armed]!
+    // Atomic: elsewhere than on x86 a plain load may come before that store is seen.
+    const armed = Atomics.load(i32, cq + Cq.armed)
     if ((armed === 2 || (armed === 1 && solicited)) && Atomics.compareExchange(i32, cq + Cq.armed, armed, 0) === armed)
       this.fire(cq)
   }
