@@ -1,0 +1,24 @@
+import { defineConfig } from 'vitest/config'
+// @ts-expect-error: a script without types.
+import { arm64Launcher, whyNotArm64 } from './scripts/arm64.mjs'
+import { files } from './test/arm64/files.ts'
+
+// What depends on the processor, on arm64 under an emulator: vitest starts the processes of tests by `process.execPath`, and
+// gives them their modules, so that what is emulated is the tests and not their transformation. The emulator runs on a processor
+// that keeps stores in order; what a weaker one may do is test/weak-memory's.
+const reason = whyNotArm64()
+if (reason) throw new Error(`Node.js for arm64 cannot be had: ${reason}`)
+process.execPath = arm64Launcher()
+
+export default defineConfig({
+  test: {
+    globalSetup: ['./test/entries.ts', './test/arm64/reached.ts'],
+    include: [...files],
+    pool: 'forks',
+    maxWorkers: 2,
+    testTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
+    hookTimeout: 120_000,
+    reporters: ['default', './test/tally-reporter.ts'],
+  },
+})
