@@ -279,7 +279,7 @@ export class StreamConnection implements StreamLink {
       case Op.Sgl:
         return this.out.takeUpdate(value)
       case Op.Iomap:
-        return value < this.memory.iomapSize ? this.in.takeCounted() : 'badIomap'
+        return value < this.memory.iomapSize ? this.in.takeMapping() : 'badIomap'
       case Op.Control:
         return this.takeControl(value)
       default:

@@ -49,7 +49,8 @@ export class Mapped {
     entry.sgList[0]!.addr = slot
     entry.immData = message(Op.Iomap, index)
     entry.remoteAddr = this.peerIomap + index * iomapEntryBytes
-    // librdmacm counts these among the messages that it sends, but not among those that it receives.
+    // librdmacm counts these among the messages that it sends, but not among those that it receives. A peer without
+    // extensions that counts both ways is one of ours.
     out.postCounted(entry, !this.foreign)
     return true
   }

@@ -37,6 +37,8 @@ export class ReceiveSide {
   // Messages: received, and allowed in all.
   private received = 0
   private granted = 0
+  /** Messages about mappings of a peer that may not count them. */
+  private mappings = 0
 
   // Bytes: received, read, and offered; and positions in the buffer.
   private arrived = 0
@@ -132,7 +134,7 @@ export class ReceiveSide {
   /** A data message of `length` bytes, with `byteLen` bytes written. What is wrong with it, if anything is. */
   takeData(length: number, byteLen: number): ProtocolError | null {
     this.received = (this.received + 1) | 0
-    if (((this.received - this.granted) | 0) > 0) return 'creditOverrun'
+    if (((this.received - this.granted) | 0) > this.mappings) return 'creditOverrun'
     // What lies outside of what was offered cannot be read.
     if (((this.advertised - this.arrived) | 0) < length) return 'dataOverrun'
     if (length === 0) return 'emptyData'
@@ -144,10 +146,16 @@ export class ReceiveSide {
     return null
   }
 
+  /** A message about a mapping, which costs a credit; a peer without extensions may have sent it without one. */
+  takeMapping(): ProtocolError | null {
+    if (this.foreign) this.mappings++
+    return this.takeCounted()
+  }
+
   /** Another message that costs a credit. */
-  takeCounted(): ProtocolError | null {
+  private takeCounted(): ProtocolError | null {
     this.received = (this.received + 1) | 0
-    return ((this.received - this.granted) | 0) > 0 ? 'creditOverrun' : null
+    return ((this.received - this.granted) | 0) > this.mappings ? 'creditOverrun' : null
   }
 
   /** Whether half of the credits have been used since the last that were given. */

@@ -70,6 +70,8 @@ export class SendSide {
   private sent = 0
   private allowed = 0
   private peerCredits = 0
+  /** Messages that cost the peer a receive and were not counted in `sent`; it may count them. */
+  private uncounted = 0
 
   // Where the next data goes, and parts of the peer's buffer that come after that.
   private partAddr = 0
@@ -309,9 +311,10 @@ export class SendSide {
     this.post(wr)
   }
 
-  /** A control message that costs the peer a credit, where both ends count it so. */
+  /** A control message that costs the peer a credit, where both ends count it so; else `takeUpdate` sees what the peer does. */
   postCounted(wr: SendWorkRequest, counted: boolean): void {
     if (counted) this.sent = (this.sent + 1) | 0
+    else this.uncounted++
     this.postControl(wr)
   }
 
@@ -380,9 +383,16 @@ export class SendSide {
     // librdmacm does not cut the sum of two 16-bit numbers.
     if (value > 0x1ffff) return 'badImmediate'
     const more = (value - this.allowed) & 0xffff
-    if (more > this.peerCredits) return (-more & 0xffff) <= this.peerCredits ? 'creditUnderflow' : 'creditOverflow'
+    const most = this.peerCredits + this.uncounted
+    if (more > most) return (-more & 0xffff) <= most ? 'creditUnderflow' : 'creditOverflow'
     this.allowed = (this.allowed + more) | 0
-    if (((this.allowed - this.sent) | 0) > this.peerCredits) return 'creditOverflow'
+    const excess = (this.allowed - this.sent - this.peerCredits) | 0
+    if (excess > this.uncounted) return 'creditOverflow'
+    if (excess > 0) {
+      // The peer does count them.
+      this.uncounted -= excess
+      this.sent = (this.sent + excess) | 0
+    }
     return this.takeParts()
   }
 

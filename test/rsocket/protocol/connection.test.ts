@@ -281,8 +281,13 @@ describe('mapped buffers', () => {
     b.context.free(bytes)
   })
 
-  test('updates cost credits, which come back', () => {
-    const { a, b } = start({ iomapSize: 1, rqSize: 16 })
+  test.each([
+    ['both', {}, {}],
+    ['one', {}, { extensions: false }],
+    ['the other', { extensions: false }, {}],
+    ['neither', { extensions: false }, { extensions: false }],
+  ])('updates cost credits, which come back, with extensions at %s', (_which, one, other) => {
+    const { a, b } = start({ iomapSize: 1, rqSize: 16, ...one }, { iomapSize: 1, rqSize: 16, ...other })
     const bytes = b.context.alloc(4096)
     const mr = b.pd.regMr(bytes, 3)
     let told = 0
@@ -291,7 +296,15 @@ describe('mapped buffers', () => {
       if (b.connection.mapped.tell(0, told, mr.addr, mr.rkey, 100)) told++
       settle(a, b)
     }
+    // Small messages, so that credits are what there is least of.
     carry(b, a, 10_000, 10)
+    carry(a, b, 10_000, 10)
+    // As many as there is room for, before the peer takes any of it.
+    for (let i = 0; i < 8; i++) b.connection.mapped.tell(0, i, mr.addr, mr.rkey, 100)
+    let sent = 0
+    for (let n = 1; n > 0; sent += n) n = b.connection.send(new Uint8Array(1), 0, 1)
+    settle(a, b)
+    expect([a.connection.reason, b.connection.reason, a.connection.readableBytes]).toEqual(['', '', sent])
     mr.close()
     b.context.free(bytes)
   })
