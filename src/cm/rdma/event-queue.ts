@@ -281,10 +281,18 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     for (const { resolve } of over) resolve(undefined)
   }
 
-  /** `rdma_destroy_event_channel`. Ids that are still open are closed. */
+  /** `rdma_destroy_event_channel`. Ids that are still open are closed; if one of them cannot be, it throws, and stays open with it. */
   close(): void {
     this.assertOpen('close')
-    for (const id of [...this.#ids]) id.close()
+    const failures: unknown[] = []
+    for (const id of [...this.#ids]) {
+      try {
+        id.close()
+      } catch (error) {
+        failures.push(error)
+      }
+    }
+    if (failures.length > 0) throw failures[0]
     this.#closed = true
     this.#queue = []
     this.#readers.clear()

@@ -51,25 +51,31 @@ export class IdQp {
       const channel = keep(context.createCompChannel())
       return { cq: keep(context.createCq(Math.max(1, wanted), { channel })), channel }
     }
-    const send = init.sendCq === undefined ? cq(init.cap?.maxSendWr ?? 2 * completionsEach) : undefined
-    const recv = init.recvCq === undefined ? cq(init.cap?.maxRecvWr ?? 2 * completionsEach) : undefined
-    const { pd: _pd, ...rest } = init
-    const qp = pd.createQp({
-      ...rest,
-      type,
-      sendCq: init.sendCq ?? send!.cq,
-      recvCq: init.recvCq ?? recv!.cq,
-    }) as QueuePair
-    const one = new IdQp(qp)
-    one.sendCqChannel = send?.channel
-    one.recvCqChannel = recv?.channel
-    one.#made.push(...made)
-    if (type === QpType.UD) {
-      one.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, qkey })
-      one.#modify({ state: QpState.Rtr })
-      one.#modify({ state: QpState.Rts, sqPsn: 0 })
-    } else one.#modify(initAttr)
-    return one
+    try {
+      const send = init.sendCq === undefined ? cq(init.cap?.maxSendWr ?? 2 * completionsEach) : undefined
+      const recv = init.recvCq === undefined ? cq(init.cap?.maxRecvWr ?? 2 * completionsEach) : undefined
+      const { pd: _pd, ...rest } = init
+      const sendCq = init.sendCq ?? send!.cq
+      const recvCq = init.recvCq ?? recv!.cq
+      const one = new IdQp(keep(pd.createQp({ ...rest, type, sendCq, recvCq }) as QueuePair))
+      one.sendCqChannel = send?.channel
+      one.recvCqChannel = recv?.channel
+      one.#begin(qkey)
+      one.#made.push(...made.slice(1))
+      return one
+    } catch (error) {
+      // Nothing that was made on the way to a failure stays.
+      for (const object of made) object.close()
+      throw error
+    }
+  }
+
+  #begin(qkey: number): void {
+    if (this.qp.type === QpType.UD) {
+      this.#modify({ state: QpState.Init, pkeyIndex: 0, port: 1, qkey })
+      this.#modify({ state: QpState.Rtr })
+      this.#modify({ state: QpState.Rts, sqPsn: 0 })
+    } else this.#modify(initAttr)
   }
 
   #modify(attr: Partial<QpAttr>): void {
@@ -89,8 +95,9 @@ export class IdQp {
       this.#modify({ state: QpState.Err })
   }
 
+  /** Can be called again if it throws, as while the queue pair is in a group or an event is not acknowledged: EBUSY. */
   close(): void {
     if (!this.qp.closed) this.qp.close()
-    for (const object of this.#made.splice(0)) object.close()
+    for (; this.#made.length > 0; this.#made.shift()) this.#made[0]!.close()
   }
 }

@@ -496,15 +496,18 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return agent === undefined ? listening : [agent, ...listening]
   }
 
-  /** `rdma_destroy_id`, with its queue pair. Connections and requests are disconnected or rejected. */
+  /**
+   * `rdma_destroy_id`, with its queue pair. Connections and requests are disconnected or rejected. EBUSY while the program keeps
+   * the queue pair, or a CQ that `createQp` made, from being closed: the id is open until `close` is called again.
+   */
   close(): void {
     if (this.#state === 'closed') return
+    this.#groups.leaveAll()
+    this.#idQp?.close()
     this.#state = 'closed'
     this.#listening?.close()
     for (const event of this.#channel.takeEventsOf(this)) if (event.id !== this) event.id.close()
-    this.#groups.leaveAll()
     this.#connecting?.close()
-    this.#idQp?.close()
     this.#handles.close()
     this.#address.port?.close()
     this.#channel.disown(this)

@@ -11,6 +11,7 @@ import {
   openDevice,
   PortSpace,
   QpType,
+  type QueuePair,
   RdmaCmError,
   rdmaCmErrorCodes,
   rsocket,
@@ -18,6 +19,7 @@ import {
   VerbsError,
 } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { census } from '../../verbs/census.ts'
 import { Pair, places, talk } from './rig.ts'
 
 const T = CmEventType
@@ -135,6 +137,41 @@ describe.each([places[0]!, places[2]!])('$name', (place) => {
     t.end(id)
     id.connect()
     expect((await t.event(t.server, T.ConnectRequest)).id.peerAddress).toEqual({ address, port: 40_123, family: 4 })
+  })
+
+  it('createQp that fails leaves nothing, wherever it fails', () => {
+    start()
+    const id = bind(t.server.createId(Tcp), 0)
+    // The one that ids share is made when it is first asked for.
+    expect(id.pd).toBeDefined()
+    const before = census(id.verbs!)
+    const closed = id.verbs!.createCq(4)
+    closed.close()
+    for (const init of [{ cap: { maxSendSge: 1000 } }, { cap: { maxRecvWr: 2 ** 40 } }, { recvCq: closed }])
+      expect(() => id.createQp(init)).toThrow()
+    expect(census(id.verbs!)).toEqual(before)
+    id.createQp()
+    id.close()
+  })
+
+  it('close that fails can be repeated, and then frees everything', () => {
+    start()
+    const gid = Uint8Array.from([...new Array(10).fill(0), 255, 255, 239, 7, 7, 7])
+    for (const close of ['id', 'channel'] as const) {
+      const channel = createEventChannel({ device: place.server })
+      const id = bind(channel.createId(Udp), 0)
+      const other = bind(channel.createId(Udp), 0)
+      const { port } = id.localAddress
+      const qp = id.createQp() as QueuePair<typeof QpType.UD>
+      qp.attachMcast(gid)
+      expect(code(() => (close === 'id' ? id : channel).close())).toBe('EBUSY')
+      expect([id.closed, channel.closed, other.closed]).toEqual([false, false, close === 'channel'])
+      qp.detachMcast(gid)
+      ;(close === 'id' ? id : channel).close()
+      expect([id.closed, qp.closed, channel.closed]).toEqual([true, true, close === 'channel'])
+      expect(code(() => bind(t.server.createId(Udp), port))).toBe('nothing')
+      if (close === 'id') channel.close()
+    }
   })
 
   it('migrateId: events go to the other channel, those that wait too', async () => {

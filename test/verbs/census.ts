@@ -1,0 +1,45 @@
+/** What of a segment is in use: objects by kind, keys, services, memory. The same before and after means that nothing stayed. */
+
+import type { Context } from '../../src/index.ts'
+import { P } from '../../src/memory/pages.ts'
+import { Header } from '../../src/memory/segment-layout.ts'
+import { type Host, layout } from '../../src/verbs/provider/index.ts'
+
+const { Agent, Dev, Key, keyKind, keySlots, Records, Service } = layout
+
+export type Census = Readonly<Record<string, number>>
+
+/** Of the segment that the context's device is in. */
+export function census(context: Context): Census {
+  const { host, index } = context.device
+  const { i32, at } = host
+  const found: Record<string, number> = {}
+  for (const [kind, { bits, max }] of Object.entries(Records)) {
+    let count = 0
+    for (let slot = 0; slot < max; slot++) count += (i32[at.slots + bits + (slot >>> 5)]! >>> (slot & 31)) & 1
+    found[kind] = count
+  }
+  let keys = 0
+  for (let slot = 0; slot < keySlots; slot++) {
+    const kind = i32[at.keys + slot * Key.words + Key.kind]
+    if (kind !== keyKind.free && kind !== keyKind.deleted) keys++
+  }
+  const device = host.deviceWord(index)
+  return {
+    ...found,
+    keys,
+    keysUsed: i32[at.meta + layout.Meta.keysUsed]!,
+    regions: i32[device + Dev.mrs]!,
+    windows: i32[device + Dev.mws]!,
+    addressHandles: i32[device + Dev.ahs]!,
+    services: inUse(host, at.services, Service.words, i32[at.meta + layout.Meta.servicesUsed]!, Service.state),
+    agents: inUse(host, at.agents, Agent.words, i32[at.meta + layout.Meta.agentsUsed]!, Agent.qpNum),
+    pages: i32[Header.heap + P.used]!,
+  }
+}
+
+function inUse({ i32 }: Host, table: number, words: number, used: number, state: number): number {
+  let count = 0
+  for (let slot = 0; slot < used; slot++) if (i32[table + slot * words + state] !== 0) count++
+  return count
+}
