@@ -206,7 +206,7 @@ export class Requester {
     const answered = hasResponse(opcode)
     const rc = i32[q + Qp.type] === QpType.RC
     // UC has no packets for these.
-    if (!rc && (answered || opcode === Opcode.SendWithInv)) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
+    if (!rc && answered) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     let length = 0
     if (opcode !== Opcode.Flush) {

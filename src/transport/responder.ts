@@ -170,13 +170,6 @@ export class Responder {
     const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
     const ends = (bits & (OpBit.Last | OpBit.Only)) !== 0
     const rc = i32[q + Qp.type] === QpType.RC
-    let window = -1
-    if ((bits & OpBit.Ieth) !== 0) {
-      const rkey = u32(this.#u8, at + Bth.length) | 0
-      window = invalidable(state.host, q, rkey)
-      // A thread that was killed may have invalidated it, and no more.
-      if (window < 0 && i32[t + TransportQp.invalidated] !== rkey) return this.#acks.forbidden(q)
-    }
     let receive = i32[t + TransportQp.receive]!
     let offset = 0
     if (begins) {
@@ -198,6 +191,16 @@ export class Responder {
       i32[t + TransportQp.rxKind] = kind.none
       state.failReceive(q, receive, status, 0)
       return status === WcStatus.LocLenErr ? Syndrome.InvalidRequest : Syndrome.RemoteOperational
+    }
+    let window = -1
+    if ((bits & OpBit.Ieth) !== 0) {
+      const rkey = u32(this.#u8, at + Bth.length) | 0
+      window = invalidable(state.host, q, rkey)
+      // A thread that was killed may have invalidated it, and no more. That word is 0 when there was none, and no window has key 0.
+      if (window < 0 && (rkey === 0 || i32[t + TransportQp.invalidated] !== rkey)) {
+        i32[t + TransportQp.receive] = receive
+        return this.#acks.forbidden(q)
+      }
     }
     this.#taken(t)
     if (!ends) {

@@ -1,7 +1,7 @@
 /** Group F of the conformance list: queue pairs, their states, their limits. The transitions are in f-qp-transitions.ts. */
 import { expect } from 'vitest'
-import { Opcode, type QpCap, QpState, QpType, SendFlag } from '../../src/index.ts'
-import { defaults } from './end.ts'
+import { Access, EventType, nameOf, Opcode, type QpCap, QpState, QpType, SendFlag } from '../../src/index.ts'
+import { defaults, fullAccess } from './end.ts'
 import { expectSame, expectThrow, type Group } from './rig.ts'
 import { bring } from './states.ts'
 
@@ -311,6 +311,27 @@ export const groupF: Group = (it) => {
       if (i % 4096 === 0 || i >= maxQp) expect(await t.run(a, Opcode.Read, b)).toMatchObject({ status: 'Success' })
     }
   })
+
+  for (const type of [QpType.RC, QpType.UC])
+    it(`71 the first message that reaches a QP of ${nameOf(QpType, type)} in RTR makes CommEst, once`, async (t) => {
+      const [a, b] = t.pair(type)
+      for (const { qp } of [a, b]) {
+        const { ah, pathMtu, destQpNum, rqPsn, sqPsn } = qp.query().attr
+        const rc = type === QpType.RC
+        qp.modify({ state: QpState.Reset })
+        qp.modify({ state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: fullAccess & ~Access.MwBind } as never)
+        const more = rc ? { maxDestRdAtomic: 1, minRnrTimer: 1 } : {}
+        qp.modify({ state: QpState.Rtr, ah, pathMtu, destQpNum, rqPsn, ...more } as never)
+        const rts = rc ? { timeout: 14, retryCnt: 7, rnrRetry: 7, maxRdAtomic: 1 } : {}
+        if (qp === a.qp) qp.modify({ state: QpState.Rts, sqPsn, ...rts } as never)
+      }
+      for (let i = 0; i < 3; i++) b.recv(i)
+      expect(await t.run(a, Opcode.Send, b)).toMatchObject({ status: 'Success' })
+      expectSame((await t.asyncEvent(b.context, EventType.CommEst)).qp, b.qp)
+      for (const opcode of [Opcode.Send, Opcode.Write])
+        expect(await t.run(a, opcode, b)).toMatchObject({ status: 'Success' })
+      expect(await t.countAsyncEvents(b.context, EventType.CommEst)).toBe(0)
+    })
 
   it('72 a CQ or an SRQ that a QP uses is EBUSY', (t) => {
     const { pd, context } = t.end(0, QpType.RC)

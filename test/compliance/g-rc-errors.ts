@@ -233,6 +233,7 @@ export const groupGErrors: Group = (it) => {
   }
 
   const wrongKeys: [string, (t: Parameters<Parameters<typeof it>[1]>[0], b: End, other: End) => Promise<number>][] = [
+    ['key 0, which no window has', async () => 0],
     ['a key that does not exist', async (_t, b) => b.mr.rkey ^ 0x777700],
     ['a type 1 window', async (t, b) => (await b.bound(t, MwType.Type1)).rkey],
     ['a type 2 window of another QP', async (t, _b, other) => (await other.bound(t, MwType.Type2)).rkey],
@@ -246,6 +247,18 @@ export const groupGErrors: Group = (it) => {
       expect(await t.run(a, Opcode.SendWithInv, b, { invalidateRkey })).toMatchObject({ status: 'RemAccessErr' })
       const { wrId, status } = await t.pollOne(b.recvCq)
       expect([wrId, status === 'Success']).toEqual([5, false])
+    })
+  }
+
+  for (const length of [16, 3000]) {
+    it(`85 SEND_INV of ${length} bytes and a wrong key: the receive comes first, then its length, then the key`, async (t) => {
+      const [a, b] = t.pair(QpType.RC, { connect: { rnrRetry: 1, minRnrTimer: 1 } })
+      const fields = { length, invalidateRkey: b.mr.rkey ^ 0x777700 }
+      expect(await t.run(a, Opcode.SendWithInv, b, fields)).toMatchObject({ status: 'RnrRetryExcErr' })
+      const [c, d] = t.pair(QpType.RC)
+      d.recv(5, 0, 8)
+      expect(await t.run(c, Opcode.SendWithInv, d, fields)).toMatchObject({ status: 'RemInvReqErr' })
+      await t.expectCompletion(d.recvCq, { wrId: 5, status: 'LocLenErr' })
     })
   }
 

@@ -78,6 +78,53 @@ export const groupGRequests: Group = (it) => {
     expectThrow('EINVAL', () => a.post(Opcode.SendWithInv, b, {}))
   })
 
+  it('73 the same of the builder, which says it at the end, and nothing is posted', async (t) => {
+    const [a, b] = t.pair(QpType.RC)
+    const { wr } = a.qp
+    const { rkey, addr } = b.mr
+    const bad: [string, () => void][] = [
+      ['length', () => wr.setSge(a.mr.lkey, a.mr.addr, undefined as never)],
+      ['length', () => wr.setSge(a.mr.lkey, a.mr.addr, 1.5)],
+      ['length', () => wr.setSge(a.mr.lkey, a.mr.addr, Number.NaN)],
+      ['length', () => wr.setSge(a.mr.lkey, a.mr.addr, 2 ** 32 + 5)],
+      ['lkey', () => wr.setSge(a.mr.lkey + 2 ** 32, a.mr.addr, 8)],
+      ['addr', () => wr.setSge(a.mr.lkey, -1, 8)],
+      ['list', () => wr.setSgeList(undefined as never)],
+      ['immData', () => wr.sendImm(undefined as never)],
+      ['immData', () => wr.rdmaWriteImm(rkey, addr, 0.5)],
+      ['invalidateRkey', () => wr.sendInv('7' as never)],
+      ['invalidateRkey', () => wr.localInv(2 ** 32)],
+      ['rkey', () => wr.rdmaWrite(rkey + 2 ** 32, addr)],
+      ['remoteAddr', () => wr.rdmaRead(rkey, addr + 2 ** 64)],
+      ['add', () => wr.atomicFetchAdd(rkey, addr, 1 as never)],
+      ['swap', () => wr.atomicCmpSwp(rkey, addr, 1n, undefined as never)],
+      ['placement', () => wr.flush(rkey, addr, 8, 0, FlushSelectivity.Range)],
+      ['selectivity', () => wr.flush(rkey, addr, 8, 1, 2 as never)],
+      ['length', () => wr.flush(rkey, addr, -1, 1, 0)],
+      ['info', () => wr.bindMw({ rkey: 1, type: MwType.Type2 }, 2, undefined as never)],
+      ['rkey', () => wr.bindMw({ rkey: 1, type: MwType.Type2 }, 0.5, { mr: a.mr, addr: 0, length: 0, accessFlags: 0 })],
+      ['ah', () => wr.setUdAddr(undefined as never, 1, 1)],
+      ['remoteQpn', () => wr.setUdAddr({} as never, 2 ** 24, 1)],
+      ['remoteQkey', () => wr.setUdAddr({} as never, 1, 2 ** 32)],
+    ]
+    const wrongFields: [string, object][] = [
+      ['wrId', { wrId: 'x' }],
+      ['wrId', { wrId: -1 }],
+      ['wrFlags', { wrFlags: 16 }],
+      ['wrFlags', { wrFlags: '2' }],
+    ]
+    for (const [field, fields] of wrongFields) bad.push([field, () => void Object.assign(wr, fields)])
+    for (const [field, spoil] of bad) {
+      Object.assign(wr, { wrId: 1, wrFlags: SendFlag.Signaled })
+      wr.start()
+      wr.send()
+      spoil()
+      wr.rdmaWrite(rkey, addr)
+      expect(expectThrow('EINVAL', () => wr.complete()).message).toMatch(new RegExp(`^wr\\.\\w+: .*\\b${field}\\b`))
+    }
+    await t.expectQuiet(a.sendCq)
+  })
+
   it('73 every operation through the builder', async (t) => {
     const connect = { accessFlags: defaults.connect.accessFlags! | Access.FlushGlobal }
     const [a, b] = t.pair(QpType.RC, { access: fullAccess | Access.FlushGlobal, connect })

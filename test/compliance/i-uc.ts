@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { Access, Opcode, QpState, QpType, WcFlag } from '../../src/index.ts'
 import { expectBytes, fullAccess, isZero, pattern } from './end.ts'
-import { type Group, refusedOr } from './rig.ts'
+import { expectThrow, type Group, refusedOr } from './rig.ts'
 
 export const groupI: Group = (it) => {
   it('101 send, with immediate data too', async (t) => {
@@ -36,6 +36,11 @@ export const groupI: Group = (it) => {
     await t.expectCompletion(b.recvCq, { wrId: 8, opcode: 'RecvRdmaWithImm', immData: 0x80000000, byteLen: 20_000 })
     expectBytes(b.buffer.subarray(1, 20_001), pattern(20_000))
     expectBytes(b.buffer.subarray(30_000, 50_000), pattern(20_000))
+  })
+
+  it('101 SEND with invalidate is not for UC', (t) => {
+    const [a, b] = t.pair(QpType.UC)
+    expectThrow('EINVAL', () => a.post(Opcode.SendWithInv as never, b as never, { invalidateRkey: 5 }))
   })
 
   it('101 without a receive a message is lost and only that: the sender sees success, the next one arrives', async (t) => {

@@ -118,6 +118,14 @@ export const groupJ: Group = (it) => {
     expectThrow('EINVAL', () => pairs[0]![1].recv())
   })
 
+  it('105 create_qp with an SRQ ignores the sizes of a receive queue', (t) => {
+    const { srq, pairs } = shared(t, 1)
+    const [, b] = pairs[0]!
+    const { pd, sendCq, recvCq } = b
+    for (const cap of [{ maxRecvWr: 2 ** 30 }, { maxRecvSge: 1e6 }])
+      expect(t.own(pd.createQp({ type: QpType.RC, sendCq, recvCq, srq, cap })).cap).toMatchObject({ maxRecvWr: 0 })
+  })
+
   it('106 max_wr + 1 receives are ENOMEM; too many elements EINVAL', (t) => {
     const { srq, pairs } = shared(t, 1)
     const [, b] = pairs[0]!

@@ -114,16 +114,6 @@ describe('UC', () => {
     },
     uc,
   )
-
-  scripted(
-    'SEND_WITH_INV has no packet on UC: LOC_QP_OP_ERR',
-    (s) => {
-      s.post(Opcode.SendWithInv, { invalidateRkey: 5 })
-      s.expectSilence()
-      s.expectCompletion({ status: 'LocQpOpErr' })
-    },
-    uc,
-  )
 })
 
 describe('UC with an SRQ', () => {

@@ -19,7 +19,7 @@ import {
   WcStatus,
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
-import { canRespond, peerOf, remoteRange } from './peer.ts'
+import { canRespond, reach, remoteRange } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
 import { receiveCame, type Waiting } from './waiting.ts'
@@ -55,7 +55,7 @@ export class Messages {
     const total = ranges.gather(q, w, 0)
     if (total < 0) return WcStatus.LocProtErr
     if (total > maxMessageBytes) return WcStatus.LocLenErr
-    const d = peerOf(host, q)
+    const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     const rc = i32[q + Qp.type] === QpType.RC
     segment.lock(d + Qp.rqLock)
@@ -64,19 +64,6 @@ export class Messages {
       return this.#waiting.unreachable(q)
     }
     const opcode = i32[w + Wqe.opcode]!
-    let flags = 0
-    let window = -1
-    if (opcode !== Opcode.Send) {
-      if (opcode === Opcode.SendWithImm) flags = WcFlag.WithImm
-      else {
-        window = invalidable(host, d, i32[w + Wqe.immData]!)
-        if (window < 0) {
-          segment.unlock(d + Qp.rqLock)
-          return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
-        }
-        flags = WcFlag.WithInv
-      }
-    }
     let r = receives.take(d, rc ? 0 : total)
     while (r === noReceive) {
       const status = this.#waiting.receiverNotReady(q, d)
@@ -97,6 +84,17 @@ export class Messages {
       segment.unlock(d + Qp.rqLock)
       if (!rc) return WcStatus.Success
       return placed === WcStatus.LocLenErr ? WcStatus.RemInvReqErr : WcStatus.RemOpErr
+    }
+    let flags = 0
+    let window = -1
+    if (opcode === Opcode.SendWithImm) flags = WcFlag.WithImm
+    else if (opcode === Opcode.SendWithInv) {
+      flags = WcFlag.WithInv
+      window = invalidable(host, d, i32[w + Wqe.immData]!)
+      if (window < 0) {
+        segment.unlock(d + Qp.rqLock)
+        return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
+      }
     }
     const cq = host.cqWord(i32[d + Qp.recvCq]!)
     const wrId = receives.id(r)
@@ -121,7 +119,7 @@ export class Messages {
     const total = ranges.gather(q, w, 0)
     if (total < 0) return WcStatus.LocProtErr
     if (total > maxMessageBytes) return WcStatus.LocLenErr
-    const d = peerOf(host, q)
+    const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     const rc = i32[q + Qp.type] === QpType.RC
     if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0)

@@ -13,7 +13,7 @@ import {
   WcStatus,
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
-import { peerOf, remoteRange } from './peer.ts'
+import { reach, remoteRange } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -41,7 +41,7 @@ export class OneSided {
     if (total < 0) return WcStatus.LocProtErr
     if (total > maxMessageBytes) return WcStatus.LocLenErr
     if (i32[q + Qp.maxRdAtomic] === 0) return WcStatus.LocQpOpErr
-    const d = peerOf(host, q)
+    const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     if ((i32[d + Qp.accessFlags]! & Access.RemoteRead) === 0 || i32[d + Qp.maxDestRdAtomic] === 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
@@ -63,7 +63,7 @@ export class OneSided {
     if (total < 0) return WcStatus.LocProtErr
     if (total !== 8) return WcStatus.LocLenErr
     if (i32[q + Qp.maxRdAtomic] === 0) return WcStatus.LocQpOpErr
-    const d = peerOf(host, q)
+    const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     if (
       (i32[d + Qp.accessFlags]! & Access.RemoteAtomic) === 0 ||
@@ -93,7 +93,7 @@ export class OneSided {
     const total = this.#ranges.gather(q, w, 0)
     if (total < 0) return WcStatus.LocProtErr
     if (total !== 8) return WcStatus.LocLenErr
-    const d = peerOf(host, q)
+    const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0 || host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
@@ -110,7 +110,7 @@ export class OneSided {
   flush(q: number, w: number): number {
     const host = this.#host
     const { i32, f64 } = host
-    const d = peerOf(host, q)
+    const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     const bits = i32[w + Wqe.access]!
     const needs =

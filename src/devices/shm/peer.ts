@@ -1,7 +1,16 @@
 /** The other end of a connection: which QP it is, and what of its memory a request may touch. */
-import { type Host, layout, QpState } from '../../verbs/provider/index.ts'
+import { EventType, type Host, layout, QpState } from '../../verbs/provider/index.ts'
 
 const { Qp, Wqe } = layout
+
+/** The same for a request that arrives there now: the first that reaches a QP in RTR makes the event CommEst. */
+export function reach(host: Host, q: number): number {
+  const { i32 } = host
+  const d = peerOf(host, q)
+  if (d >= 0 && i32[d + Qp.state] === QpState.Rtr && Atomics.exchange(i32, d + Qp.commEst, 1) === 0)
+    host.qpEvent(d, EventType.CommEst)
+  return d
+}
 
 /** The connected peer if it can take requests, or −1. */
 export function peerOf(host: Host, q: number): number {

@@ -5,7 +5,7 @@ import { LinkLayer } from '../provider/constants.ts'
 import type { Device } from '../provider/device.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { isMulticastGid } from '../provider/gid.ts'
-import { Av, avGlobal, avMulticast, Dev, Pd } from '../provider/layout.ts'
+import { Av, avGlobal, avMulticast, avPathBitsShift, avRateShift, Dev, Pd } from '../provider/layout.ts'
 import { isStale } from '../provider/records.ts'
 import { Handle } from './handle.ts'
 import type { AddressHandle, ProtectionDomain } from './objects.ts'
@@ -39,7 +39,10 @@ export function writeAv(i32: Int32Array, av: number, attr: AhAttr, device: numbe
   i32[av + Av.device] = device
   i32[av + Av.dlid] = attr.dlid ?? 0
   i32[av + Av.sl] = attr.sl ?? 0
-  i32[av + Av.flags] = grh ? avGlobal | (isMulticastGid(grh.dgid) ? avMulticast : 0) : 0
+  i32[av + Av.flags] =
+    (grh ? avGlobal | (isMulticastGid(grh.dgid) ? avMulticast : 0) : 0) |
+    ((attr.srcPathBits ?? 0) << avPathBitsShift) |
+    ((attr.staticRate ?? 0) << avRateShift)
   i32[av + Av.trafficClass] = grh?.trafficClass ?? 0
   i32[av + Av.hopLimit] = grh?.hopLimit ?? 0
   i32[av + Av.flowLabel] = grh?.flowLabel ?? 0
@@ -50,8 +53,15 @@ export function writeAv(i32: Int32Array, av: number, attr: AhAttr, device: numbe
 }
 
 export function readAv(i32: Int32Array, av: number): AhAttr {
-  const attr: AhAttr = { dlid: i32[av + Av.dlid]!, sl: i32[av + Av.sl]!, portNum: 1 }
-  if ((i32[av + Av.flags]! & avGlobal) !== 0) {
+  const flags = i32[av + Av.flags]!
+  const attr: AhAttr = {
+    dlid: i32[av + Av.dlid]!,
+    sl: i32[av + Av.sl]!,
+    srcPathBits: (flags >> avPathBitsShift) & 0x7f,
+    staticRate: (flags >> avRateShift) & 0xff,
+    portNum: 1,
+  }
+  if ((flags & avGlobal) !== 0) {
     attr.grh = {
       dgid: new Uint8Array(i32.buffer, i32.byteOffset + (av + Av.gid) * 4, 16).slice(),
       sgidIndex: i32[av + Av.sgidIndex]!,

@@ -1,6 +1,6 @@
 /**
  * The builder of extended queue pairs (`ibv_wr_start`, `ibv_wr_send`, …, `ibv_wr_complete`): requests are collected and
- * posted together. Errors are kept and thrown once, by `complete`.
+ * posted together. Wrong values are kept and thrown once, by `complete`: the checks are those of a literal that is posted.
  *
  *     qp.wr.start()
  *     qp.wr.wrId = 1
@@ -8,10 +8,12 @@
  *     qp.wr.setSge(mr.lkey, mr.addr, 64)
  *     qp.wr.complete()
  */
+import { checkObject, describe } from '../provider/arguments.ts'
 import type { AddressHandleLike, MwBind } from '../provider/attributes.ts'
-import { type FlushSelectivity, type MwType, Opcode } from '../provider/constants.ts'
+import { type FlushSelectivity, MwType, Opcode } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from '../provider/work-request.ts'
+import { isRight, wrongIn } from '../provider/work-request-checks.ts'
 
 /** The builder of a queue pair, `qp.wr`; for one thread at a time. */
 export class WorkRequestBuilder {
@@ -20,7 +22,9 @@ export class WorkRequestBuilder {
   #last: SendWorkRequest | null = null
   #started = false
   #error: VerbsError | null = null
-  /** `wrId` of the requests that follow. */
+  /** The request that `#error` is about. */
+  #errorAt: SendWorkRequest | null = null
+  /** `wrId` of the requests that follow; an integer from 0 to 2^53 − 1. */
   wrId = 0
   /** Of the requests that follow: bits of `SendFlag`. */
   wrFlags = 0
@@ -49,7 +53,7 @@ export class WorkRequestBuilder {
   }
 
   #current(verb: string): SendWorkRequest {
-    if (!this.#last) throw new VerbsError('EINVAL', verb, 'begin a request first, as with wr.send()')
+    if (!this.#started || !this.#last) throw new VerbsError('EINVAL', verb, 'begin a request first, as with wr.send()')
     return this.#last
   }
 
@@ -98,7 +102,7 @@ export class WorkRequestBuilder {
   atomicWrite(rkey: number, remoteAddr: number): void {
     this.#remote('wr.atomicWrite', Opcode.AtomicWrite, rkey, remoteAddr)
   }
-  /** `ibv_wr_flush`: `length` bytes; `placement` has bits of `FlushPlacement`. */
+  /** `ibv_wr_flush`: `length` bytes; `placement` has bits of `FlushPlacement`, at least one. */
   flush(rkey: number, remoteAddr: number, length: number, placement: number, selectivity: FlushSelectivity): void {
     const wr = this.#remote('wr.flush', Opcode.Flush, rkey, remoteAddr)
     wr.flushLength = length
@@ -111,8 +115,16 @@ export class WorkRequestBuilder {
   }
   /** `ibv_wr_bind_mw`: binds a window of type 2, which gets the key `rkey`. */
   bindMw(mw: { rkey: number; type: MwType }, rkey: number, info: MwBind): void {
-    const wr = this.#add('wr.bindMw', Opcode.BindMw)
-    this.#keep(() => fillBind(wr, mw, rkey, info.mr.lkey, info.addr, info.length, info.accessFlags, 'wr.bindMw'))
+    const verb = 'wr.bindMw'
+    const wr = this.#add(verb, Opcode.BindMw)
+    this.#keep(() => {
+      checkObject(verb, 'mw', mw)
+      checkObject(verb, 'info', info)
+      checkObject(verb, 'info.mr', info.mr)
+      if (mw.type !== MwType.Type2)
+        throw new VerbsError('EINVAL', verb, 'it takes windows of type 2; bind a type 1 window with qp.bindMw')
+      fillBind(wr, mw, rkey, info.mr.lkey, info.addr, info.length, info.accessFlags, verb)
+    })
   }
 
   /** `ibv_wr_set_sge`: the only element of the present request; `length` in bytes. */
@@ -123,6 +135,8 @@ export class WorkRequestBuilder {
   setSgeList(list: readonly { addr: number; length: number; lkey: number }[]): void {
     const wr = this.#current('wr.setSgeList')
     this.#keep(() => {
+      if (!Array.isArray(list))
+        throw new VerbsError('EINVAL', 'wr.setSgeList', `list must be an array, not ${describe(list)}`)
       wr.sgList = sgesOf('wr.setSgeList', list)
     })
   }
@@ -134,11 +148,20 @@ export class WorkRequestBuilder {
     wr.remoteQkey = remoteQkey
   }
 
+  /** What is wrong with a request; an error of an earlier call comes first. */
+  #wrong(wr: SendWorkRequest): VerbsError {
+    if (this.#error !== null && this.#errorAt !== null)
+      for (let at: SendWorkRequest | null = this.#errorAt; at !== null; at = at.next) if (at === wr) return this.#error
+    return wrongIn(wr)
+  }
+
   #keep(body: () => void): void {
     try {
       body()
     } catch (error) {
-      this.#error ??= error as VerbsError
+      if (this.#error !== null) return
+      this.#error = error as VerbsError
+      this.#errorAt = this.#last
     }
   }
 
@@ -146,6 +169,8 @@ export class WorkRequestBuilder {
   complete(): void {
     if (!this.#started) throw new VerbsError('EINVAL', 'wr.complete', 'call wr.start first')
     this.#started = false
+    // The values are looked at here, in one loop: a check in each call would keep V8 from inlining these.
+    for (let wr = this.#first; wr !== null; wr = wr.next) if (!isRight(wr)) throw this.#wrong(wr)
     if (this.#error) throw this.#error
     if (this.#first) this.#post(this.#first)
   }

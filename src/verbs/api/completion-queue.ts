@@ -321,12 +321,20 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const busy = (refs: number): VerbsError =>
       new VerbsError('EBUSY', 'close', `${plural(refs, 'queue')} may still complete to this CQ; close their QPs first`)
     if (i32[cq + Cq.refs]! > 0) throw busy(i32[cq + Cq.refs]!)
+    const end = performance.now() + acknowledgeMs
     for (
       let outstanding = Atomics.load(i32, cq + Cq.unacknowledged);
       outstanding > 0;
       outstanding = Atomics.load(i32, cq + Cq.unacknowledged)
-    )
+    ) {
+      if (performance.now() > end)
+        throw new VerbsError(
+          'EBUSY',
+          'close',
+          `${plural(outstanding, 'event')} of its channel ${outstanding === 1 ? 'is' : 'are'} not acknowledged: call cq.ackEvents(${outstanding}) first`,
+        )
       host.segment.wait(cq + Cq.unacknowledged, outstanding, 10)
+    }
     const refs = destroyCq(host, cq, false)
     if (refs > 0) throw busy(refs)
     this.channel?.detached(this)
@@ -334,6 +342,9 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     this.markClosed()
   }
 }
+
+/** Milliseconds for which `close` waits until another thread has acknowledged the events that it took. */
+const acknowledgeMs = 1000
 
 function ringSlots(cqe: number): number {
   return Math.max(2, 2 ** Math.ceil(Math.log2(cqe)))

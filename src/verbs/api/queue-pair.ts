@@ -128,11 +128,12 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     }
     const cap: QpCap = { ...defaultCap, ...init.cap }
     checkInteger(verb, 'cap.maxSendWr', cap.maxSendWr, 0, attr.maxQpWr)
-    checkInteger(verb, 'cap.maxRecvWr', cap.maxRecvWr, 0, attr.maxQpWr)
     checkInteger(verb, 'cap.maxSendSge', cap.maxSendSge, 0, attr.maxSge)
-    checkInteger(verb, 'cap.maxRecvSge', cap.maxRecvSge, 0, attr.maxSge)
     checkInteger(verb, 'cap.maxInlineData', cap.maxInlineData, 0, attr.maxInlineData)
-    if (init.srq) cap.maxRecvWr = 0
+    // With an SRQ the sizes of a receive queue are ignored.
+    if (init.srq) Object.assign(cap, { maxRecvWr: 0, maxRecvSge: 0 })
+    checkInteger(verb, 'cap.maxRecvWr', cap.maxRecvWr, 0, attr.maxQpWr)
+    checkInteger(verb, 'cap.maxRecvSge', cap.maxRecvSge, 0, attr.maxSge)
     const sendSlots = powerOfTwo(cap.maxSendWr)
     const recvSlots = powerOfTwo(cap.maxRecvWr)
     const sendStride =
@@ -283,6 +284,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     i32[q + Qp.rqTailSeen] = 0
     i32[q + Qp.rqWaiting] = 0
     i32[q + Qp.lastWqe] = 0
+    i32[q + Qp.commEst] = 0
     segment.unlock(q + Qp.rqLock)
     host.lockSends(q)
     // Polling a completion of this QP gives entries of its send queue back: none may be left when the queue starts again.

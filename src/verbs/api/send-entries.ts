@@ -7,18 +7,18 @@ import type { AddressHandle } from './objects.ts'
 
 /** Bit of each opcode that a QP type can execute. */
 const bit = (...opcodes: Opcode[]): number => opcodes.reduce<number>((mask, opcode) => mask | (1 << opcode), 0)
-const ucOps = bit(
-  Opcode.Send,
-  Opcode.SendWithImm,
-  Opcode.SendWithInv,
-  Opcode.Write,
-  Opcode.WriteWithImm,
-  Opcode.LocalInv,
-  Opcode.BindMw,
-)
+const ucOps = bit(Opcode.Send, Opcode.SendWithImm, Opcode.Write, Opcode.WriteWithImm, Opcode.LocalInv, Opcode.BindMw)
 const legalOpcodes: Readonly<Record<QpType, number>> = {
   [QpType.RC]:
-    ucOps | bit(Opcode.Read, Opcode.AtomicCmpAndSwp, Opcode.AtomicFetchAndAdd, Opcode.Flush, Opcode.AtomicWrite),
+    ucOps |
+    bit(
+      Opcode.SendWithInv,
+      Opcode.Read,
+      Opcode.AtomicCmpAndSwp,
+      Opcode.AtomicFetchAndAdd,
+      Opcode.Flush,
+      Opcode.AtomicWrite,
+    ),
   [QpType.UC]: ucOps,
   [QpType.UD]: bit(Opcode.Send, Opcode.SendWithImm),
   [QpType.GSI]: bit(Opcode.Send),

@@ -413,14 +413,7 @@ type DatagramOperation = Extract<SendOperation, { opcode: O['Send'] | O['SendWit
 type UcOperation = Extract<
   SendOperation,
   {
-    opcode:
-      | O['Send']
-      | O['SendWithImm']
-      | O['SendWithInv']
-      | O['Write']
-      | O['WriteWithImm']
-      | O['LocalInv']
-      | O['BindMw']
+    opcode: O['Send'] | O['SendWithImm'] | O['Write'] | O['WriteWithImm'] | O['LocalInv'] | O['BindMw']
   }
 >
 

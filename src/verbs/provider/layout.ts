@@ -315,6 +315,8 @@ export const Qp = {
   rqLock: 96,
   rqTail: 97,
   lastWqe: 99,
+  /** 1 when CommEst was raised, by a device without packets. */
+  commEst: 100,
 
   /** A QP (slot + 1) whose request waits for a receive here: read with every receive posted, written hardly ever. */
   rqWaiting: 112,
@@ -342,8 +344,11 @@ export const Av = {
   sgidIndex: 7,
   gid: 8,
 } as const
+/** Bits of `Av.flags`; above them the path bits of the source and the rate. */
 export const avGlobal = 1
 export const avMulticast = 2
+export const avPathBitsShift = 8
+export const avRateShift = 16
 
 /** A send work request in its queue; scatter/gather elements or inline data follow the header. */
 export const Wqe = {

@@ -96,22 +96,25 @@ export class SendWorkRequest {
   }
 }
 
-const maxAddress = Number.MAX_SAFE_INTEGER
+/** The highest address, and the highest `wrId`. */
+export const maxAddress: number = Number.MAX_SAFE_INTEGER
 
-function integer(verb: string, name: string, value: unknown, max: number): number {
+/** The value, if it is an integer from 0 to `max`; else EINVAL names it. */
+export function integer(verb: string, name: string, value: unknown, max: number): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
     throw new VerbsError('EINVAL', verb, `${name} must be an integer from 0 to ${max}, not ${describe(value)}`)
   return value
 }
 
 /** A 32-bit key or immediate: both the signed and the unsigned form of a word are accepted. */
-function word(verb: string, name: string, value: unknown): number {
+export function word(verb: string, name: string, value: unknown): number {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < -0x80000000 || value > 0xffffffff)
     throw new VerbsError('EINVAL', verb, `${name} must be a 32-bit integer, not ${describe(value)}`)
   return value
 }
 
-function long(verb: string, name: string, value: unknown): bigint {
+/** The value cut to 64 bits, if it is a bigint; else EINVAL names it. */
+export function long(verb: string, name: string, value: unknown): bigint {
   if (typeof value !== 'bigint')
     throw new VerbsError('EINVAL', verb, `${name} must be a bigint of 64 bits, not ${describe(value)}`)
   return BigInt.asUintN(64, value)
@@ -150,7 +153,8 @@ export function recvWr(init: RecvWrInit): RecvWorkRequest {
   return first
 }
 
-const allFlags = SendFlag.Fence | SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline
+/** All bits that `sendFlags` may have. */
+export const allFlags: number = SendFlag.Fence | SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline
 const opcodes: ReadonlySet<number> = new Set(Object.values(Opcode))
 
 /** Prepares a send work request, with all that are linked to it; says which field is missing or wrong. */
@@ -227,7 +231,8 @@ function prepare(init: SendWrInit): SendWorkRequest {
   return wr
 }
 
-function needsRemote(opcode: number): boolean {
+/** Whether the operation names memory of the peer. */
+export function needsRemote(opcode: number): boolean {
   return (
     opcode !== Opcode.Send &&
     opcode !== Opcode.SendWithImm &&
@@ -282,7 +287,7 @@ export function fillBind(
 ): void {
   wr.mwRkey = word(verb, 'mw.rkey', mw.rkey)
   wr.mwType = mw.type
-  wr.mwNewRkey = newRkey
+  wr.mwNewRkey = word(verb, 'rkey', newRkey)
   wr.mrLkey = word(verb, 'mr.lkey', mrLkey)
   wr.bindAddr = integer(verb, 'addr', addr, maxAddress)
   wr.bindLength = integer(verb, 'length', length, maxAddress)

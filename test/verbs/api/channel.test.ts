@@ -62,3 +62,23 @@ it('the end of an agent on QP 1 is an event for the others of the segment', asyn
   }
   pd.close()
 })
+
+it('a CQ with an event that nobody acknowledges is not closed, and says what to do', () => {
+  using context = openDevice('shm0')
+  const { host } = context.device
+  const channel = context.createCompChannel()
+  const cq = context.createCq(4, { channel })
+  host.wakeChannel(host.cqWord(cq.slot))
+  expect(channel.tryGetEvent()).toBe(cq)
+  // Its patience is over at once.
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => (late += 2000))
+  let late = 0
+  try {
+    expect(() => cq.close()).toThrow(/cq\.ackEvents\(1\).*EBUSY/)
+  } finally {
+    clock.mockRestore()
+  }
+  cq.ackEvents(1)
+  cq.close()
+  channel.close()
+})
