@@ -159,7 +159,7 @@ function eventOf(
   answer: WindowAnswer,
 ): AlertEvent {
   const { metric, threshold } = rule
-  const shown = Number.isInteger(value) ? String(value) : value.toPrecision(4)
+  const shown = Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(4)))
   const text =
     state === 'firing'
       ? `${metric} is ${shown}: ${rule.text}`

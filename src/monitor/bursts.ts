@@ -76,6 +76,6 @@ function burstsIn(
 
 /** A burst in words. */
 export function burstText({ name, microseconds, bytes, peak, mean }: Burst): string {
-  const gigabits = (rate: number): string => `${(rate / 1e9).toPrecision(3)} Gbit/s`
+  const gigabits = (rate: number): string => `${Number((rate / 1e9).toPrecision(3))} Gbit/s`
   return `${name}: ${Math.round(bytes.value)} bytes in ${Math.round(microseconds)} µs, ${gigabits(peak)} at its peak, ${gigabits(mean)} on average`
 }

@@ -1,4 +1,5 @@
 /** Numbers and sizes as people read them. */
+import { inUnits, timeText, timeUnits, type Unit } from '../page/index.ts'
 
 const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
 
@@ -7,40 +8,40 @@ export function formatCount(value: number): string {
   return grouped.format(value)
 }
 
-/** A duration given in nanoseconds with a unit: "312 ns", "10,412 ns", "123.4 µs", "2.10 ms". */
+/** A duration given in nanoseconds in the unit that suits it: "312 ns", "10.4 µs", "2.10 ms", "8.04 s". */
 export function formatNs(ns: number): string {
-  if (ns < 100_000) return `${formatCount(ns)} ns`
-  if (ns < 1_000_000) return `${threeDigits(ns / 1e3)} µs`
-  return `${threeDigits(ns / 1e6)} ms`
+  return timeText(ns)
 }
 
 /** As formatNs, for ticks of an axis: "200 ns", "50 µs", "1 s". */
 export function formatNsTick(ns: number): string {
-  for (const [factor, unit] of [
-    [1e9, 's'],
-    [1e6, 'ms'],
-    [1e3, 'µs'],
-  ] as const) {
-    if (ns >= factor) return `${Number((ns / factor).toPrecision(3))} ${unit}`
-  }
-  return `${Number(ns.toPrecision(3))}${ns === 0 ? '' : ' ns'}`
+  return ns === 0 ? '0' : inUnits(round(ns, 3), timeUnits, String).replace(zeros, '')
 }
 
-/** A rate with a decimal prefix: "7.12 M", "940 k". */
-export function formatRate(perSecond: number): string {
-  for (const [factor, prefix] of [
-    [1e9, 'G'],
-    [1e6, 'M'],
-    [1e3, 'k'],
-  ] as const) {
-    if (perSecond >= factor) return `${threeDigits(perSecond / factor)} ${prefix}`
-  }
-  return threeDigits(perSecond)
+/** As formatNs, not rounded: of settings. */
+export function formatNsExact(ns: number): string {
+  const [unit, size] = timeUnits.findLast(([, size]) => ns >= size) ?? timeUnits[0]!
+  return `${Number((ns / size).toPrecision(12))} ${unit}`
+}
+
+/** The zeros behind a point, and a point with nothing else behind it. */
+const zeros = /\.0+(?=\s|$)|(?<=\.\d*[1-9])0+(?=\s|$)/
+
+function round(value: number, digits: number): number {
+  return Number(value.toPrecision(digits))
+}
+
+/** A rate with a decimal prefix: "7.12 M", "940 k", of a unit: "12.5 Gbit/s", "5.00 B/s". */
+export function formatRate(perSecond: number, unit = ''): string {
+  return inUnits(
+    perSecond,
+    ['', 'k', 'M', 'G'].map((prefix, i): Unit => [`${prefix}${unit}`, 1000 ** i]),
+  )
 }
 
 /** As formatRate, for ticks of an axis: "6 M", "2.5 M". */
 function formatRateTick(perSecond: number): string {
-  return formatRate(perSecond).replace(/\.(\d*?)0+(?= |$)/, (_, rest: string) => (rest ? `.${rest}` : ''))
+  return formatRate(perSecond).replace(zeros, '')
 }
 
 /** Bytes with a binary prefix where that is exact: "8 B", "4 KiB". */
@@ -81,11 +82,11 @@ export function formatTick(quantity: Quantity, value: number): string {
 
 /** A value in full, with its unit. */
 export function formatExact(quantity: Quantity, value: number): string {
-  if (quantity === 'ns') return value < 100_000 ? formatNs(value) : `${formatNs(value)} (${formatCount(value)} ns)`
+  if (quantity === 'ns') return value < 999.5 ? formatNs(value) : `${formatNs(value)} (${formatCount(value)} ns)`
   if (quantity === 'bytes') return formatBytes(value)
   if (quantity === 'messages/s' || quantity === 'requests/s') return `${formatCount(value)} ${quantity}`
   if (quantity === 'Hz') return formatHz(value)
-  if (quantity === 'bit/s') return `${formatRate(value)}bit/s (${formatCount(value)})`
+  if (quantity === 'bit/s') return `${formatRate(value, 'bit/s')} (${formatCount(value)})`
   if (quantity === 'share') return formatShare(value)
   if (quantity === 'seconds') return `${formatPlain(value)} s`
   return quantity === 'cores' ? `${value.toFixed(3)} cores` : formatPlain(value)
@@ -103,16 +104,11 @@ function formatPlain(value: number): string {
     : String(Number(value.toPrecision(6)))
 }
 
+const binary: readonly Unit[] = ['B', 'KiB', 'MiB', 'GiB'].map((unit, i) => [unit, 1024 ** i])
+
 /** "4 KiB", "1.5 MiB". */
 function formatBytesTick(bytes: number): string {
-  for (const [factor, unit] of [
-    [2 ** 30, 'GiB'],
-    [2 ** 20, 'MiB'],
-    [2 ** 10, 'KiB'],
-  ] as const) {
-    if (bytes >= factor) return `${Number((bytes / factor).toPrecision(3))} ${unit}`
-  }
-  return `${Number(bytes.toPrecision(3))} B`
+  return inUnits(bytes, binary, (few) => String(round(few, 3))).replace(zeros, '')
 }
 
 /** A share from 0 to 1 as per cent, never rounded to a 0 or 100 that it is not. */
@@ -121,12 +117,7 @@ export function formatShare(share: number): string {
   if (percent === 0 || percent === 100) return `${percent} %`
   if (percent < 0.01) return '< 0.01 %'
   if (percent > 99.99) return '> 99.99 %'
-  return `${percent >= 10 ? percent.toFixed(1) : percent.toFixed(2)} %`
-}
-
-function threeDigits(value: number): string {
-  if (value >= 100) return formatCount(value)
-  return value >= 10 ? value.toFixed(1) : value.toFixed(2)
+  return `${percent >= 9.995 && percent < 99.95 ? percent.toFixed(1) : percent.toFixed(2)} %`
 }
 
 /** For text and for attribute values in double quotes. */

@@ -28,6 +28,7 @@ export {
 } from './load.ts'
 export { disturbance } from './machine.ts'
 export { defaultPlotSettings } from './plot-settings.ts'
+export { middleSets } from './repeats.ts'
 export { type Report, type ReportOptions, renderReport, writeReport } from './report.ts'
 export type {
   AlgorithmResults,

@@ -10,7 +10,7 @@ import { type ChartSpec, chartOf } from './charts/index.ts'
 import type { SurfaceSpec } from './charts/spec.ts'
 import { surfacePicture } from './charts/surface.ts'
 import { ReportError } from './errors.ts'
-import { escapeHtml, formatCount, formatNs } from './format.ts'
+import { escapeHtml, formatNsTick } from './format.ts'
 import { type LoadedRun, loadResults } from './load.ts'
 import { algorithmHeadline, algorithmSections } from './page/algorithms.ts'
 import { collectiveHeadline, collectiveSections } from './page/collective.ts'
@@ -211,7 +211,7 @@ function latencySections(
   const over = overSetting(entries, plot, options)
   const pairs = inlinePairs(entries)
   const [low, high] = plot.histogram.range
-  const range = `All pictures show ${formatCount(low)} to ${formatNs(high)} unless they say otherwise; the box says what lies beyond. The red lines are the medians.`
+  const range = `All pictures show ${formatNsTick(low)} to ${formatNsTick(high)} unless they say otherwise; the box says what lies beyond. The red lines are the medians.`
   return [
     section(
       'medians',

@@ -2,7 +2,7 @@
  * What tells sets apart: which settings vary, and how a set is named by them.
  */
 
-import { formatHz, formatNs } from './format.ts'
+import { formatHz, formatNsExact } from './format.ts'
 import type { LoadedRun } from './load.ts'
 import type {
   AlgorithmSet,
@@ -116,7 +116,7 @@ function settingText(key: string, value: Setting): string {
   if (key === 'rate' && typeof value === 'number') return formatHz(value)
   if (key === 'values') return value === 1 ? 'one value' : `${value} values`
   if (typeof value === 'boolean') return value ? key : `no ${key}`
-  return `${key} ${key === 'pause' && typeof value === 'number' ? formatNs(value) : value}`
+  return `${key} ${key === 'pause' && typeof value === 'number' ? formatNsExact(value) : value}`
 }
 
 /** Short names for entries that differ in some settings. */

@@ -2,14 +2,15 @@
  * A histogram for the terminal:
  *
  *     4.1 % │      █▃           ╭──────────────────────────╮
- *           │      ██▅          │ median 2,301 ns          │
- *           │     ▂███▂         │ 0.12 % above 10,000 ns   │
+ *           │      ██▅          │ median 2.30 µs           │
+ *           │     ▂███▂         │ 0.12 % above 10 µs       │
  *           └───────▲───────────────────────────────────────
- *           0 ns    2,000      4,000     6,000     10,000
+ *           0        2 µs       4 µs      6 µs      10 µs
  */
 
+import { timeUnits } from '../page/index.ts'
 import { type Histogram, histogram, summarize } from '../stats/index.ts'
-import { formatCount, formatNs, formatNsTick, formatShare } from './format.ts'
+import { formatNs, formatNsTick, formatShare } from './format.ts'
 
 export interface TerminalHistogramOptions {
   /** Columns of the whole picture; 80, at least 40. */
@@ -73,7 +74,7 @@ export function terminalHistogram(
 function boxLines(counted: Histogram, median: number): string[] {
   const text = [
     `median ${formatNs(median)}`,
-    `${formatShare(counted.above / counted.total)} above ${formatNs(counted.range[1])}`,
+    `${formatShare(counted.above / counted.total)} above ${formatNsTick(counted.range[1])}`,
     `maximum ${formatNs(counted.max)}`,
   ]
   const inner = Math.max(...text.map((line) => line.length))
@@ -103,10 +104,10 @@ function axisLine(
   return `${' '.repeat(MARGIN)}└${'─'.repeat(at)}${paint(31, '▲')}${'─'.repeat(columns - at - 1)}`
 }
 
-/** Long times have units, so that ticks stay short. */
-function tickText(ns: number, high: number, first: boolean): string {
-  if (high > 50_000) return formatNsTick(ns)
-  return first ? `${formatCount(ns)} ns` : formatCount(ns)
+/** In the unit of the highest tick. */
+function tickText(ns: number, high: number): string {
+  const [unit, size] = timeUnits.findLast(([, size]) => high >= size) ?? timeUnits[0]!
+  return ns === 0 ? '0' : `${Number((ns / size).toPrecision(3))} ${unit}`
 }
 
 function tickLine(columns: number, [low, high]: readonly [number, number]): string {
@@ -114,7 +115,7 @@ function tickLine(columns: number, [low, high]: readonly [number, number]): stri
   const cells = Array.from({ length: MARGIN + 1 + columns }, () => ' ')
   let free = 0
   for (let i = 0; i <= count; i++) {
-    const label = tickText(low + ((high - low) * i) / count, high, i === 0)
+    const label = tickText(low + ((high - low) * i) / count, high)
     const centre = MARGIN + Math.round((columns * i) / count)
     const start = Math.min(cells.length - label.length, Math.max(MARGIN, centre - Math.floor(label.length / 2)))
     if (start < free) continue

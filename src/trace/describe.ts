@@ -197,14 +197,16 @@ function headerNotes(row: Row): string[] {
 
 /** 584 ns, 5.84 µs, 0.584 s. */
 export function duration(ns: number): string {
-  if (ns < 1000) return `${Math.round(ns)} ns`
-  if (ns < 1e6) return `${digits(ns / 1e3)} µs`
-  if (ns < 1e9) return `${digits(ns / 1e6)} ms`
+  // Rounded first: 999.6 µs are 1.00 ms.
+  if (Math.round(ns) < 1000) return `${Math.round(ns)} ns`
+  if (Math.round(ns / 1e3) < 1000) return `${digits(ns / 1e3)} µs`
+  if (Math.round(ns / 1e6) < 1000) return `${digits(ns / 1e6)} ms`
   return `${digits(ns / 1e9)} s`
 }
 
 function digits(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+  const rounded = Number(value.toPrecision(3))
+  return rounded >= 100 ? value.toFixed(0) : value.toFixed(rounded >= 10 ? 1 : 2)
 }
 
 function madNotes({

@@ -80,17 +80,17 @@ it('shows the shapes of the study: RC WRITE with few processes, multicast with m
     'read-1',
   ])
   expect(rowsOf(html, 'winners-best')).toEqual([
-    ['1 B', 'RC WRITE 1,000 ns', 'RC WRITE 8,000 ns', 'multicast SEND 8,500 ns', 'multicast SEND 8,500 ns'],
-    ['2 KiB', 'RC WRITE 1,000 ns', 'RC WRITE 8,000 ns', 'multicast SEND 8,500 ns', 'multicast SEND 8,500 ns'],
+    ['1 B', 'RC WRITE 1.00 µs', 'RC WRITE 8.00 µs', 'multicast SEND 8.50 µs', 'multicast SEND 8.50 µs'],
+    ['2 KiB', 'RC WRITE 1.00 µs', 'RC WRITE 8.00 µs', 'multicast SEND 8.50 µs', 'multicast SEND 8.50 µs'],
   ])
   expect(rowsOf(html, 'recommendations').slice(0, 2)).toEqual([
-    ['1 B', '1 to 8', 'RC WRITE', '1,200 ns to 9,600 ns', 'RC WRITE', '× 1.00'],
-    ['1 B', '9 to 20', 'multicast SEND', '10,200 ns', 'RC WRITE', '× 2.35'],
+    ['1 B', '1 to 8', 'RC WRITE', '1.20 µs to 9.60 µs', 'RC WRITE', '× 1.00'],
+    ['1 B', '9 to 20', 'multicast SEND', '10.2 µs', 'RC WRITE', '× 2.35'],
   ])
   expect(rowsOf(html, 'loss-table')).toEqual([['multicast SEND', '800', '200', '25.0 %', '25.0 %']])
   expect(rowsOf(html, 'paper-table')[0]).toEqual(['multicast SEND', 'MEA_RTT_TIME', '1 B', '1', '47', '8.5', '× 0.181'])
   expect(html).toContain(
-    'With 1 B and 20 remote processes, multicast SEND has the shortest round trip: 10,200 ns (median).',
+    'With 1 B and 20 remote processes, multicast SEND has the shortest round trip: 10.2 µs (median).',
   )
 })
 

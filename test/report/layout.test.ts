@@ -89,7 +89,7 @@ describe('text', () => {
   it('of a box is whole', async () => {
     const { svgs } = await renderReport([smallRun(directory.path, 'boxes', 12)])
     const text = [...svgs.values()].join('')
-    expect(text).toMatch(/above 10,000 ns, max. [\d.]+ ms</)
+    expect(text).toMatch(/above 10 µs, max. [\d.]+ ms</)
     expect(text).not.toMatch(/max\. [^<]*(…|\.\.\.)/)
   })
 

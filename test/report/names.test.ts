@@ -38,7 +38,7 @@ describe('a name', () => {
   it('has sizes always, and pauses with their unit', () => {
     expect(named(entries({ size: 8 }, { size: 8, pause: 300_000 }, { size: 64 }))).toEqual({
       names: ['size 8', 'size 8, pause 300 µs', 'size 64'],
-      usual: 'pause 2,000 ns',
+      usual: 'pause 2 µs',
     })
   })
 

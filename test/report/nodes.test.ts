@@ -18,7 +18,7 @@ const textsOf = (svg: string): string[] => [...svg.matchAll(/<text[^>]*>([^<]+)<
 
 describe('a report of node-types', () => {
   it('begins with the fastest run, what it was, and what was lost in all', () => {
-    expect(html).toMatch(/The fastest of 48 runs takes 1,\d\d\d ns \(median: loopback polling, 8 values, \d+ k?Hz/)
+    expect(html).toMatch(/The fastest of 48 runs takes 1\.\d\d µs \(median: loopback polling, 8 values, \d+ k?Hz/)
     const [steps, lost] = [48 * 400, 24]
     expect(html).toContain(`<dt>Generated, and lost</dt><dd>24 (${((100 * lost) / steps).toFixed(2)} %)</dd>`)
     expect(notes).toEqual([])

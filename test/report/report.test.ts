@@ -103,7 +103,7 @@ describe('histograms', () => {
     for (const set of loadResults(small).results.sets) {
       if (!('lat' in set)) continue
       expect(textOf(svg)).toContain(`median ${formatNs(set.lat.median)}`)
-      expect(textOf(svg)).toMatch(new RegExp(`\\d\\.\\d\\d % above 10,000 ns, max. ${formatNs(set.lat.max)}`))
+      expect(textOf(svg)).toMatch(new RegExp(`\\d\\.\\d\\d % above 10 µs, max. ${formatNs(set.lat.max)}`))
     }
   })
 
@@ -153,6 +153,21 @@ describe('histograms', () => {
     expect(text).toContain('t_comp, other')
     expect(report.html).toMatch(/other has 1\.\d\d times the latency of small/)
     expect(report.html).toContain('other / small')
+  })
+})
+
+describe('repetitions', () => {
+  it('are one setting, whose median is in the first sentence as in the chart: not the luckiest', async () => {
+    const settings = { service: 'RC', op: 'send' }
+    const of = (size: number, typical: number[]) =>
+      typical.map((typicalNs, i) => ({ settings: { ...settings, size, repeat: i + 1 }, typicalNs, messages: 200 }))
+    const run = writeLatencyRun(directory.path, 'repeated', [...of(8, [395, 483, 252]), ...of(64, [700, 300, 800])])
+    const medians = loadResults(run).results.sets.map((set) => ('lat' in set ? set.lat.median : 0))
+    const middle = (from: number): string => formatNs(medians.slice(from, from + 3).sort((a, b) => a - b)[1]!)
+    const { html } = await renderReport([run])
+    expect(html).toContain(
+      `The fastest of 2 settings (the median of 3 repetitions of each) takes ${middle(0)} (median, 8 B messages, RC send); the slowest ${middle(3)}.`,
+    )
   })
 })
 

@@ -14,14 +14,14 @@ describe('terminalHistogram', () => {
     expect(`\n${terminalHistogram(even, { width: 72, height: 6, title: 'RC send' })}\n`).toMatchInlineSnapshot(`
       "
       RC send
-        55.6 % │            █                       ╭────────────────────────╮
-               │            █                       │ median 2,000 ns        │
-               │            █                       │ 2.78 % above 10,000 ns │
-               │      █     █                       │ maximum 40,000 ns      │
-               │      █     █     ▄                 ╰────────────────────────╯
+        55.6 % │            █                           ╭────────────────────╮
+               │            █                           │ median 2.00 µs     │
+               │            █                           │ 2.78 % above 10 µs │
+               │      █     █                           │ maximum 40.0 µs    │
+               │      █     █     ▄                     ╰────────────────────╯
                │      █     █     █
                └────────────▲─────────────────────────────────────────────────
-               0 ns      2,000        4,000       6,000        8,000    10,000
+               0         2 µs         4 µs        6 µs         8 µs      10 µs
       "
     `)
   })
@@ -44,7 +44,7 @@ describe('terminalHistogram', () => {
   })
 
   it('uses a median that is given, and marks none outside the range', () => {
-    expect(terminalHistogram(values, { median: 1234 })).toContain('median 1,234 ns')
+    expect(terminalHistogram(values, { median: 1234 })).toContain('median 1.23 µs')
     expect(terminalHistogram(values, { rangeNs: [0, 100] })).not.toContain('▲')
   })
 
@@ -56,7 +56,7 @@ describe('terminalHistogram', () => {
         .trim()
         .split(/ {2,}/)
     expect(axis(15e6)).toEqual(['0', '3 ms', '6 ms', '9 ms', '12 ms', '15 ms'])
-    expect(axis(1500)).toEqual(['0 ns', '300', '600', '900', '1,200', '1,500'])
+    expect(axis(1500)).toEqual(['0', '0.3 µs', '0.6 µs', '0.9 µs', '1.2 µs', '1.5 µs'])
   })
 
   it('says so when there is nothing to draw', () => {

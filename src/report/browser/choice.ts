@@ -1,7 +1,7 @@
 /** Which of the settings that differ between the sets the reader wants to see: for all charts and tables of the page. */
 
 import type { Settings } from '../charts/index.ts'
-import { formatBytes, formatNs } from '../format.ts'
+import { formatBytes, formatNsExact } from '../format.ts'
 import type { Setting } from '../results.ts'
 import { button, element, pressed } from './dom.ts'
 
@@ -48,6 +48,6 @@ function setting(key: string, values: readonly Setting[], dropped: Set<Setting>,
 
 function valueText(key: string, value: Setting): string {
   if (key === 'size' && typeof value === 'number') return formatBytes(value)
-  if (key === 'pause' && typeof value === 'number') return formatNs(value)
+  if (key === 'pause' && typeof value === 'number') return formatNsExact(value)
   return typeof value === 'boolean' ? (value ? 'yes' : 'no') : String(value)
 }

@@ -41,7 +41,7 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
   const panels = visiblePanels(spec, form, range, logX, view)
   const single = panels.length === 1
   const panelTitle = panels.some((panel) => panel.title !== '') ? PANEL_TITLE : 4
-  const boxes = new Boxes(panels, width - LEFT - RIGHT, formatNs(spec.range[1]))
+  const boxes = new Boxes(panels, width - LEFT - RIGHT, formatNsTick(spec.range[1]))
   const top = view ? { bottom: 4 } : header(spec.title, spec.subtitle, width)
   const above = top.bottom + 8
   // Boxes stand side by side in a corner of their panel: several rows need more height.

@@ -2,6 +2,7 @@
 import type { ChartSpec } from '../charts/spec.ts'
 import { formatBytes, formatCount, formatNs, formatShare } from '../format.ts'
 import { callCharts, kindOf, numberOf, readCharts, roundTripCharts, roundTrips } from '../plots/collective.ts'
+import { middleSets } from '../repeats.ts'
 import type { LatencySummary, PlotSettings } from '../results.ts'
 import { type CollectiveEntry, groupBy, settingNames, settingOf, settingsOf } from '../settings.ts'
 import type { Headline } from './headline.ts'
@@ -21,9 +22,10 @@ export function collectiveHeadline(entries: readonly CollectiveEntry[]): Headlin
   const { varying } = settingNames(of)
   const size = Math.min(...of.map((entry) => numberOf(entry, 'size')))
   const most = Math.max(...of.map((entry) => numberOf(entry, 'processes')))
-  const compared = of
-    .filter((entry) => numberOf(entry, 'size') === size && numberOf(entry, 'processes') === most)
-    .toSorted((a, b) => a.set.time.median - b.set.time.median)
+  const there = of.filter((entry) => numberOf(entry, 'size') === size && numberOf(entry, 'processes') === most)
+  const compared = middleSets(there, ({ set }) => set.time.median).toSorted(
+    (a, b) => a.set.time.median - b.set.time.median,
+  )
   const [first] = compared as [CollectiveEntry]
   const what = trips.length > 0 ? 'round trip' : String(first.set.settings.measure)
   const remote = `${most} remote ${most === 1 ? 'process' : 'processes'}`

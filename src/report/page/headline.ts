@@ -2,6 +2,7 @@
 
 import { medianOf } from '../../stats/index.ts'
 import { formatBytes, formatCount, formatNs, formatRate } from '../format.ts'
+import { countText, middleSets } from '../repeats.ts'
 import {
   type Entry,
   groupBy,
@@ -26,26 +27,39 @@ export function latencyHeadline(entries: readonly LatencyEntry[]): Headline {
   const whole = withLatency.filter((entry) => entry.set.settings.stamp !== 'send')
   const measured = whole.length > 0 ? whole : withLatency
   if (measured.length === 0) return { sentence: 'No latency was measured.', figures: [] }
-  const byMedian = measured.toSorted((a, b) => a.set.lat.median - b.set.lat.median)
+  const medianOfSet = (entry: LatencyEntry): number => entry.set.lat.median
+  const middle = middleSets(measured, medianOfSet)
+  const byMedian = middle.toSorted((a, b) => a.set.lat.median - b.set.lat.median)
   const best = byMedian[0]!
   const { lat } = best.set
   const which = describe(best, measured)
   const sentence =
-    measured.length === 1
-      ? `A message takes ${formatNs(lat.median)} (median${which}).`
-      : `The fastest of ${measured.length} sets${measured.length < withLatency.length ? ' timed from submission' : ''} takes ${formatNs(lat.median)} (median${which}); the slowest ${formatNs(byMedian.at(-1)!.set.lat.median)}.`
+    middle.length === 1
+      ? `A message takes ${formatNs(lat.median)} (median${which}${repeatsText(1, measured.length)}).`
+      : `The fastest of ${countText(middle.length, measured.length)}${measured.length < withLatency.length ? ' timed from submission' : ''} takes ${formatNs(lat.median)} (median${which}); the slowest ${formatNs(byMedian.at(-1)!.set.lat.median)}.`
   const sent = entries.reduce((sum, entry) => sum + entry.set.sent, 0)
   const lost = entries.reduce((sum, entry) => sum + entry.set.lost, 0)
   return {
-    sentence: [sentence, comparison(measured, (entry) => entry.set.lat.median, 'latency')].join(' ').trim(),
+    sentence: [sentence, comparison(middle, medianOfSet, 'latency')].join(' ').trim(),
     figures: [
-      [measured.length === 1 ? 'Median latency' : 'Best median', formatNs(lat.median)],
+      [middle.length === 1 ? 'Median latency' : 'Best median', formatNs(lat.median)],
       ['Its central 80 %', pairText(lat.p10, lat.p90, ' to ')],
       ['Its p99 / p99.9', pairText(lat.p99, lat.p999, ' / ')],
       ['Messages', formatCount(sent)],
       ['Lost', formatCount(lost)],
     ],
   }
+}
+
+/** ", the median of 3 repetitions", for the end of a description; nothing where there is one set of each setting. */
+function repeatsText(settings: number, sets: number): string {
+  return settings === sets ? '' : `, the median of ${Math.round(sets / settings)} repetitions`
+}
+
+/** "22", or "66 (22 × 3)". */
+function setsText(settings: number, sets: number): string {
+  const repeats = sets / settings
+  return `${formatCount(sets)}${repeats > 1 && Number.isInteger(repeats) ? ` (${settings} × ${repeats})` : ''}`
 }
 
 /** Two times, the unit once where it is the same: "125 to 156 ns", "120 ns to 267 µs". */
@@ -58,17 +72,19 @@ export function pairText(low: number, high: number, between: string): string {
 export function throughputHeadline(entries: readonly ThroughputEntry[]): Headline {
   const measured = entries.filter((entry) => entry.set.messages > 0)
   if (measured.length === 0) return { sentence: 'No throughput was measured.', figures: [] }
-  const most = measured.reduce((a, b) => (b.set.messagesPerSecond > a.set.messagesPerSecond ? b : a))
-  const widest = measured.reduce((a, b) => (b.set.bytesPerSecond > a.set.bytesPerSecond ? b : a))
-  const rate = `${formatRate(most.set.messagesPerSecond)} messages/s`
-  const bytes = `${formatRate(widest.set.bytesPerSecond)}B/s`
-  const sentence = `Up to ${rate}${describe(most, measured).replace(', ', ' with ')}.`
+  const rateOf = (entry: ThroughputEntry): number => entry.set.messagesPerSecond
+  const middle = middleSets(measured, rateOf)
+  const most = middle.reduce((a, b) => (rateOf(b) > rateOf(a) ? b : a))
+  const widest = middle.reduce((a, b) => (b.set.bytesPerSecond > a.set.bytesPerSecond ? b : a))
+  const rate = formatRate(most.set.messagesPerSecond, ' messages/s')
+  const bytes = formatRate(widest.set.bytesPerSecond, 'B/s')
+  const sentence = `Up to ${rate}${describe(most, measured).replace(', ', ' with ')}${repeatsText(middle.length, measured.length)}.`
   return {
-    sentence: [sentence, comparison(measured, (entry) => entry.set.messagesPerSecond, 'rate')].join(' ').trim(),
+    sentence: [sentence, comparison(middle, rateOf, 'rate')].join(' ').trim(),
     figures: [
       ['Messages/s', formatRate(most.set.messagesPerSecond)],
       ['Most data', bytes],
-      ['Sets', formatCount(measured.length)],
+      ['Sets', setsText(middle.length, measured.length)],
       ['Messages', formatCount(measured.reduce((sum, entry) => sum + entry.set.messages, 0))],
     ],
   }
@@ -91,7 +107,7 @@ function comparison<E extends Entry>(entries: readonly E[], figure: (entry: E) =
   const runs = [...new Set(entries.map((entry) => entry.run.label))]
   const [first, second] = runs
   if (first === undefined || second === undefined || runs.length !== 2) return ''
-  const keys = settingNames(entries).varying.filter((key) => key !== RUN)
+  const keys = settingNames(entries).varying.filter((key) => key !== RUN && key !== 'repeat')
   const ratios: number[] = []
   for (const group of groupBy(entries, (entry) => keyOf(entry, keys)).values()) {
     const of = (run: string): number => {

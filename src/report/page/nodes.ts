@@ -1,9 +1,10 @@
 /** The part of a report on node-types of the gateway. */
 import type { ChartSpec, SurfaceSpec } from '../charts/spec.ts'
-import { formatCount, formatHz, formatNs, formatShare } from '../format.ts'
+import { formatCount, formatHz, formatNs, formatNsTick, formatShare } from '../format.ts'
 import { distributions } from '../plots/distributions.ts'
 import { horizontalSetting, medianCharts, missedShare } from '../plots/medians.ts'
 import { nodeComparison, nodeSurfaces } from '../plots/nodes.ts'
+import { countText, middleSets } from '../repeats.ts'
 import type { LatencySummary, PlotSettings } from '../results.ts'
 import { labelOf, type NodeEntry, namesOf, settingNames, settingOf, settingsOf } from '../settings.ts'
 import { type Headline, pairText } from './headline.ts'
@@ -29,9 +30,9 @@ export interface NodeDrawing {
 const MOST_STILL = 24
 
 export function nodeHeadline(entries: readonly NodeEntry[]): Headline {
-  const measured = entries
-    .filter(({ set }) => set.lat.count > 0)
-    .toSorted((a, b) => a.set.lat.median - b.set.lat.median)
+  const whole = entries.filter(({ set }) => set.lat.count > 0)
+  const median = ({ set }: NodeEntry): number => set.lat.median
+  const measured = middleSets(whole, median).toSorted((a, b) => median(a) - median(b))
   const [best] = measured
   if (best === undefined) return { sentence: 'No sample arrived.', figures: [] }
   const { lat, settings } = best.set
@@ -41,7 +42,7 @@ export function nodeHeadline(entries: readonly NodeEntry[]): Headline {
   const sentence =
     measured.length === 1
       ? `A sample takes ${formatNs(lat.median)} (median: ${which}).`
-      : `The fastest of ${measured.length} runs takes ${formatNs(lat.median)} (median: ${which}); the slowest ${formatNs(slowest)}.`
+      : `The fastest of ${countText(measured.length, whole.length, 'runs')} takes ${formatNs(lat.median)} (median: ${which}); the slowest ${formatNs(slowest)}.`
   const sum = (of: (entry: NodeEntry) => number): number => entries.reduce((all, entry) => all + of(entry), 0)
   const steps = sum(({ set }) => set.steps)
   const share = (part: number): string => (steps > 0 ? ` (${formatShare(part / steps)})` : '')
@@ -94,7 +95,7 @@ export function nodeSections(
       'node-distributions',
       'Distributions',
       drawn.main.length > 0
-        ? `<p class="faint">All pictures show ${formatCount(low)} to ${formatNs(high)} unless they say otherwise; the box says what lies beyond. The red lines are the medians. Missing: steps without a sample in the output, for whatever reason; not transmitted: samples that were generated and did not arrive.</p>`
+        ? `<p class="faint">All pictures show ${formatNsTick(low)} to ${formatNsTick(high)} unless they say otherwise; the box says what lies beyond. The red lines are the medians. Missing: steps without a sample in the output, for whatever reason; not transmitted: samples that were generated and did not arrive.</p>`
         : '',
       drawing.charts(drawn.main),
       drawing.charts(drawn.zoomed),

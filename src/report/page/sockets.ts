@@ -7,6 +7,7 @@ import { ReportError } from '../errors.ts'
 import { escapeHtml, formatBytes, formatCount, formatNs, formatRate, formatShare } from '../format.ts'
 import { type LoadedRun, loadFlame } from '../load.ts'
 import { lineKeys, socketCharts, socketLabel } from '../plots/sockets.ts'
+import { middleSets } from '../repeats.ts'
 import type { PlotSettings, SocketProfile, SocketSet } from '../results.ts'
 import {
   compareSettings,
@@ -42,7 +43,7 @@ export function socketHeadline(entries: readonly SocketEntry[]): Headline {
   const best = (test: string, transport: string): SocketEntry | undefined => {
     const some = measured.filter(({ set }) => set.settings.test === test && set.settings.transport === transport)
     const figure = ({ set }: SocketEntry): number => (test === 'rr' ? set.messagesPerSecond : set.bytesPerSecond)
-    return some.toSorted((a, b) => figure(b) - figure(a))[0]
+    return middleSets(some, figure).toSorted((a, b) => figure(b) - figure(a))[0]
   }
   const sentences: string[] = []
   const figures: [string, string][] = []
@@ -69,7 +70,7 @@ export function socketHeadline(entries: readonly SocketEntry[]): Headline {
 }
 
 function gigabits(bytesPerSecond: number): string {
-  return `${formatRate(bytesPerSecond * 8)}bit/s`
+  return formatRate(bytesPerSecond * 8, 'bit/s')
 }
 
 export function socketSections(
@@ -253,7 +254,7 @@ function costTable(profiles: readonly SocketProfile[], naming: Naming, id: strin
   const rows = profiles.map((profile): Cell[] => [
     { text: profileName(profile, naming) },
     profile.settings.test === 'rr'
-      ? { text: `${formatRate(profile.messagesPerSecond)}/s`, value: profile.messagesPerSecond, number: true }
+      ? { text: formatRate(profile.messagesPerSecond, '/s'), value: profile.messagesPerSecond, number: true }
       : { text: gigabits(profile.bytesPerSecond), value: profile.bytesPerSecond, number: true },
     ...names.map((name): Cell => {
       const share = profile.components.find(({ component }) => component === name)?.share ?? 0

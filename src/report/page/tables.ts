@@ -174,7 +174,7 @@ export function throughputTable(entries: readonly ThroughputEntry[]): string {
       cells: [
         setCell(entry, names),
         count(messagesPerSecond),
-        { text: `${formatRate(bytesPerSecond)}B`, value: bytesPerSecond, number: true },
+        { text: formatRate(bytesPerSecond, 'B'), value: bytesPerSecond, number: true },
         { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
         ...varying.map((key) => settingCell(settingOf(entry, key))),
         count(messages),

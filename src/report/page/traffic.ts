@@ -144,7 +144,7 @@ function figuresTable(what: string, rows: readonly [string, Figures, number][]):
 }
 
 function bits(perSecond: number): string {
-  return `${formatRate(perSecond)}${perSecond >= 1000 ? '' : ' '}bit/s`
+  return formatRate(perSecond, 'bit/s')
 }
 
 function rate(perSecond: number): string {

@@ -7,10 +7,10 @@ import {
   type LatencyResults,
   type LatencySet,
   latencies,
+  middleSets,
   readTimestamps,
   terminalHistogram,
 } from '../../report/index.ts'
-import { rankOf } from '../../stats/index.ts'
 import { measure, settingText, varying } from '../bench-kit/index.ts'
 import { type LatencyRun, runLatency } from './run.ts'
 
@@ -64,15 +64,9 @@ const droppedFirst: readonly LatencyColumn[] = ['p10', 'n', 'min', 't_comp', 'ma
  * lose a core for a while.
  */
 function representative(sets: readonly LatencySet[]): LatencySet[] {
-  const groups = new Map<string, LatencySet[]>()
-  for (const set of sets) {
-    const key = JSON.stringify({ ...set.settings, repeat: 0 })
-    groups.set(key, [...(groups.get(key) ?? []), set])
-  }
-  return [...groups.values()].map((group) => {
-    const sorted = group.sort((a, b) => a.lat.median - b.lat.median)
-    return sorted[rankOf(sorted.length, 50) - 1]!
-  })
+  const run = { label: '' }
+  const entries = sets.map((set) => ({ run, set }))
+  return middleSets(entries, ({ set }) => set.lat.median).map(({ set }) => set)
 }
 
 function show(results: LatencyResults, outDir: string, reports: boolean): void {

@@ -167,7 +167,15 @@ function show(file: string, comparison: Comparison): void {
   print(
     table(
       [
-        ...['key', 'keys', 'found', `ARE of ${measure}`, 'AAE', `heavy (${(100 * threshold).toPrecision(2)} %)`, 'F1'],
+        ...[
+          'key',
+          'keys',
+          'found',
+          `ARE of ${measure}`,
+          'AAE',
+          `heavy (${Number((100 * threshold).toPrecision(2))} %)`,
+          'F1',
+        ],
         ...[`top ${top}`, 'entropy', 'within bounds', 'stated'],
       ],
       keys.map(({ key, keys: count, found, relativeError, absoluteError, heavy, top: largest, entropy, bounds }) => [
@@ -210,5 +218,6 @@ function boundsCells(bounds: Bounds): string[] {
 
 function percent(share: number): string {
   const value = 100 * share
-  return `${value === 0 || value >= 99.995 ? value.toFixed(0) : value.toPrecision(3)} %`
+  if (value === 0 || value >= 99.95) return `${value.toFixed(0)} %`
+  return `${value < 1e-4 ? '< 0.0001' : value.toPrecision(3)} %`
 }
