@@ -1,5 +1,5 @@
 /** Numbers and sizes as people read them. */
-import { inUnits, timeText, timeUnits, type Unit } from '../page/index.ts'
+import { inUnits, timeText, timeUnits, type Unit } from '../text/index.ts'
 
 const grouped = new Intl.NumberFormat('en-GB', { maximumFractionDigits: 0 })
 

@@ -8,8 +8,8 @@
  *           0        2 µs       4 µs      6 µs      10 µs
  */
 
-import { timeUnits } from '../page/index.ts'
 import { type Histogram, histogram, summarize } from '../stats/index.ts'
+import { timeUnits } from '../text/index.ts'
 import { formatNs, formatNsTick, formatShare } from './format.ts'
 
 export interface TerminalHistogramOptions {

@@ -1,5 +1,5 @@
 /** Numbers of the monitor as text, with their bounds. */
-import { byteText, inUnits, timeText, type Unit, whole } from '../../page/index.ts'
+import { byteText, inUnits, timeText, type Unit, whole } from '../../text/index.ts'
 
 export { timeText }
 

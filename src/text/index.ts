@@ -1,4 +1,4 @@
-/** Numbers as text. */
+/** Numbers as people read them: three digits that count, in the unit that they fill. Pure: imports nothing. */
 
 export function whole(count: number): string {
   return count.toLocaleString('en')
