@@ -106,6 +106,13 @@ export interface ParsedNode {
   /** The verbs device in whose memory the pool should be; undefined: any memory will do. */
   readonly memory?: string
   /**
+   * Says what cannot be: signals that the format does not carry, samples that are too long. Called before anything starts, with what will be
+   * read and written. Throws a `GatewayError` that names the key.
+   */
+  check?(signals: { in: readonly Signal[]; out: readonly Signal[] }, directions: { in: boolean; out: boolean }): void
+  /** Loads the package that it needs, which its user installs; throws a `GatewayError` that says how. */
+  needs?(): Promise<unknown>
+  /**
    * What the threads share: made once, in the main thread, and posted to each thread in which the node starts. Missing: nothing.
    */
   share?(): unknown

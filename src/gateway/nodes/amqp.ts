@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib'
 import { peerPackage } from '../host/index.ts'
-import type { Format, NodeContext, NodeType, RunningNode, SettingsReader } from '../index.ts'
+import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../index.ts'
 import { Backoff } from './kit/backoff.ts'
 import { Counters } from './kit/counters.ts'
 import { FramesOut } from './kit/frames-out.ts'
@@ -228,9 +228,11 @@ export const amqp: NodeType = {
   is: 'a broker of AMQP 0-9-1, such as RabbitMQ',
   parse(reader, common) {
     const settings = amqpSettings(reader)
-    return inboxNode(common, async (context, directions) => {
-      const { connect } = await peerPackage('the node-type amqp', 'amqplib@2', () => import('amqplib'))
+    const needs = () => peerPackage('the node-type amqp', 'amqplib@2', () => import('amqplib'))
+    const start: ParsedNode['start'] = async (context, directions) => {
+      const { connect } = await needs()
       return new AmqpNode(context, settings, connect as Connect, directions)
-    })
+    }
+    return inboxNode(common, start, { settings: reader, format: settings.format, needs })
   },
 }

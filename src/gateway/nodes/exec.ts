@@ -239,6 +239,7 @@ export const exec: NodeType = {
   is: 'a program, by its standard input and output',
   parse(reader, common) {
     const settings = execSettings(reader)
-    return inboxNode(common, async (context) => new ExecNode(context, settings))
+    const { format } = settings
+    return inboxNode(common, async (context) => new ExecNode(context, settings), { settings: reader, format })
   },
 }

@@ -251,11 +251,13 @@ export const mqtt: NodeType = {
   is: 'a broker of MQTT: publish, subscribe',
   parse(reader, common) {
     const settings = mqttSettings(reader)
+    const needs = () => peerPackage('the node-type mqtt', 'mqtt@5', () => import('mqtt'))
     const start: ParsedNode['start'] = async (context) => {
-      const { connect } = await peerPackage('the node-type mqtt', 'mqtt@5', () => import('mqtt'))
+      const { connect } = await needs()
       return new MqttNode(context, settings, connect)
     }
     const { subscribe, publish } = settings
-    return inboxNode(common, start, { reads: subscribe !== undefined, writes: publish !== undefined })
+    const used = { reads: subscribe !== undefined, writes: publish !== undefined }
+    return inboxNode(common, start, { settings: reader, format: settings.format, ...used, needs })
   },
 }

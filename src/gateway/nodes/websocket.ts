@@ -323,7 +323,7 @@ export const websocket: NodeType = {
       return node
     }
     return {
-      ...inboxNode(common, start),
+      ...inboxNode(common, start, { settings: reader, format: settings.format }),
       ...(settings.port === undefined && {
         share: () => join(tmpdir(), `verbena-${randomUUID()}`, 'websocket'),
         door: (shared) => shared as string,

@@ -229,8 +229,9 @@ export const zeromq: NodeType = {
   is: 'ZeroMQ: PUB and SUB, RADIO and DISH',
   parse(reader, common) {
     const settings = zeromqSettings(reader)
+    const needs = () => peerPackage('the node-type zeromq', 'zeromq@6', () => import('zeromq'))
     const start: ParsedNode['start'] = async (context) => {
-      const zmq = await peerPackage('the node-type zeromq', 'zeromq@6', () => import('zeromq'))
+      const zmq = await needs()
       const draft = settings.radiodish ? await import('zeromq/draft.js') : undefined
       const node = new ZeromqNode(context, settings, zmq, draft)
       try {
@@ -242,6 +243,12 @@ export const zeromq: NodeType = {
       return node
     }
     const [reads, writes] = [settings.in, settings.out].map(({ endpoints }) => endpoints.length > 0)
-    return inboxNode(common, start, { reads: reads!, writes: writes! })
+    return inboxNode(common, start, {
+      settings: reader,
+      format: settings.format,
+      reads: reads!,
+      writes: writes!,
+      needs,
+    })
   },
 }

@@ -139,6 +139,10 @@ function planGroup(
   const names = [...new Set([...sources, ...destinations])]
   // The hooks of a path that leads nowhere have to be right, too.
   for (const path of paths) signals.afterPath(path)
+  for (const name of names) {
+    const directions = { in: sources.has(name), out: destinations.has(name) }
+    nodes.get(name)!.parsed.check?.({ in: signals.ofNode(name), out: signals.written(name) }, directions)
+  }
   return {
     nodes: names.map((name) => ({
       config: nodes.get(name)!.config,

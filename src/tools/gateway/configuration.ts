@@ -30,8 +30,13 @@ export async function mistakesOf({ config, errors, placeOf }: LoadedConfig): Pro
           ? toldOf(() => settings.fail(`node ${node.name}: ${error.message}`, 'type'))
           : error
       })
-      type.parse(settings, commonOfNode(node))
+      const parsed = type.parse(settings, commonOfNode(node))
       settings.done()
+      await parsed.needs?.().catch((error: unknown) => {
+        throw error instanceof GatewayError
+          ? toldOf(() => settings.fail(`node ${node.name}: ${error.message}`, 'type'))
+          : error
+      })
     })
   // What nodes are to each other can be said only when each of them is right.
   if (mistakes.length === 0) await attempt(() => SuperNode.parse(config, { placeOf }))

@@ -3,6 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { peerPackage } from '../../../src/gateway/host/index.ts'
+import type { NodeType } from '../../../src/gateway/index.ts'
+import { nodeTypes } from '../../../src/gateway/nodes/registry.ts'
+import { mistakesOf, readConfiguration } from '../../../src/tools/gateway/configuration.ts'
 import { verbena } from '../../cli/in-process.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-check-'))
@@ -81,6 +85,61 @@ it('finds what only the whole shows: hooks, signals of mappings', async () => {
   const mapping = await run('check', file('b.conf', text('"loop.signal7"')))
   expect(mapping.stderr).toMatch(/node 'loop' has no signal 'signal7'/)
   expect([unknown.code, mapping.code]).toEqual([1, 1])
+})
+
+it.each([
+  [
+    'udp',
+    { type: 'socket', format: 'villas.binary', out: { address: '127.0.0.1:12000' } },
+    'b',
+    'villas.binary carries floats and integers only',
+  ],
+  [
+    'udp',
+    { type: 'socket', format: { type: 'raw', bits: 16 }, out: { address: '127.0.0.1:12000' } },
+    'f',
+    'raw with 16 bits carries integers and booleans only',
+  ],
+  ['log', { type: 'file', uri: 'x', format: 'villas.web' }, 'c', 'villas.web carries floats and integers only'],
+  ['run', { type: 'exec', exec: ['cat'], format: 'villas.web' }, 'c', 'villas.web carries floats and integers only'],
+  ['web', { type: 'websocket' }, 'c', 'villas.web carries floats and integers only'],
+  [
+    'far',
+    { type: 'infiniband', rdma_transport_mode: 'UD', in: { address: '127.0.0.1:1337' } },
+    '510f',
+    'there are 510: use RC or UC',
+  ],
+  ['far', { type: 'infiniband', rdma_transport_mode: 'UD', in: { address: '127.0.0.1:1337' } }, '509f', undefined],
+])('finds what would not start, or never work: %s %j with %s', async (name, node, signals, what) => {
+  const settings = { nodes: { from: { type: 'loopback', signals }, [name]: node }, paths: [{ in: 'from', out: name }] }
+  const { code, stderr } = await run('check', file('start.json', JSON.stringify(settings, null, 1)))
+  if (what === undefined) expect([code, stderr]).toEqual([0, ''])
+  else {
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^start\.json:\d+: /)
+    expect(stderr).toContain(what)
+  }
+})
+
+it('says which package is missing, with its place', async () => {
+  const name = 'no-such-client'
+  const needs = () => peerPackage('the node-type probe', `${name}@1`, () => import(/* @vite-ignore */ name))
+  const probe: NodeType = {
+    name: 'probe',
+    is: '',
+    parse: () => ({ signals: null, reads: true, writes: true, splits: false, needs, start: () => needs() as never }),
+  }
+  const types = nodeTypes as Record<string, () => Promise<NodeType>>
+  types.probe = async () => probe
+  try {
+    const path = file('needs.conf', 'nodes = {\n  far = { type = "probe" }\n}')
+    const mistakes = await mistakesOf(readConfiguration(path))
+    expect(mistakes.map((mistake) => mistake.replace(`${folder}/`, ''))).toEqual([
+      'needs.conf:2: node far: the node-type probe needs the package no-such-client, which is not installed: npm install no-such-client@1',
+    ])
+  } finally {
+    delete types.probe
+  }
 })
 
 it('prints JSON, also for what cannot be read', async () => {

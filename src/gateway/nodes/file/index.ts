@@ -1,7 +1,7 @@
 /** file: samples from a file and to one, in any format. A file that is written grows; `-` is standard input, and standard output. */
 import { existsSync } from 'node:fs'
 import type { Format, NodeContext, NodeType, ParsedNode, RunningNode, SettingsReader } from '../../index.ts'
-import { formatSetting } from '../kit/settings.ts'
+import { carries, formatSetting } from '../kit/settings.ts'
 import { makeTimer, type Timer, type TimerName, timerNames } from '../timing/index.ts'
 import { FileDestination, type FileOutSettings } from './destination.ts'
 import { InputFile } from './input-file.ts'
@@ -121,6 +121,7 @@ export const file: NodeType = {
       reads: true,
       writes: true,
       splits: true,
+      check: carries(reader, settings.format),
       start: async (context, directions) => new FileNode(context, settings, directions),
     }
   },

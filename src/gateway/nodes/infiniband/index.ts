@@ -1,7 +1,7 @@
 /** The node-type `infiniband`: samples by RDMA, through the RDMA CM of any verbs device. */
 import type { NodeType } from '../../index.ts'
 import { startNode } from './node.ts'
-import { readSettings } from './settings.ts'
+import { checkLength, readSettings } from './settings.ts'
 
 export const infiniband: NodeType = {
   name: 'infiniband',
@@ -16,6 +16,7 @@ export const infiniband: NodeType = {
       splits: false,
       keeps: read.in.maxWrs + read.out.maxWrs + read.in.vectorize + read.out.vectorize,
       memory: read.device,
+      check: (signals, directions) => checkLength(settings, read, directions.out ? signals.out.length : 0),
       start: async (context, directions) => startNode(read, context, directions),
     }
   },

@@ -111,6 +111,20 @@ export function readSettings(settings: SettingsReader, { vectorize }: NodeCommon
   return read
 }
 
+/** Of the fields of a sample in a message. */
+const headerBytes = 24
+const largestMtu = 4096
+
+/** A datagram goes into one packet. `values`: of the samples that are written. */
+export function checkLength(settings: SettingsReader, { mode }: InfinibandSettings, values: number): void {
+  const most = Math.floor((largestMtu - headerBytes) / 8)
+  if (mode === 'UD' && values > most)
+    settings.fail(
+      `${settings.of}: with UD a sample goes into one packet, which has room for ${most} values at the largest MTU, and there are ${values}: use RC or UC`,
+      settings.has('rdma_transport_mode') ? 'rdma_transport_mode' : 'rdma_port_space',
+    )
+}
+
 /** VILLASnode's code reads the first of the two names, its documentation has the second. */
 function modeOf(settings: SettingsReader): TransportMode {
   const mode = settings.choice('rdma_transport_mode', 'RC', modes)

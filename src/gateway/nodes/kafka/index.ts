@@ -193,10 +193,17 @@ export const kafka: NodeType = {
   parse(reader, common) {
     const settings = kafkaSettings(reader)
     const { consume, produce } = settings
+    const needs = () => peerPackage('the node-type kafka', 'kafkajs@2', () => import('kafkajs'))
     const start: ParsedNode['start'] = async (context) => {
-      const { Kafka } = await peerPackage('the node-type kafka', 'kafkajs@2', () => import('kafkajs'))
+      const { Kafka } = await needs()
       return new KafkaNode(context, settings, Kafka)
     }
-    return inboxNode(common, start, { reads: consume !== undefined, writes: produce !== undefined })
+    return inboxNode(common, start, {
+      settings: reader,
+      format: settings.format,
+      reads: consume !== undefined,
+      writes: produce !== undefined,
+      needs,
+    })
   },
 }

@@ -1,12 +1,31 @@
 /** The frame of node-types whose samples come in the event loop, to an inbox, and go out in frames. */
-import type { NodeCommon, ParsedNode } from '../../index.ts'
+import type { Format, NodeCommon, ParsedNode, SettingsReader } from '../../index.ts'
 import { inboxSamples } from './inbox.ts'
+import { carries } from './settings.ts'
 
-/** Such a node: one thread has both directions. It reads and writes unless `directions` says what its settings leave out. */
-export function inboxNode(
-  { signals }: NodeCommon,
-  start: ParsedNode['start'],
-  { reads = true, writes = true }: { reads?: boolean; writes?: boolean } = {},
-): ParsedNode {
-  return { signals, reads, writes, splits: false, keeps: inboxSamples, start }
+interface InboxNodeOptions {
+  /** Of its settings and its format. */
+  readonly settings: SettingsReader
+  readonly format: Format
+  /** What its settings leave out. */
+  readonly reads?: boolean
+  readonly writes?: boolean
+  readonly needs?: ParsedNode['needs']
+}
+
+/** Such a node: one thread has both directions. */
+export function inboxNode({ signals }: NodeCommon, start: ParsedNode['start'], options: InboxNodeOptions): ParsedNode {
+  const { settings, format, reads = true, writes = true, needs } = options
+  const check = carries(settings, format)
+  return {
+    signals,
+    reads,
+    writes,
+    splits: false,
+    keeps: inboxSamples,
+    // It has codecs for whatever its settings say, used or not.
+    check: (known) => check(known, { in: reads, out: writes }),
+    ...(needs && { needs }),
+    start,
+  }
 }

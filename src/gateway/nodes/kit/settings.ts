@@ -1,5 +1,12 @@
 /** Settings that many node-types have: formats, addresses. */
-import { type Format, formatOf, GatewayError, type Settings, type SettingsReader } from '../../index.ts'
+import {
+  type Format,
+  formatOf,
+  GatewayError,
+  type ParsedNode,
+  type Settings,
+  type SettingsReader,
+} from '../../index.ts'
 
 /** Settings of text formats that a node has another default of. */
 interface TextDefaults {
@@ -27,6 +34,19 @@ export function formatWith(given: string | Settings, defaults: TextDefaults): Fo
   const keys = keysOf[settings.type as string] ?? []
   const known = Object.entries(defaults).filter(([key]) => (keys as readonly string[]).includes(key))
   return formatOf({ ...Object.fromEntries(known), ...settings }, defaults.messages)
+}
+
+/** `ParsedNode.check` of a node with a setting `format`, which makes its codecs when it starts. */
+export function carries(settings: SettingsReader, format: Format): NonNullable<ParsedNode['check']> {
+  return (signals, directions) => {
+    try {
+      if (directions.in) format.decoder(signals.in)
+      if (directions.out) format.encoder(signals.out)
+    } catch (error) {
+      if (!(error instanceof GatewayError)) throw error
+      settings.fail(`${settings.of}: format: ${error.message}`, 'format')
+    }
+  }
 }
 
 /** The setting `format`. */

@@ -11,6 +11,7 @@ import {
   type Format,
   type NodeContext,
   type NodeType,
+  type ParsedNode,
   type RunningNode,
   SampleField,
   SampleFlag,
@@ -363,9 +364,11 @@ export const redis: NodeType = {
   is: 'a server of Redis: channels, keys, hashes',
   parse(reader, common) {
     const settings = redisSettings(reader, common.name)
-    return inboxNode(common, async (context, directions) => {
-      const { Redis: Client } = await peerPackage('the node-type redis', 'ioredis@5', () => import('ioredis'))
+    const needs = () => peerPackage('the node-type redis', 'ioredis@5', () => import('ioredis'))
+    const start: ParsedNode['start'] = async (context, directions) => {
+      const { Redis: Client } = await needs()
       return new RedisNode(context, settings, (options) => new Client(options), directions)
-    })
+    }
+    return inboxNode(common, start, { settings: reader, format: settings.format, needs })
   },
 }

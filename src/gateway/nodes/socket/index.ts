@@ -11,6 +11,8 @@ export const socket: NodeType = {
     const settings = socketSettings(reader)
     const stream = settings.layer.startsWith('tcp')
     return inboxNode(common, (context) => startSocket(context, settings), {
+      settings: reader,
+      format: settings.format,
       reads: stream || settings.local !== undefined,
       writes: stream || settings.remote !== undefined,
     })
