@@ -5,8 +5,9 @@
  * the same clock tick.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
-import { isMainThread, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
-import { behind, closeGate, type Gate, makeGate } from './native/index.ts'
+import { syncBuiltinESMExports } from 'node:module'
+import workerThreads, { isMainThread, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
+import { behind, closeGate, closeUnusedGate, type Gate, makeGate } from './native/index.ts'
 
 export { threadId } from 'node:worker_threads'
 
@@ -32,6 +33,35 @@ class Thread extends Worker {
     await closeGate(this.#gate)
     return await super.terminate()
   }
+}
+
+let gatesWorkers = false
+
+/**
+ * From now on `terminate` of every `Worker` that this thread starts, not only by `startThread`, waits until that loads no native
+ * code. For programs whose workers load this library without having asked for it, and that end them when they like.
+ */
+export function gateWorkers(): void {
+  if (gatesWorkers) return
+  gatesWorkers = true
+  const gates = new WeakMap<Worker, Gate>()
+  // Subclasses are made here, too. Names imported from node:worker_threads stand for it from now on.
+  workerThreads.Worker = new Proxy(Worker, {
+    construct(its, args, newTarget) {
+      const gate = makeGate()
+      const worker = behind(gate, () => Reflect.construct(its, args, newTarget) as Worker)
+      gates.set(worker, gate)
+      return worker
+    },
+  })
+  const methods = Worker.prototype
+  const { terminate } = methods
+  methods.terminate = function (this: Worker, ...args) {
+    const gate = gates.get(this)
+    if (gate === undefined || closeUnusedGate(gate)) return terminate.apply(this, args)
+    return closeGate(gate).then(() => terminate.apply(this, args))
+  }
+  syncBuiltinESMExports()
 }
 
 /**

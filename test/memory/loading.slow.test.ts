@@ -72,6 +72,28 @@ describe('a thread that loads native code', () => {
     expect([...seen.subarray(1, 3)]).toEqual([1, 0])
   })
 
+  it('is ended when it has loaded, also if it is a Worker of the program', async () => {
+    const main = entry(
+      'worker-of-the-program.ts',
+      `import * as named from 'node:worker_threads'
+import { gateWorkers } from ${href('threads.ts')}
+gateWorkers()
+class Own extends named.Worker {}
+for (const Class of [named.Worker, Own]) {
+  const words = new Int32Array(new SharedArrayBuffer(16))
+  const workerData = { verbenaEntry: ${JSON.stringify(loader().href)}, verbenaData: words.buffer }
+  const worker = new Class(new URL(${href('ts-worker.mjs')}), { workerData })
+  while (Atomics.load(words, 0) === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+  const ended = worker.terminate()
+  setTimeout(() => { Atomics.store(words, 3, 1); Atomics.notify(words, 3) }, 50)
+  console.log(await ended, words.subarray(1, 3).join(), worker instanceof named.Worker, worker.constructor.name)
+}
+`,
+    )
+    const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', main.pathname], { encoding: 'utf8' })
+    expect({ stdout, stderr }).toEqual({ stdout: '1 1,0 true Worker\n1 1,0 true Own\n', stderr: '' })
+  })
+
   it('holds up the end of the process', () => {
     const main = entry(
       'main.ts',

@@ -51,7 +51,7 @@ export {
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
-export { behind, closeGate, type Gate, gated, makeGate, stopForGood, whenStopped } from './loading.ts'
+export { behind, closeGate, closeUnusedGate, type Gate, gated, makeGate, stopForGood, whenStopped } from './loading.ts'
 export {
   addressOf,
   commitShared,

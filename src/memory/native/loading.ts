@@ -2,11 +2,11 @@
  * A thread that is ended while it loads native code can take the process with it: the addon throws into an environment
  * that takes no exception any more, which is fatal (`ThrowAsJavaScriptException napi_throw`). So loading goes through
  * gates. A thread passes those of all that may end it: of each thread above it, which ends what it has started when it
- * ends itself, and of `startThread`, whose threads can be terminated. Code that ends threads closes the gate first and waits
+ * ends itself, and its own, if `startThread` or `gateWorkers` made one, because it can be terminated. Code that ends threads closes the gate first and waits
  * until nobody loads behind it; a thread at a closed gate blocks until it is terminated. It never runs again, whatever it was in the
  * middle of: `onPark` tells the threads that would wait for it.
  *
- * A thread that was started without `startThread` and is terminated while it loads is beyond this.
+ * A `Worker` of the program's, where nobody called `gateWorkers` before, that is terminated while it loads is beyond this.
  */
 import { setTimeout as after } from 'node:timers/promises'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
@@ -81,11 +81,16 @@ export function stopForGood(): never {
   for (;;) Atomics.wait(never, Gate.closed, 0)
 }
 
+/** Closes the gate; true if nobody loads behind it, so that there is nothing to wait for. */
+export function closeUnusedGate(gate: Gate): boolean {
+  Atomics.store(gate, Gate.closed, 1)
+  return Atomics.load(gate, Gate.loaders) === 0
+}
+
 /** Resolves when nobody loads behind the gate, and nobody will. */
 export async function closeGate(gate: Gate): Promise<void> {
-  Atomics.store(gate, Gate.closed, 1)
   const deadline = performance.now() + patienceMs
-  while (Atomics.load(gate, Gate.loaders) > 0 && performance.now() < deadline) await after(1)
+  while (!closeUnusedGate(gate) && performance.now() < deadline) await after(1)
 }
 
 // What this thread has started ends with it.

@@ -1,4 +1,5 @@
 /** Replaces Node's methods with the preload's. Once in a thread; it cannot be undone. */
+import { gateWorkers } from '../../memory/index.ts'
 import { Connector } from './connect.ts'
 import { patchServers } from './listen.ts'
 import { enableLog } from './log.ts'
@@ -20,6 +21,8 @@ export function install(settings: Settings): void {
     )
   installed = true
   enableLog(settings.log)
+  // They load all of this.
+  gateWorkers()
   patchSockets()
   patchServers(settings)
   const connector = new Connector(settings, socketMethods.connect!)
