@@ -3,6 +3,7 @@ import './system-errno.ts'
 
 export { addressBytes, addressError, familyName, named, notAnAddress, type SocketAddress } from './address.ts'
 export { type CmOwner, CmService } from './cm-service.ts'
+export { hasClosed, hasConnected, type Leaver } from './farewell.ts'
 export { type BoundLink, IoContext } from './io-context.ts'
 export { everySeconds } from './keepalive.ts'
 export { activate, forget, type Member } from './reactor.ts'

@@ -13,6 +13,7 @@ import {
   type CmOwner,
   CmService,
   connectionParam,
+  hasClosed,
   notAnAddress,
   type SocketAddress,
   Stream,
@@ -322,6 +323,7 @@ export abstract class Establishing extends Ready implements CmOwner {
 
   /** Releases everything of the device. */
   protected release(): void {
+    hasClosed(this)
     this.heldDrop()
     // Streams of other sockets on this connection end before its resources are released.
     this.trunk?.end(this.connection?.error ?? 0, this.reason)

@@ -20,7 +20,9 @@ import {
   type BoundLink,
   CmService,
   everySeconds,
+  hasConnected,
   type IoContext,
+  type Leaver,
   type Member,
   type SocketAddress,
   SpinWaiter,
@@ -33,7 +35,7 @@ import type { RSocketOptions } from './types.ts'
 
 export type State = 'idle' | 'bound' | 'listening' | 'connecting' | 'connected' | 'failed' | 'closing' | 'closed'
 
-export abstract class Ready implements Member {
+export abstract class Ready implements Member, Leaver {
   readonly family: number
   readonly type: number = SOCK_STREAM
   protected readonly device: RSocketOptions['device']
@@ -75,6 +77,7 @@ export abstract class Ready implements Member {
   protected abstract get acceptable(): number
   /** Tells the peer that this end closes; true when that and all before it has arrived, or never will. */
   protected abstract goodbye(): boolean
+  abstract farewell(): boolean
   /** Ends the socket for good. */
   protected abstract finish(): void
   abstract close(): number
@@ -94,6 +97,10 @@ export abstract class Ready implements Member {
   /** Whether both ends are Verbena's and use more than version 1. */
   get extended(): boolean {
     return this.connection !== null && !this.connection.foreign
+  }
+
+  get carries(): boolean {
+    return this.trunk !== null
   }
 
   protected failWith(errno: number, reason: string): number {
@@ -121,6 +128,7 @@ export abstract class Ready implements Member {
     this.connection = line.connection
     this.waiter = new SpinWaiter(line, this.cm!, this.options)
     this.state = 'connected'
+    hasConnected(this)
     this.hold()
     this.startKeepAlive()
   }

@@ -194,6 +194,8 @@ export class StreamSocket extends Sharing implements RSocket {
       return 0
     }
     connection.process()
+    // As with TCP: a peer whose data nobody will read sees a reset, once it has what was sent to it.
+    this.resets = connection.readableBytes > 0
     const { lingerSeconds } = this.options
     // What was sent before SHUT_RDWR must still arrive; a peer that has closed takes nothing more.
     const over = !connection.open && (!connection.closedHere || connection.settled)
@@ -216,10 +218,15 @@ export class StreamSocket extends Sharing implements RSocket {
     return 0
   }
 
+  /** Closed with data of the peer unread. */
+  private resets = false
+
   /** Tells the peer that this end closes; true when that and all before it has arrived, or never will. */
   protected goodbye(): boolean {
     const connection = this.connection!
-    connection.disconnect()
+    // Without this message the end of the connection is a reset.
+    if (this.resets) connection.flush()
+    else connection.disconnect()
     connection.process()
     connection.reap()
     return connection.settled
@@ -232,6 +239,16 @@ export class StreamSocket extends Sharing implements RSocket {
     // Closing the id disconnects.
     this.connection?.end(0, 'closed')
     this.release()
+  }
+
+  /** For the end of the thread: as a kernel closes the sockets of a process. */
+  override farewell(): boolean {
+    if (this.state !== 'connected' && this.state !== 'closing') return true
+    if (this.state === 'connected') this.resets = this.readableBytes > 0
+    // The carrier of a stream only ends.
+    if (this.resets && this.own === null) this.connection!.end(Errno.ECONNRESET, 'the process ended')
+    this.trunk?.process()
+    return this.goodbye()
   }
 
   protected another(): StreamSocket {
