@@ -15,7 +15,7 @@ import { nodeAddress } from './transport.ts'
 /** Memory of the program's that received data goes into, as in the constructor's option `onread`. */
 export interface OnRead {
   buffer: Uint8Array | (() => Uint8Array)
-  callback: (length: number, buffer: Uint8Array) => boolean | undefined
+  callback: (this: Duplex, length: number, buffer: Uint8Array) => boolean | undefined
 }
 
 export interface NodeAddress {
@@ -67,7 +67,7 @@ export class Attachment implements LinkOwner {
     const memory = this.#memory!
     // A function gives a new buffer each time.
     this.#memory = undefined
-    return this.#onread!.callback(length, memory) !== false
+    return this.#onread!.callback.call(this.stream, length, memory) !== false
   }
 
   /** With `onread`, pausing and resuming start and stop the link itself: the stream never sees the data. */
@@ -178,7 +178,10 @@ export const linkedMethods = {
       done()
       return
     }
-    attached.link.shutdown((errno) => (errno === 0 ? done() : done(errnoError(errno, 'shutdown'))))
+    // Not from inside, as with a handle of libuv: what is written before 'connect' ends after 'ready'.
+    attached.link.shutdown((errno) =>
+      process.nextTick(() => (errno === 0 ? done() : done(errnoError(errno, 'shutdown')))),
+    )
   },
 
   pause(this: LinkedStream): void {

@@ -89,6 +89,10 @@ export class Link {
   #next = 0
   #offset = 0
   #written: ((errno: number) => void) | undefined
+  /** What a write failed with while the peer's last data is read; 0 if none has. */
+  #failure = 0
+  /** Writes to the peer that has gone: none yet, one was taken in this turn of the event loop, they fail. */
+  #lost: 'none' | 'taken' | 'fail' = 'none'
 
   constructor(socket: RSocketLike, owner: LinkOwner) {
     this.socket = socket
@@ -183,6 +187,8 @@ export class Link {
       owner.active()
       owner.ended()
     } else owner.failed(got, 'read')
+    // The program hears of the end first.
+    if (this.#failure !== 0) setImmediate(() => this.#endLost())
     return false
   }
 
@@ -200,7 +206,13 @@ export class Link {
     if (this.#written === done) this.#written = withContext(done)
   }
 
-  #onWritable: () => void = () => this.#flush()
+  #onWritable: () => void = () => {
+    if (this.#failure === 0) this.#flush()
+    else {
+      this.#writing?.()
+      this.#writing = undefined
+    }
+  }
 
   #flush(): void {
     while (this.#next < this.#chunks.length) {
@@ -212,13 +224,31 @@ export class Link {
         this.#writing ??= this.#watch(POLLOUT, this.#onWritable)
         return
       } else {
-        // Of a peer that has closed, what it sent before is read first, and the end or the error after it. TCP takes writes
-        // until then, and drops them; a program that still writes must not lose what it has not read yet.
-        this.#endWrite(this.#reading ? 0 : sent)
+        // Of a peer that has closed, what it sent before is read first, and the end or the error after it: a program that still
+        // writes must not lose what it has not read yet.
+        this.#failure = sent
+        if (!this.#reading) this.#endLost()
         return
       }
     }
     this.#endWrite(0)
+  }
+
+  /**
+   * Ends a write to a peer that has closed, when all that came from it was read. As with TCP it is taken, and dropped, if it is no
+   * more than a system buffers: the close_notify of TLS for example. Those of later turns fail, as when the peer's reset has come.
+   */
+  #endLost(): void {
+    const failure = this.#failure
+    this.#failure = 0
+    const takes = this.#ended && this.#lost !== 'fail' && this.inFlight <= longestChunk
+    if (takes && this.#lost === 'none') {
+      this.#lost = 'taken'
+      setImmediate(() => {
+        this.#lost = 'fail'
+      })
+    }
+    this.#endWrite(takes ? 0 : this.#ended ? -Errno.EPIPE : failure)
   }
 
   #sendSome(): number {

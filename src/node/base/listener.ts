@@ -19,7 +19,7 @@ import {
 import type { Watch } from '../../rsocket/runtime/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { addressError, errnoError, type SystemError } from './errors.ts'
-import { again, nodeAddress, openSocket } from './transport.ts'
+import { nodeAddress, openSocket } from './transport.ts'
 
 export interface ListenTarget {
   /** Null: all addresses. */
@@ -33,6 +33,8 @@ export interface ListenTarget {
   device?: string | Context | undefined
 }
 
+/** Errors of a listener that is gone. After others it goes on, as libuv's does. */
+const final: ReadonlySet<number> = new Set([-Errno.EBADF, -Errno.EINVAL, -Errno.ENODEV])
 /** Connections that are accepted before other work of the event loop has its turn. */
 const acceptsPerTurn = 64
 
@@ -95,7 +97,7 @@ export class Listener {
       if (typeof accepted === 'number') {
         // A connection that ended while it waited is not the server's concern.
         if (accepted === -Errno.ECONNABORTED) continue
-        if (accepted !== again) this.#events.failed(errnoError(accepted, 'accept', this.#socket.reason))
+        if (final.has(accepted)) this.#events.failed(errnoError(accepted, 'accept', this.#socket.reason))
         return
       }
       accepted.fcntl(F_SETFL, O_NONBLOCK)
