@@ -13,7 +13,15 @@ import { Errno, type RSocketLike, SOCK_STREAM } from '../../rsocket/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { isBlocked } from './accepting.ts'
 import { type Attachment, attach, isLive, type LinkedStream, type OnRead } from './attachment.ts'
-import { addressError, badArgument, blockedError, checkPort, codedError, type SystemError } from './errors.ts'
+import {
+  addressError,
+  badArgument,
+  blockedError,
+  checkInteger,
+  checkPort,
+  codedError,
+  type SystemError,
+} from './errors.ts'
 import { openSocket } from './transport.ts'
 
 /** What `connect` is told; the options of `net.Socket.connect`, and the device. */
@@ -52,22 +60,22 @@ export interface Target {
 
 /** Throws where `net.Socket.connect` would. */
 export function checkTarget(options: ConnectOptions): Target {
-  const { localAddress, localPort } = options
+  const { localAddress, localPort, autoSelectFamily, autoSelectFamilyAttemptTimeout: timeoutMs } = options
   if (localAddress && !isIP(localAddress))
     throw codedError('ERR_INVALID_IP_ADDRESS', `Invalid IP address: ${localAddress}`, TypeError)
   if (localPort && typeof localPort !== 'number') throw badArgument('options.localPort', 'of type number', localPort)
   if (options.lookup != null && typeof options.lookup !== 'function')
     throw badArgument('options.lookup', 'of type function', options.lookup)
+  if (autoSelectFamily != null && typeof autoSelectFamily !== 'boolean')
+    throw badArgument('options.autoSelectFamily', 'of type boolean', autoSelectFamily)
+  if (timeoutMs != null) checkInteger(timeoutMs, 'options.autoSelectFamilyAttemptTimeout', 1)
   return {
     host: options.host || 'localhost',
     port: checkPort(options.port, 'options.port'),
     localAddress: localAddress || undefined,
     localPort: localPort || undefined,
     device: options.device,
-    attemptTimeoutMs: Math.max(
-      10,
-      options.autoSelectFamilyAttemptTimeout ?? getDefaultAutoSelectFamilyAttemptTimeout(),
-    ),
+    attemptTimeoutMs: Math.max(10, timeoutMs ?? getDefaultAutoSelectFamilyAttemptTimeout()),
   }
 }
 
@@ -91,7 +99,9 @@ export function lookUp(
   const family = families[String(options.family)] ?? 0
   const hints = options.hints || (family === 0 && process.platform !== 'win32' ? ADDRCONFIG : 0)
   const all = family === 0 && !options.localAddress && (options.autoSelectFamily ?? getDefaultAutoSelectFamily())
-  const query: LookupOptions = all ? { family, hints, all: true } : { family, hints }
+  // As the program gave it: its own `lookup` may look.
+  const asked = { family: options.family as LookupOptions['family'], hints }
+  const query = (all ? { ...asked, all: true } : asked) as LookupOptions
   const lookup = (options.lookup ?? systemLookup) as (
     host: string,
     options: LookupOptions,
@@ -125,15 +135,28 @@ export interface AttemptEvents {
   failed(errors: SystemError[]): void
 }
 
-/** Tries the candidates in turn. Each but the last may take `attemptTimeoutMs`, or all of them `limitMs` if it is given. */
+/** One of the events 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'. */
+export type Report = (event: string, address: string, port: number, family: number, error?: Error) => void
+
+export interface AttemptSettings {
+  onread?: OnRead | undefined
+  /** Milliseconds that each candidate may take; without it each but the last has `attemptTimeoutMs`. */
+  limitMs?: number
+  /** Instead of emitting an event. */
+  report?: Report
+}
+
+/** Tries the candidates in turn. The function that it returns gives up, without an event. */
 export function connectInTurn(
   stream: LinkedStream,
   target: Target,
   candidates: readonly Candidate[],
   events: AttemptEvents,
-  settings: { onread?: OnRead | undefined; limitMs?: number } = {},
-): void {
+  settings: AttemptSettings = {},
+): () => void {
   const errors: SystemError[] = []
+  const report: Report = settings.report ?? ((event, ...args) => stream.emit(event, ...args))
+  let givenUp = false
   const several = candidates.length > 1
   stream.autoSelectFamilyAttemptedAddresses = several ? [] : undefined
   const tryNext = (index: number): void => {
@@ -146,13 +169,14 @@ export function connectInTurn(
     if (several && isBlocked(stream.blockList, address)) {
       const error = blockedError(address)
       errors.push(error)
-      stream.emit('connectionAttemptFailed', address, target.port, family, error)
+      report('connectionAttemptFailed', address, target.port, family, error)
       if (stream.connecting && !stream.destroyed) tryNext(index + 1)
       return
     }
     const last = index === candidates.length - 1
     const timeoutMs = settings.limitMs ?? (last ? 0 : target.attemptTimeoutMs)
-    attempt(stream, target, candidate, timeoutMs, settings.onread, (error, attached) => {
+    attempt(stream, target, candidate, timeoutMs, settings.onread, report, (error, attached) => {
+      if (givenUp) return
       if (!error) {
         if (!stream.destroyed) events.connected(attached!)
         return
@@ -162,6 +186,13 @@ export function connectInTurn(
     })
   }
   tryNext(0)
+  return () => {
+    givenUp = true
+    const attached = stream._verbena
+    if (!attached || !attached.link.connecting) return
+    attached.link.close(true)
+    stream._verbena = undefined
+  }
 }
 
 function attempt(
@@ -170,6 +201,7 @@ function attempt(
   { address, family }: Candidate,
   timeoutMs: number,
   onread: OnRead | undefined,
+  report: Report,
   done: (error: SystemError | null, attached?: Attachment) => void,
 ): void {
   const { port } = target
@@ -180,7 +212,7 @@ function attempt(
     later(socket)
     return
   }
-  stream.emit('connectionAttempt', address, port, family)
+  report('connectionAttempt', address, port, family)
   if (live) {
     // The errors of TCP for a socket that is connected, or connecting.
     if (live.link.connecting) later(connectError(-Errno.EALREADY, socket, target, address))
@@ -199,7 +231,7 @@ function attempt(
     clearTimeout(timer)
     link.close(true)
     if (stream._verbena === attached) stream._verbena = undefined
-    stream.emit(event, address, port, family, error)
+    report(event, address, port, family, error)
     done(error)
   }
   const onTimeout = (): void => {

@@ -60,6 +60,19 @@ export function badValue(name: string, why: string): NodeJS.ErrnoException {
   return codedError('ERR_INVALID_ARG_VALUE', `The argument '${name}' ${why}`, TypeError)
 }
 
+/** Throws unless it is an integer of 32 bits, at least `least`. */
+export function checkInteger(value: unknown, name: string, least: number): void {
+  if (typeof value !== 'number') throw badArgument(name, 'of type number', value)
+  const whole = Number.isInteger(value)
+  if (whole && value >= least && value <= 0x7fffffff) return
+  const wanted = whole ? `>= ${least} && <= 2147483647` : 'an integer'
+  throw codedError(
+    'ERR_OUT_OF_RANGE',
+    `The value of "${name}" is out of range. It must be ${wanted}. Received ${value}`,
+    RangeError,
+  )
+}
+
 /** Throws unless it is a `net.BlockList`. */
 export function checkBlockList(value: unknown): BlockList {
   const { isBlockList } = BlockList as unknown as { isBlockList?: (value: unknown) => boolean }

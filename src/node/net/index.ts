@@ -14,10 +14,11 @@ import {
   setDefaultAutoSelectFamily,
   setDefaultAutoSelectFamilyAttemptTimeout,
 } from 'node:net'
+import { readArguments } from '../base/arguments.ts'
 import { callable } from '../base/callable.ts'
 import type { ConnectOptions } from '../base/connecting.ts'
 import { Server as ServerClass, type ServerOptions } from './server.ts'
-import { readArguments, Socket as SocketClass, type SocketOptions } from './socket.ts'
+import { Socket as SocketClass, type SocketOptions } from './socket.ts'
 
 export type { OnRead } from '../base/attachment.ts'
 export type { ConnectOptions } from '../base/connecting.ts'

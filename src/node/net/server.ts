@@ -6,11 +6,12 @@ import net, { type ListenOptions } from 'node:net'
 import type { RSocketLike } from '../../rsocket/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { type AcceptingServer, acceptConnection } from '../base/accepting.ts'
+import { readArguments } from '../base/arguments.ts'
 import { setAsyncId } from '../base/async-id.ts'
 import { fillable } from '../base/callable.ts'
 import { badValue, checkBlockList, type SystemError } from '../base/errors.ts'
 import { Listener } from '../base/listener.ts'
-import { readArguments, Socket } from './socket.ts'
+import { Socket } from './socket.ts'
 
 export interface ServerOptions extends net.ServerOpts {
   /** Connections from these addresses are closed at once, without an event. */

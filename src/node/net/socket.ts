@@ -5,9 +5,10 @@
  * the handle of libuv, which is not here.
  */
 import { channel } from 'node:diagnostics_channel'
-import net from 'node:net'
+import type net from 'node:net'
 import { Duplex, type DuplexOptions } from 'node:stream'
 import type { Context } from '../../verbs/index.ts'
+import { readArguments } from '../base/arguments.ts'
 import {
   type Attachment,
   announceConnected,
@@ -42,17 +43,6 @@ export interface SocketOptions {
 
 type Done = (error?: Error | null) => void
 type WriteDone = (error?: Error | null) => void
-
-/** `net.createConnection`, `connect` and `listen` take their arguments in the same many ways; this is Node's own reading of them. */
-const normalizeArguments = (
-  net as unknown as { _normalizeArgs(args: unknown[]): [Record<string, unknown>, (() => void) | null] }
-)._normalizeArgs
-
-export function readArguments(args: unknown[]): [Record<string, unknown>, (() => void) | null] {
-  // Arguments that were read before come as the one argument.
-  const first = args[0]
-  return Array.isArray(first) ? (first as [Record<string, unknown>, (() => void) | null]) : normalizeArguments(args)
-}
 
 const socketChannel = channel('net.client.socket')
 const timers = new WeakMap<Socket, NodeJS.Timeout>()
@@ -367,7 +357,7 @@ export class Socket extends Base implements LinkedStream {
   }
 
   get bufferSize(): number | undefined {
-    return this._verbena && !this.destroyed ? this.writableLength : undefined
+    return (this._verbena || this.connecting) && !this.destroyed ? this.writableLength : undefined
   }
 }
 

@@ -2,43 +2,38 @@
  * `Socket.prototype.connect` under the preload. The decision needs addresses, so a name is looked up here; where it falls
  * to TCP, Node's own `connect` goes on with what was found.
  *
- *     undecided ──look up──▶ TCP ───────────────────────────▶ Node's connect
- *                     └────▶ RDMA ──connected──▶ attached
- *                              └──refused, silent──▶ Node's connect, if the rule allows, else 'error'
+ *     undecided ──look up──▶ TCP ─▶ Node's connect
+ *                     └────▶ RDMA ─▶ attempt.ts
  */
 import { channel } from 'node:diagnostics_channel'
 import net from 'node:net'
+import { Errno } from '../../rsocket/index.ts'
 import { isBlocked } from '../base/accepting.ts'
-import { announceConnected, isLive } from '../base/attachment.ts'
-import { type Candidate, type ConnectOptions, checkTarget, connectInTurn, lookUp, summary } from '../base/connecting.ts'
-import type { SystemError } from '../base/errors.ts'
+import { normalizeArguments, readArguments } from '../base/arguments.ts'
+import { isLive } from '../base/attachment.ts'
+import { type Candidate, type ConnectOptions, checkTarget, lookUp, type Target } from '../base/connecting.ts'
+import { addressError } from '../base/errors.ts'
+import { Attempt } from './attempt.ts'
 import { decide, mayUseRdma } from './decide.ts'
-import { inWords, log, sayOnce, where } from './log.ts'
-import { keepAliveOf, type Method, type NodeSocket, normalizeArguments, onReadOf, socketMethods } from './node-net.ts'
+import { log, where } from './log.ts'
+import { type Method, type NodeSocket, socketMethods, withOwn } from './node-net.ts'
+import { Peers } from './peers.ts'
 import type { Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
-import { hideFigures, showFigures } from './sockets.ts'
+import { hideFigures } from './sockets.ts'
+import { attempts } from './undecided.ts'
 
-/** How long a peer that did not answer over RDMA is left alone. */
-const silenceMs = 30_000
-/** How many times as long a peer may take that has answered before. */
-const patience = 10
+/** How many times as long RDMA is tried alone where it has answered before. */
+const patience = 3
 
 const socketChannel = channel('net.client.socket')
-
-interface Choice extends Candidate {
-  rule: Rule | undefined
-}
 
 export class Connector {
   readonly #settings: Settings
   readonly #original: Method
   /** In some versions of Node `connect` tells the channel, in others (20) what calls it. */
   readonly #publishes: boolean
-  /** Addresses that did not answer, and until when they are left alone (milliseconds of `performance.now`). */
-  readonly #silent = new Map<string, number>()
-  /** Addresses that have answered: they get more time. */
-  readonly #known = new Set<string>()
+  readonly #peers = new Peers()
 
   constructor(settings: Settings, original: Method) {
     this.#settings = settings
@@ -59,12 +54,18 @@ export class Connector {
   #ruleOf(address: string, port: number): Rule | undefined {
     const rule = decide(this.#settings.rules, 'connect', address, port)
     if (!rule || rule.transport === 'tcp') return undefined
-    const silentUntil = this.#silent.get(address)
-    if (silentUntil !== undefined && rule.transport === 'rdma') {
-      if (performance.now() < silentUntil) return undefined
-      this.#silent.delete(address)
-    }
-    return rule
+    const silent = rule.transport === 'rdma' && this.#peers.leftAloneFor(address, performance.now()) !== undefined
+    return silent ? undefined : rule
+  }
+
+  /** Logs a connection that uses TCP although it has a rule, if it is one. */
+  #logSilence(host: unknown, port: number, address: string): void {
+    const agoMs = this.#peers.leftAloneFor(address, performance.now())
+    if (agoMs === undefined) return
+    const rule = decide(this.#settings.rules, 'connect', address, port)
+    if (rule?.transport !== 'rdma') return
+    const ago = `it did not answer over RDMA ${(agoMs / 1000).toFixed(1)} s ago`
+    log(() => `connect ${where(String(host), port)}: TCP, because ${ago} (${rule.text})`)
   }
 
   /** The same for a socket, which may be forbidden to go there: Node says so, where it is asked at all. */
@@ -74,15 +75,16 @@ export class Connector {
   }
 
   connect(socket: NodeSocket, args: unknown[]): NodeSocket {
-    const first = args[0]
-    const normalized = Array.isArray(first)
-      ? (first as ReturnType<typeof normalizeArguments>)
-      : normalizeArguments(args)
+    const normalized = readArguments(args)
     const [given, listener] = normalized
     // A socket that has a handle is one of TLS, or was given one.
-    if (socket._handle || !this.concerns(given)) return this.#plain(socket, normalized)
+    if (socket._handle || !this.concerns(given)) {
+      const host = given.host || 'localhost'
+      if (!given.path && net.isIP(host as string)) this.#logSilence(host, Number(given.port), host as string)
+      return this.#plain(socket, normalized)
+    }
     const options = given as unknown as ConnectOptions
-    let target: ReturnType<typeof checkTarget>
+    let target: Target
     try {
       target = checkTarget(options)
     } catch {
@@ -98,101 +100,76 @@ export class Connector {
       socket._peername = undefined
       socket._sockname = undefined
     }
-    if (!isLive(socket)) {
+    const already = attempts.has(socket)
+    if (!already && !isLive(socket)) {
       socket._verbena = undefined
       hideFigures(socket)
     }
     socket.connecting = true
     socket._unrefTimer()
     if (net.isIP(target.host) === 0) socket._host = target.host
+    if (already) this.#connectAgain(socket, options, target)
+    else this.#begin(socket, options, target)
+    return socket
+  }
+
+  /** A socket that connects already. The error comes as late as Node's. */
+  #connectAgain(socket: NodeSocket, options: ConnectOptions, target: Target): void {
+    lookUp(options, target.host, (error, candidates, found) => {
+      const first = candidates[0]
+      tell(socket, found, target.host)
+      if (!socket.connecting || socket.destroyed) return
+      if (first) socket.emit('connectionAttempt', first.address, target.port, first.family)
+      if (!socket.connecting || socket.destroyed) return
+      socket.destroy(error ?? addressError(-Errno.EALREADY, 'connect', first!.address, target.port))
+    })
+  }
+
+  #begin(socket: NodeSocket, options: ConnectOptions, target: Target): void {
+    const attempt = new Attempt(socket, this.#peers, this.#original)
     lookUp(options, target.host, (error, candidates, found) => {
       if (!socket.connecting || socket.destroyed) return
       if (error) {
         if (found.length === 0) socket.emit('lookup', error, undefined, undefined, target.host)
         else tell(socket, found, target.host)
-        process.nextTick(() => socket.destroy(error))
+        process.nextTick(() => attempt.fail(error))
         return
       }
       const choices = candidates.map((candidate) => ({
         ...candidate,
         rule: this.#ruleFor(socket, candidate.address, target.port),
       }))
-      this.#tryRdma(socket, options, target, choices, found)
+      const overRdma = choices.filter((choice) => choice.rule)
+      const rule = overRdma[0]?.rule
+      if (!rule) {
+        attempt.leave()
+        for (const { address } of choices) this.#logSilence(target.host, target.port, address)
+        this.#leaveToNode(socket, options, found.length > 0 ? found : choices)
+        return
+      }
+      tell(socket, found, target.host)
+      if (!socket.connecting) return
+      const times = this.#peers.hasAnswered(overRdma[0]!.address) ? patience : 1
+      attempt.run({
+        options,
+        target: { ...target, device: target.device ?? rule.device },
+        rule,
+        overRdma,
+        overTcp: choices.filter((choice) => choice.rule?.transport !== 'rdma-only'),
+        headStartMs: (rule.timeoutMs ?? this.#settings.timeoutMs) * times,
+      })
     })
-    return socket
   }
 
   #plain(socket: NodeSocket, normalized: unknown): NodeSocket {
     return (this.#original as (...args: unknown[]) => NodeSocket).call(socket, normalized)
   }
 
-  #tryRdma(
-    socket: NodeSocket,
-    options: ConnectOptions,
-    target: ReturnType<typeof checkTarget>,
-    choices: readonly Choice[],
-    found: readonly Candidate[],
-  ): void {
-    const chosen = choices.filter((choice) => choice.rule)
-    const rule = chosen[0]?.rule
-    if (!rule) {
-      // Node emits 'lookup' itself.
-      this.#fallBack(socket, options, found.length > 0 ? found : choices, true)
-      return
-    }
-    tell(socket, found, target.host)
-    if (!socket.connecting) return
-    const rest = choices.filter((choice) => choice.rule?.transport !== 'rdma-only')
-    const timeoutMs =
-      (rule.timeoutMs ?? this.#settings.timeoutMs) * (this.#known.has(chosen[0]!.address) ? patience : 1)
-    const limit = rest.length > 0 ? { limitMs: timeoutMs } : {}
-    connectInTurn(
-      socket,
-      { ...target, device: target.device ?? rule.device },
-      chosen,
-      {
-        connected: (attached) => {
-          log(() => `connect ${where(target.host, target.port)}: RDMA (${rule.text})`)
-          showFigures(socket)
-          if (attached.remote.address) this.#known.add(attached.remote.address)
-          const { enable, delaySeconds } = keepAliveOf(socket)
-          attached.link.setKeepAlive(enable, delaySeconds)
-          announceConnected(socket)
-        },
-        failed: (errors) => {
-          this.#remember(errors)
-          if (rest.length === 0) {
-            log(
-              () => `connect ${where(target.host, target.port)}: ${inWords(errors.at(-1))}, and no TCP (${rule.text})`,
-            )
-            socket.destroy(summary(errors))
-            return
-          }
-          log(() => `connect ${where(target.host, target.port)}: TCP, because ${inWords(errors.at(-1))} (${rule.text})`)
-          this.#fallBack(socket, options, rest, false)
-        },
-      },
-      { onread: onReadOf(socket), ...limit },
-    )
-  }
-
-  #remember(errors: readonly SystemError[]): void {
-    for (const error of errors)
-      if (error.code === 'ERR_IP_BLOCKED' || error.code === 'EALREADY') continue
-      else if (error.address && error.code !== 'ECONNREFUSED')
-        this.#silent.set(error.address, performance.now() + silenceMs)
-      else if (!error.address) sayOnce(`RDMA cannot be used: ${inWords(error)}`)
-  }
-
-  /** Node's own `connect`, to the addresses that are known already; `tells`: 'lookup' has not been emitted yet. */
-  #fallBack(socket: NodeSocket, options: ConnectOptions, choices: readonly Candidate[], tells: boolean): void {
+  /** Node's own `connect`, which emits 'lookup' itself, to the addresses that are known already. */
+  #leaveToNode(socket: NodeSocket, options: ConnectOptions, choices: readonly Candidate[]): void {
     const lookup: net.LookupFunction = (_host, query, done) => {
-      const answer = (): void => {
-        if (query.all) done(null, [...choices])
-        else done(null, choices[0]!.address, choices[0]!.family)
-      }
-      if (tells) answer()
-      else without(socket, 'lookup', answer)
+      if (query.all) done(null, [...choices])
+      else done(null, choices[0]!.address, choices[0]!.family)
     }
     socket._verbena = undefined
     // Node resets a closed socket when it connects; this one may have been written to and ended since `connect`.
@@ -213,24 +190,4 @@ function tell(socket: NodeSocket, found: readonly Candidate[], host: string): vo
     socket.emit('lookup', null, address, family, host)
     if (!socket.connecting) return
   }
-}
-
-/** `work` while the object has this property of its own. */
-function withOwn(object: object, name: string, value: unknown, work: () => void): void {
-  const before = Object.getOwnPropertyDescriptor(object, name)
-  Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
-  try {
-    work()
-  } finally {
-    if (before) Object.defineProperty(object, name, before)
-    else delete (object as Record<string, unknown>)[name]
-  }
-}
-
-/** `work` while the socket keeps an event to itself. */
-function without(socket: NodeSocket, event: string, work: () => void): void {
-  const { emit } = socket
-  const most = (name: string | symbol, ...args: unknown[]): boolean =>
-    name !== event && emit.call(socket, name, ...args)
-  withOwn(socket, 'emit', most, work)
 }

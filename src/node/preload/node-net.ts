@@ -5,6 +5,7 @@
 import net from 'node:net'
 import tls from 'node:tls'
 import type { AcceptingServer } from '../base/accepting.ts'
+import { normalizeArguments } from '../base/arguments.ts'
 import type { Attachment, LinkedStream, NodeAddress, OnRead } from '../base/attachment.ts'
 
 /** A socket of `node:net`, seen from inside. */
@@ -20,7 +21,6 @@ export interface NodeSocket extends LinkedStream {
   _server?: NodeServer | null
   server?: NodeServer | null
   resetAndClosing?: boolean
-  autoSelectFamilyAttemptedAddresses?: string[]
   _undestroy(): void
   _getpeername(): NodeAddress
   resetAndDestroy(): NodeSocket
@@ -48,11 +48,6 @@ export type Method = (this: never, ...args: never[]) => unknown
 export const socketMethods: Record<string, Method> = net.Socket.prototype as never
 export const serverMethods: Record<string, Method> = net.Server.prototype as never
 export const tlsSocketMethods: Record<string, Method> = tls.TLSSocket.prototype as never
-
-type Normalized = [Record<string, unknown>, (() => void) | null]
-export const normalizeArguments: (args: unknown[]) => Normalized = (
-  net as unknown as { _normalizeArgs(args: unknown[]): Normalized }
-)._normalizeArgs
 
 type CreateServerHandle = (
   address: string,
@@ -90,6 +85,45 @@ export function keepAliveOf(socket: NodeSocket): { enable: boolean; delaySeconds
   }
 }
 
+const reinitialize = Object.getOwnPropertySymbols(net.Socket.prototype).find(
+  ({ description }) => description === 'kReinitializeHandle',
+)
+
+interface TcpHandle {
+  setNoDelay?(enable: boolean): void
+  setKeepAlive?(enable: boolean, delaySeconds: number): void
+  setTypeOfService?(value: number): void
+}
+
+/** Gives a socket that connects the handle of a connection that was made for it, as Node does with several addresses. */
+export function giveHandle(socket: NodeSocket, handle: TcpHandle): void {
+  // Node resets a closed socket when it gets a handle; this one may have been written to and ended since `connect`.
+  withOwn(
+    socket,
+    '_undestroy',
+    () => {},
+    () => (socket as unknown as Record<symbol, (handle: TcpHandle) => void>)[reinitialize!]!(handle),
+  )
+  if (field(socket, 'kSetNoDelay')) handle.setNoDelay?.(true)
+  const { enable, delaySeconds } = keepAliveOf(socket)
+  if (enable) handle.setKeepAlive?.(true, delaySeconds)
+  // From Node.js 24 on.
+  const typeOfService = field(socket, 'kSetTOS')
+  if (typeOfService !== undefined) handle.setTypeOfService?.(typeOfService as number)
+}
+
+/** `work` while the object has this property of its own. */
+export function withOwn(object: object, name: string, value: unknown, work: () => void): void {
+  const before = Object.getOwnPropertyDescriptor(object, name)
+  Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
+  try {
+    work()
+  } finally {
+    if (before) Object.defineProperty(object, name, before)
+    else delete (object as Record<string, unknown>)[name]
+  }
+}
+
 const usedOfSockets = [
   'connect',
   '_read',
@@ -108,7 +142,7 @@ const usedOfSockets = [
   'setKeepAlive',
   'resetAndDestroy',
 ]
-const usedSymbols = ['kBuffer', 'kBufferCb', 'kBufferGen', 'kSetKeepAlive', 'kSetKeepAliveInitialDelay']
+const usedSymbols = ['kBuffer', 'kBufferCb', 'kBufferGen', 'kSetNoDelay', 'kSetKeepAlive', 'kSetKeepAliveInitialDelay']
 
 /** What the preload needs and this version of Node lacks; empty if all is there. */
 export function checkInternals(): string[] {
@@ -116,6 +150,7 @@ export function checkInternals(): string[] {
   for (const name of usedOfSockets)
     if (typeof socketMethods[name] !== 'function') missing.push(`net.Socket.prototype.${name}`)
   for (const name of usedSymbols) if (!symbols.has(name)) missing.push(`the symbol ${name} of net.Socket`)
+  if (reinitialize === undefined) missing.push('the symbol kReinitializeHandle of net.Socket.prototype')
   for (const name of ['_listen2', 'close', 'ref', 'unref'])
     if (typeof serverMethods[name] !== 'function') missing.push(`net.Server.prototype.${name}`)
   if (typeof tlsSocketMethods._init !== 'function') missing.push('tls.TLSSocket.prototype._init')

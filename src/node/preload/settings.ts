@@ -5,7 +5,7 @@
  *     VERBENA_PRELOAD_FILE         a file of rules, one a line
  *     VERBENA_DEVICE               the device of rules that name none
  *     VERBENA_PRELOAD_FALLBACK     tcp (a peer without RDMA is reached over TCP) or none
- *     VERBENA_PRELOAD_TIMEOUT_MS   how long a peer may take to answer over RDMA before TCP is tried: 2000
+ *     VERBENA_PRELOAD_TIMEOUT_MS   how long a peer may take to answer over RDMA before TCP is tried as well: 250
  *     VERBENA_PRELOAD_LOG          1: a line on standard error for every connection and what became of it
  */
 import { readFileSync } from 'node:fs'
@@ -16,6 +16,9 @@ export interface Settings {
   timeoutMs: number
   log: boolean
 }
+
+/** As Node's between the addresses of one name. */
+const defaultTimeoutMs = 250
 
 const names = [
   'VERBENA_PRELOAD',
@@ -43,7 +46,9 @@ export function readSettings(environment: Readonly<Record<string, string | undef
   if (fallback === 'none') for (const rule of rules) if (rule.transport === 'rdma') rule.transport = 'rdma-only'
   return {
     rules: rules.filter((rule) => fitsProgram(rule, program)),
-    timeoutMs: timeout ? readTimeout(timeout, (why) => new SettingsError(`VERBENA_PRELOAD_TIMEOUT_MS ${why}`)) : 2000,
+    timeoutMs: timeout
+      ? readTimeout(timeout, (why) => new SettingsError(`VERBENA_PRELOAD_TIMEOUT_MS ${why}`))
+      : defaultTimeoutMs,
     log: !['', '0', undefined].includes(environment.VERBENA_PRELOAD_LOG),
   }
 }

@@ -8,6 +8,7 @@
 import net from 'node:net'
 import { type Attachment, linkedMethods, type NodeAddress } from '../base/attachment.ts'
 import { type Method, type NodeSocket, socketMethods, tlsSocketMethods } from './node-net.ts'
+import { attempts } from './undecided.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
@@ -62,6 +63,15 @@ function lastHandle(attached: Attachment): object {
   return { bytesRead, bytesWritten, close, reset: close }
 }
 
+/** The same for a socket that has nothing yet; Node's own have a handle from `connect` on. */
+function neverOpened(): object {
+  const close = (done: () => void): number => {
+    setImmediate(done)
+    return 0
+  }
+  return { bytesRead: 0, bytesWritten: 0, close, reset: close }
+}
+
 /** The same functions for all sockets: with functions of their own, V8 would make a hash table of each socket's properties. */
 const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
   bytesRead: {
@@ -73,6 +83,12 @@ const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
   _bytesDispatched: {
     get() {
       return this._verbena!.link.bytesWritten
+    },
+    configurable: true,
+  },
+  bufferSize: {
+    get() {
+      return this._verbena!.link.closed ? undefined : this.writableLength
     },
     configurable: true,
   },
@@ -88,6 +104,7 @@ export function hideFigures(socket: NodeSocket): void {
   const own = socket as unknown as Record<string, unknown>
   delete own.bytesRead
   delete own._bytesDispatched
+  delete own.bufferSize
 }
 
 export function patchSockets(): void {
@@ -105,15 +122,15 @@ export function patchSockets(): void {
   patchTlsSockets()
 }
 
-/** A socket that is still undecided has no handle; it is reset once it is connected, as others that connect. */
+/** A socket that connects is reset once it is connected, whatever it is then. */
 function patchReset(): void {
   replace(
     socketMethods,
     'resetAndDestroy',
     (original) =>
       function (this: NodeSocket) {
-        if (this._verbena) linkedMethods.reset.call(this)
-        else if (this.connecting && !this._handle) this.once('connect', () => this.resetAndDestroy())
+        if (attempts.has(this)) this.once('connect', () => this.resetAndDestroy())
+        else if (this._verbena) linkedMethods.reset.call(this)
         else original.call(this as never)
         return this
       } as Callable,
@@ -126,7 +143,6 @@ function patchOptions(): void {
     'setNoDelay',
     (original) =>
       function (this: NodeSocket, enable: unknown) {
-        if (this._verbena) return this
         socketBelow(this)?.setNoDelay(enable)
         return original.call(this as never, enable)
       } as Callable,
@@ -152,11 +168,13 @@ function patchDestroy(): void {
     (original) =>
       function (this: NodeSocket, ...args: unknown[]) {
         const attached = this._verbena
-        if (attached && !attached.link.closed) {
+        const attempt = attempts.get(this)
+        attempt?.abandon()
+        if (attached && (attempt || !attached.link.closed)) {
           this._handle = lastHandle(attached)
           attached.link.close(attached.resetting)
           attached.resetting = false
-        }
+        } else if (attempt) this._handle = neverOpened()
         return original.apply(this as never, args)
       } as Callable,
   )
@@ -171,6 +189,7 @@ function patchReferences(): void {
       (original) =>
         function (this: NodeSocket) {
           const attached = this._verbena
+          attempts.get(this)?.[name]()
           if (!attached) {
             socketBelow(this)?.[name]()
             return original.call(this as never)

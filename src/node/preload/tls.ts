@@ -5,8 +5,8 @@
 import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import tls from 'node:tls'
+import { normalizeArguments } from '../base/arguments.ts'
 import type { Connector } from './connect.ts'
-import { normalizeArguments } from './node-net.ts'
 
 /** Options of the connection itself. */
 const connectionOptions = [

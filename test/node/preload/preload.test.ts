@@ -21,6 +21,18 @@ describe('where ports are taken, or the device', () => {
   })
 })
 
+describe('at the edges', () => {
+  it('sockets tell what they tell without the preload', async () => {
+    const { out, err, code } = await run(['edges.mjs'], { ...overFake, env: { VERBENA_PRELOAD: '127.0.0.1' } })
+    expect(out).toEqual(await plainOutput('edges.mjs'))
+    expect(code).toBe(0)
+    // TCP follows where nobody listens, or the local port is taken, and for that connection alone.
+    const overTcp = err.filter((line) => line.startsWith('verbena: connect') && !line.includes(': RDMA'))
+    expect(overTcp.filter((line) => !/: TCP, because (connect ECONNREFUSED|bind EADDRINUSE) /.test(line))).toEqual([])
+    expect(overTcp).toHaveLength(3)
+  })
+})
+
 describe('what cannot be sent to another process', () => {
   it.each([
     ['127.0.0.1', `a socket ${notSent}`, 'a server sent', 'the child server true'],

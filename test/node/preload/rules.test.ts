@@ -115,7 +115,7 @@ describe('settings of the preload', () => {
   })
 
   it('have defaults', () => {
-    expect(readSettings({}, 'app.js')).toEqual({ rules: [], timeoutMs: 2000, log: false })
+    expect(readSettings({}, 'app.js')).toEqual({ rules: [], timeoutMs: 250, log: false })
   })
 
   it('turn the fallback off for all rules', () => {

@@ -1,0 +1,228 @@
+/**
+ * How one `connect` of a program's socket goes on once its addresses are known: RDMA first, and TCP beside it if RDMA has not
+ * been answered after a while, so that a program that gives up after a second reaches a peer that has no RDMA.
+ *
+ *     RDMA alone ──no answer for headStartMs──▶ RDMA and TCP ──the first that connects──▶ connected
+ *         └────────refused, no device─────────▶ TCP alone ──────────────────────────────▶ connected, or 'error'
+ *
+ * A server sees only one of them. TCP is not begun where RDMA is answered in time. Where it is begun, RDMA's request is
+ * withdrawn before the server has accepted it; a TCP connection is closed before a byte of it was sent, and before it is
+ * established unless both are at the same moment.
+ */
+import { type Attachment, announceConnected } from '../base/attachment.ts'
+import { type Candidate, type ConnectOptions, connectInTurn, summary, type Target } from '../base/connecting.ts'
+import type { SystemError } from '../base/errors.ts'
+import { inWords, log, sayOnce, where } from './log.ts'
+import { giveHandle, keepAliveOf, type Method, type NodeSocket, onReadOf } from './node-net.ts'
+import type { Peers } from './peers.ts'
+import type { Rule } from './rules.ts'
+import { showFigures } from './sockets.ts'
+import { TcpBeside } from './tcp-beside.ts'
+import { attempts, type Undecided } from './undecided.ts'
+
+/** How long RDMA may go on after TCP has begun, where TCP fails. */
+const beyondTcpMs = 2000
+/** A program that gives up earlier says nothing about the peer. */
+const patienceMs = 100
+/** The time that RDMA has alone is counted in so many slices, so that this thread's own computing takes no more than one of it. */
+const slices = 5
+
+export interface Plan {
+  options: ConnectOptions
+  target: Target
+  rule: Rule
+  overRdma: readonly Candidate[]
+  /** Empty if TCP is not allowed. */
+  overTcp: readonly Candidate[]
+  /** How long RDMA is tried alone. */
+  headStartMs: number
+}
+
+export class Attempt implements Undecided {
+  readonly #socket: NodeSocket
+  readonly #peers: Peers
+  /** Node's own. */
+  readonly #connect: Method
+  #plan: Plan | undefined
+  #startedAt = 0
+  #ticks: NodeJS.Timeout | undefined
+  #cancelRdma: (() => void) | undefined
+  /** The address that RDMA is tried to. */
+  #trying: string | undefined
+  #rdmaFailed = false
+  #tcp: TcpBeside | undefined
+  #tcpError: Error | undefined
+  #over = false
+  #referenced = true
+  /** Addresses whose 'connectionAttempt' has been emitted. */
+  readonly #reported = new Set<string>()
+
+  constructor(socket: NodeSocket, peers: Peers, connect: Method) {
+    this.#socket = socket
+    this.#peers = peers
+    this.#connect = connect
+    attempts.set(socket, this)
+  }
+
+  /** Leaves the socket to Node's own `connect`. */
+  leave(): void {
+    this.#stop()
+    attempts.delete(this.#socket)
+  }
+
+  fail(error: Error): void {
+    this.#stop()
+    // `abandon` is called from it.
+    this.#socket.destroy(error)
+  }
+
+  run(plan: Plan): void {
+    this.#plan = plan
+    const socket = this.#socket
+    const { target, overRdma, overTcp, headStartMs } = plan
+    const limit = overTcp.length > 0 ? { limitMs: headStartMs + beyondTcpMs } : {}
+    this.#cancelRdma = connectInTurn(
+      socket,
+      target,
+      overRdma,
+      { connected: (attached) => this.#rdmaConnected(attached), failed: (errors) => this.#rdmaHasFailed(errors) },
+      { onread: onReadOf(socket), report: (event, ...args) => this.#report(event, ...args), ...limit },
+    )
+    if (this.#over) return
+    // Opening the device for the first socket of a process may be slow; the program's and our time to wait begin now.
+    socket._unrefTimer()
+    this.#startedAt = performance.now()
+    if (overTcp.length === 0) return
+    let left = slices
+    // It is unref'd: what connects keeps the process alive, and a destroyed socket must not.
+    this.#ticks = setInterval(() => {
+      if (--left === 0) this.#tryTcp()
+    }, headStartMs / slices).unref()
+  }
+
+  get #where(): string {
+    const { host, port } = this.#plan!.target
+    return where(host, port)
+  }
+
+  get #elapsedMs(): number {
+    return Math.round(performance.now() - this.#startedAt)
+  }
+
+  /** Each address is attempted once as far as the program knows; that it failed over RDMA is not the end where TCP follows. */
+  #report(event: string, address: string, port: number, family: number, error?: Error): void {
+    if (event === 'connectionAttempt') {
+      if (this.#tcp === undefined) this.#trying = address
+      if (this.#reported.has(address)) return
+      this.#reported.add(address)
+    } else if (this.#tcp === undefined && this.#plan!.overTcp.some((candidate) => candidate.address === address)) return
+    this.#socket.emit(event, address, port, family, ...(error ? [error] : []))
+  }
+
+  // --- RDMA --------------------------------------------------------------------------------------------------------
+
+  #rdmaConnected(attached: Attachment): void {
+    const { rule } = this.#plan!
+    this.leave()
+    this.#tcp?.discard()
+    log(() => `connect ${this.#where}: RDMA (${rule.text})`)
+    const socket = this.#socket
+    showFigures(socket)
+    const { address } = attached.remote
+    if (address !== undefined) this.#peers.answered(address, performance.now())
+    const { enable, delaySeconds } = keepAliveOf(socket)
+    attached.link.setKeepAlive(enable, delaySeconds)
+    announceConnected(socket)
+  }
+
+  #rdmaHasFailed(errors: readonly SystemError[]): void {
+    this.#rdmaFailed = true
+    this.#remember(errors)
+    const { rule, overTcp } = this.#plan!
+    const why = inWords(errors.at(-1))
+    if (overTcp.length === 0) {
+      log(() => `connect ${this.#where}: ${why}, and no TCP (${rule.text})`)
+      this.fail(summary(errors))
+    } else if (this.#tcpError !== undefined) this.fail(this.#tcpError)
+    else {
+      log(() => `connect ${this.#where}: TCP, because ${why} (${rule.text})`)
+      this.#tryTcp()
+    }
+  }
+
+  /** What an error of this end says, of a local port or of its memory for example, is not that the peer is silent. */
+  #remember(errors: readonly SystemError[]): void {
+    for (const { code, syscall, address } of errors)
+      if (address !== undefined && syscall === 'connect' && (code === 'ETIMEDOUT' || code === 'EHOSTUNREACH'))
+        this.#peers.silent(address, this.#startedAt, performance.now())
+    const own = errors.find(({ address, code }) => address === undefined && code !== 'ERR_IP_BLOCKED')
+    if (own) sayOnce(`RDMA cannot be used: ${inWords(own)}`)
+  }
+
+  #noteSilence(): void {
+    if (this.#trying !== undefined) this.#peers.silent(this.#trying, this.#startedAt, performance.now())
+  }
+
+  // --- TCP ---------------------------------------------------------------------------------------------------------
+
+  #tryTcp(): void {
+    clearInterval(this.#ticks)
+    if (this.#tcp !== undefined || this.#over) return
+    const { options, overTcp } = this.#plan!
+    const tcp = new TcpBeside(this.#socket, this.#connect, options, overTcp, {
+      report: (event, ...args) => this.#report(event, ...args),
+      connected: (handle) => this.#tcpConnected(handle),
+      failed: (error) => {
+        this.#tcpError = error
+        if (this.#rdmaFailed) this.fail(error)
+      },
+    })
+    this.#tcp = tcp
+    if (!this.#referenced) tcp.unref()
+  }
+
+  #tcpConnected(handle: object): void {
+    const { rule } = this.#plan!
+    if (!this.#rdmaFailed) {
+      this.#noteSilence()
+      log(
+        () => `connect ${this.#where}: TCP, because nothing answered over RDMA in ${this.#elapsedMs} ms (${rule.text})`,
+      )
+      this.#cancelRdma!()
+    }
+    this.leave()
+    giveHandle(this.#socket, handle)
+    announceConnected(this.#socket)
+  }
+
+  // --- the socket --------------------------------------------------------------------------------------------------
+
+  ref(): void {
+    this.#referenced = true
+    this.#tcp?.ref()
+  }
+
+  unref(): void {
+    this.#referenced = false
+    this.#tcp?.unref()
+  }
+
+  /** The socket is destroyed. */
+  abandon(): void {
+    if (!this.#over && this.#plan !== undefined && !this.#rdmaFailed && this.#elapsedMs >= patienceMs) {
+      this.#noteSilence()
+      log(
+        () =>
+          `connect ${this.#where}: given up after ${this.#elapsedMs} ms without an answer (${this.#plan!.rule.text})`,
+      )
+    }
+    this.leave()
+    this.#cancelRdma?.()
+    this.#tcp?.discard()
+  }
+
+  #stop(): void {
+    this.#over = true
+    clearInterval(this.#ticks)
+  }
+}
