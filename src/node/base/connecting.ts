@@ -189,7 +189,7 @@ export function connectInTurn(
   return () => {
     givenUp = true
     const attached = stream._verbena
-    if (!attached || !attached.link.connecting) return
+    if (!attached?.link.connecting) return
     attached.link.close(true)
     stream._verbena = undefined
   }
