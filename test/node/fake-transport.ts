@@ -72,6 +72,10 @@ class Poller {
 const poller = new Poller()
 const listening = new Map<number, FakeSocket[]>()
 let nextPort = 40_000
+/** Networks where nobody ever answers, and where answers come late. */
+const silent = '127.0.79.'
+const late = '127.0.80.'
+const lateMs = 200
 /** An address whose device another process has, and one of which the first ports that are asked for are taken. */
 const deviceInUse = '127.0.0.78'
 const portsInUse = '127.0.0.77'
@@ -138,6 +142,11 @@ export class FakeSocket implements RSocketLike {
 
   connect(addr: SocketAddress): number {
     if (addr.address.startsWith('198.51.100.')) return -Errno.EINPROGRESS // nobody ever answers
+    if (addr.address.startsWith(silent)) return -Errno.EINPROGRESS
+    if (addr.address.startsWith(late)) {
+      setTimeout(() => this.#arrive(addr), lateMs).unref()
+      return -Errno.EINPROGRESS
+    }
     if (addr.address.startsWith('203.0.113.')) return -Errno.EHOSTUNREACH
     setImmediate(() => this.#arrive(addr))
     return -Errno.EINPROGRESS

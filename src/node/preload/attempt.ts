@@ -10,7 +10,14 @@
  * established unless both are at the same moment.
  */
 import { type Attachment, announceConnected } from '../base/attachment.ts'
-import { type Candidate, type ConnectOptions, connectInTurn, summary, type Target } from '../base/connecting.ts'
+import {
+  type Candidate,
+  type ConnectOptions,
+  connectInTurn,
+  type Report,
+  summary,
+  type Target,
+} from '../base/connecting.ts'
 import type { SystemError } from '../base/errors.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
 import { giveHandle, keepAliveOf, type Method, type NodeSocket, onReadOf } from './node-net.ts'
@@ -56,6 +63,8 @@ export class Attempt implements Undecided {
   #referenced = true
   /** Addresses whose 'connectionAttempt' has been emitted. */
   readonly #reported = new Set<string>()
+  /** What TCP failed with, to be told if RDMA fails, too. */
+  readonly #held: (() => void)[] = []
 
   constructor(socket: NodeSocket, peers: Peers, connect: Method) {
     this.#socket = socket
@@ -86,7 +95,7 @@ export class Attempt implements Undecided {
       target,
       overRdma,
       { connected: (attached) => this.#rdmaConnected(attached), failed: (errors) => this.#rdmaHasFailed(errors) },
-      { onread: onReadOf(socket), report: (event, ...args) => this.#report(event, ...args), ...limit },
+      { onread: onReadOf(socket), report: this.#overRdma, ...limit },
     )
     if (this.#over) return
     // Opening the device for the first socket of a process may be slow; the program's and our time to wait begin now.
@@ -109,14 +118,26 @@ export class Attempt implements Undecided {
     return Math.round(performance.now() - this.#startedAt)
   }
 
-  /** Each address is attempted once as far as the program knows; that it failed over RDMA is not the end where TCP follows. */
-  #report(event: string, address: string, port: number, family: number, error?: Error): void {
+  /** Each address is attempted once as far as the program knows. */
+  readonly #tells: Report = (event, address, port, family, error) => {
     if (event === 'connectionAttempt') {
-      if (this.#tcp === undefined) this.#trying = address
       if (this.#reported.has(address)) return
       this.#reported.add(address)
-    } else if (this.#tcp === undefined && this.#plan!.overTcp.some((candidate) => candidate.address === address)) return
+    }
     this.#socket.emit(event, address, port, family, ...(error ? [error] : []))
+  }
+
+  /** That an address fails over RDMA is not the end of it where TCP may follow. */
+  readonly #overRdma: Report = (event, address, ...rest) => {
+    if (event === 'connectionAttempt') this.#trying = address
+    else if (this.#plan!.overTcp.some((candidate) => candidate.address === address)) return
+    this.#tells(event, address, ...rest)
+  }
+
+  /** Nor that it fails over TCP while RDMA is tried. */
+  readonly #overTcp: Report = (event, ...rest) => {
+    if (event === 'connectionAttempt' || this.#rdmaFailed) this.#tells(event, ...rest)
+    else this.#held.push(() => this.#tells(event, ...rest))
   }
 
   // --- RDMA --------------------------------------------------------------------------------------------------------
@@ -138,6 +159,8 @@ export class Attempt implements Undecided {
   #rdmaHasFailed(errors: readonly SystemError[]): void {
     this.#rdmaFailed = true
     this.#remember(errors)
+    for (const tell of this.#held.splice(0)) tell()
+    if (this.#over) return
     const { rule, overTcp } = this.#plan!
     const why = inWords(errors.at(-1))
     if (overTcp.length === 0) {
@@ -170,7 +193,7 @@ export class Attempt implements Undecided {
     if (this.#tcp !== undefined || this.#over) return
     const { options, overTcp } = this.#plan!
     const tcp = new TcpBeside(this.#socket, this.#connect, options, overTcp, {
-      report: (event, ...args) => this.#report(event, ...args),
+      report: this.#overTcp,
       connected: (handle) => this.#tcpConnected(handle),
       failed: (error) => {
         this.#tcpError = error

@@ -33,6 +33,35 @@ describe('at the edges', () => {
   })
 })
 
+describe('a peer that does not answer over RDMA', () => {
+  const rules = 'connect *, listen 127.0.80.0/24 rdma-only'
+
+  it('is reached over TCP by the first connection, and one that answers late over RDMA', async () => {
+    const env = { VERBENA_PRELOAD: rules, VERBENA_PRELOAD_TIMEOUT_MS: '50' }
+    const { out, err, code } = await run(['waiting.mjs'], { ...overFake, env })
+    expect(out).toEqual(await plainOutput('waiting.mjs'))
+    expect(code).toBe(0)
+    const connects = err.filter((line) => line.startsWith('verbena: connect'))
+    const silent = connects.filter((line) => / TCP, because nothing answered over RDMA in \d+ ms/.test(line))
+    const late = connects.filter((line) => line.includes(': RDMA ('))
+    // Eight clients and five at once, of which one is reset and one destroyed before anything is decided.
+    expect([silent.length, late.length, connects.length]).toEqual([12, 12, 24])
+  })
+
+  it('is left alone after a program has given up, and the log says so', async () => {
+    const { out, err } = await run(['impatient.mjs'], {
+      ...overFake,
+      env: { VERBENA_PRELOAD: 'connect *', VERBENA_PRELOAD_TIMEOUT_MS: '60000' },
+    })
+    expect(out).toEqual(['given up', 'reached', 'reached'])
+    expect(err).toEqual([
+      expect.stringMatching(/connect 127\.0\.79\.1:\d+: given up after \d+ ms without an answer \(connect \*\)$/),
+      expect.stringMatching(/: TCP, because it did not answer over RDMA \d+\.\d s ago \(connect \*\)$/),
+      expect.stringMatching(/: TCP, because it did not answer over RDMA \d+\.\d s ago \(connect \*\)$/),
+    ])
+  })
+})
+
 describe('what cannot be sent to another process', () => {
   it.each([
     ['127.0.0.1', `a socket ${notSent}`, 'a server sent', 'the child server true'],
