@@ -277,6 +277,11 @@ function connectError(errno: number, socket: RSocketLike, target: Target, addres
   return error
 }
 
+/** The error of a socket that connects and is to connect again. */
+export function alreadyConnecting(address: string, port: number): SystemError {
+  return addressError(-Errno.EALREADY, 'connect', address, port)
+}
+
 /** What a socket is destroyed with when no candidate answered. */
 export function summary(errors: readonly SystemError[]): Error {
   if (errors.length === 1) return errors[0]!

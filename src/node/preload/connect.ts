@@ -7,12 +7,10 @@
  */
 import { channel } from 'node:diagnostics_channel'
 import net from 'node:net'
-import { Errno } from '../../rsocket/index.ts'
 import { isBlocked } from '../base/accepting.ts'
 import { normalizeArguments, readArguments } from '../base/arguments.ts'
 import { isLive } from '../base/attachment.ts'
-import { type Candidate, type ConnectOptions, checkTarget, lookUp, type Target } from '../base/connecting.ts'
-import { addressError } from '../base/errors.ts'
+import { alreadyConnecting, type Candidate, type ConnectOptions, checkTarget, lookUp, type Target } from '../base/connecting.ts'
 import { Attempt } from './attempt.ts'
 import { decide, mayUseRdma } from './decide.ts'
 import { log, where } from './log.ts'
@@ -121,7 +119,7 @@ export class Connector {
       if (!socket.connecting || socket.destroyed) return
       if (first) socket.emit('connectionAttempt', first.address, target.port, first.family)
       if (!socket.connecting || socket.destroyed) return
-      socket.destroy(error ?? addressError(-Errno.EALREADY, 'connect', first!.address, target.port))
+      socket.destroy(error ?? alreadyConnecting(first!.address, target.port))
     })
   }
 
