@@ -10,7 +10,14 @@ import net from 'node:net'
 import { isBlocked } from '../base/accepting.ts'
 import { normalizeArguments, readArguments } from '../base/arguments.ts'
 import { isLive } from '../base/attachment.ts'
-import { alreadyConnecting, type Candidate, type ConnectOptions, checkTarget, lookUp, type Target } from '../base/connecting.ts'
+import {
+  alreadyConnecting,
+  type Candidate,
+  type ConnectOptions,
+  checkTarget,
+  lookUp,
+  type Target,
+} from '../base/connecting.ts'
 import { Attempt } from './attempt.ts'
 import { decide, mayUseRdma } from './decide.ts'
 import { log, where } from './log.ts'
