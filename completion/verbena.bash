@@ -108,7 +108,7 @@ _verbena() {
     [[ -z $value ]] && case "$command $arguments" in
       'collective tune '*) value='any' ;;
       'report '*) value='folder' ;;
-      'trace check 0') value='file' ;;
+      'trace check '*) value='file' ;;
       'trace show 0') value='file' ;;
       'trace info 0') value='file' ;;
       'trace page '*) value='any' ;;

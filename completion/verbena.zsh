@@ -322,7 +322,7 @@ _verbena_trace_check() {
     --no-icrc'[leave the ICRC out\: lengths and headers only]' \
     --json'[print one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]' \
-    '1:file:_files'
+    '*:file:_files'
 }
 
 _verbena_trace_show() {

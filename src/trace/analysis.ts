@@ -21,7 +21,7 @@ const gsiQp = 1
 /** The last number is shared by all addresses that found no place. */
 const mostNumbers = 65_535
 /** For outstanding requests, if nothing else is said: 800 rings of the largest size. */
-const mostRingBytes = 256 * 2 ** 20
+export const mostRingBytes = 256 * 2 ** 20
 
 export class Analysis {
   addresses: AddressTable = new AddressTable()
@@ -49,6 +49,7 @@ export class Analysis {
   readonly #ahead: Analysis | undefined
   readonly #connections: Connections
   readonly #copies = new Copies()
+  readonly #samplesCopies: boolean
   #numbers = 0
   #firstSeconds = -1
   #firstNanoseconds = 0
@@ -62,6 +63,7 @@ export class Analysis {
   constructor(ahead?: Analysis, limits: FlowLimits = { rings: { bytesLeft: mostRingBytes } }) {
     this.#ahead = ahead
     this.#mostFlows = limits.flows ?? Number.POSITIVE_INFINITY
+    this.#samplesCopies = limits.samplesCopies === true
     this.table = new FlowTable(limits)
     this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
   }
@@ -113,7 +115,7 @@ export class Analysis {
     this.roce++
     if (this.#mostFlows !== Number.POSITIVE_INFINITY) this.#keepWithin(this.#mostFlows)
     this.#endpoints(packet.bytes, d)
-    if (!d.complete || this.#isCopy(packet, d, v)) return
+    if (!d.complete) return
     // Its ICRC was not checked: it makes no flow.
     const flow = this.#flowOf(packet.bytes, d, true)
     if (flow === undefined) return
@@ -180,6 +182,7 @@ export class Analysis {
 
   /** The packet is counted as what it is; `v` says of which it is a copy. */
   #isCopy(packet: CapturedPacket, d: Dissection, v: Verdict): boolean {
+    if (this.#samplesCopies && (d.psn & 15) !== 0) return false
     const original = this.#copies.originalOf(packet, d)
     if (original === 0) return false
     this.copies++

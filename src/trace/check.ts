@@ -6,7 +6,6 @@ import {
   type InterfaceInfo,
   unreadLinkTypes,
 } from '../capture/index.ts'
-import { Copies } from './copies.ts'
 import { Datagrams } from './datagrams.ts'
 import { Dissection, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
@@ -23,8 +22,6 @@ export interface CheckResult {
   packets: number
   /** RoCEv2, RoCEv1 and InfiniBand packets. */
   roce: number
-  /** Of these, packets that the capture has more than once: those behind the first. */
-  copies: number
   roceV1: number
   infiniBand: number
   icrcValid: number
@@ -50,8 +47,7 @@ export interface CheckResult {
 export async function checkCapture(source: CaptureSource, options: CheckOptions = {}): Promise<CheckResult> {
   const { checkIcrc = true } = options
   const d = new Dissection(options)
-  const copies = new Copies()
-  const counts = { roce: 0, copies: 0, roceV1: 0, infiniBand: 0, icrcValid: 0, icrcInvalid: 0, malformed: 0, cut: 0 }
+  const counts = { roce: 0, roceV1: 0, infiniBand: 0, icrcValid: 0, icrcInvalid: 0, malformed: 0, cut: 0 }
   const icrcInvalid: number[] = []
   const malformed: number[] = []
   const examples: CheckResult['examples'] = []
@@ -67,7 +63,6 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
       counts.icrcInvalid++
       if (icrcInvalid.length < longestList) icrcInvalid.push(packet.number)
     }
-    if (d.complete && copies.originalOf(packet, d) > 0) counts.copies++
     if (d.cut) counts.cut++
     if (d.problems !== 0) {
       counts.malformed++
@@ -82,7 +77,6 @@ export async function checkCapture(source: CaptureSource, options: CheckOptions 
   return {
     packets: parser.packets,
     roce: counts.roce,
-    copies: counts.copies,
     roceV1: counts.roceV1,
     infiniBand: counts.infiniBand,
     icrcValid: counts.icrcValid,

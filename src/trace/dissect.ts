@@ -172,6 +172,20 @@ function network(
   out: Dissection,
   depth: number,
 ): void {
+  if (type === EtherType.ipv4) ipv4(b, start, captured, wire, out, depth)
+  else tagged(b, type, start, captured, wire, out, depth)
+}
+
+/** The same where there may be tags, and for all that is not IPv4. */
+function tagged(
+  b: Uint8Array,
+  type: number,
+  start: number,
+  captured: number,
+  wire: number,
+  out: Dissection,
+  depth: number,
+): void {
   let etherType = type
   let at = start
   for (let tags = 0; isTag(etherType); tags++) {
@@ -206,16 +220,28 @@ function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (header < Ipv4.length || (fragment & 0x1fff) !== 0) return
   out.ip = at
   out.ipVersion = 4
-  let protocol = b[at + Ipv4.protocol]!
+  const protocol = b[at + Ipv4.protocol]!
   if (protocol === tcpProtocol) out.tcp = at + header
   const end = at + u16(b, at + Ipv4.totalLength)
-  let next = at + header
-  if (protocol === IpProtocol.authentication) {
-    if (captured - next < 8) return
-    protocol = b[next]!
-    next += ipExtensionLength(IpProtocol.authentication, b, next)
-  }
-  above(b, protocol, next, end, captured, wire, (fragment & 0x2000) !== 0, out, depth)
+  const isFragment = (fragment & 0x2000) !== 0
+  if (protocol === IpProtocol.authentication) authenticated(b, at + header, end, captured, wire, isFragment, out, depth)
+  else above(b, protocol, at + header, end, captured, wire, isFragment, out, depth)
+}
+
+/** Behind an IPv4 header: what an authentication header has before it. */
+function authenticated(
+  b: Uint8Array,
+  at: number,
+  end: number,
+  captured: number,
+  wire: number,
+  fragment: boolean,
+  out: Dissection,
+  depth: number,
+): void {
+  if (captured - at < 8) return
+  const next = at + ipExtensionLength(IpProtocol.authentication, b, at)
+  above(b, b[at]!, next, end, captured, wire, fragment, out, depth)
 }
 
 function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {

@@ -198,6 +198,10 @@ function nestedFields(): ReadonlyMap<string, FilterField> {
   for (const [header, codec] of Object.values(extensionCodecs))
     add(header, ['headers', header], codec.read(ones(codec.length), 0))
   for (const codec of Object.values(cmCodecs)) add('cm', ['cm'], codec.read(ones(codec.length), 0))
+  add('mad', ['mad'], {
+    ...{ mgmtClass: 0xff, method: 0xff, attributeId: 0xffff, attributeModifier: 0xffff_ffff, status: 0xffff },
+    ...{ transactionId: 2n ** 64n - 1n, hopPointer: 0xff, hopCount: 0xff, returns: true },
+  })
   add('cm.transactionId', ['cm', 'transactionId'], 2n ** 64n - 1n)
   return fields
 }

@@ -27,6 +27,8 @@ export interface FlowLimits {
   /** Where the latencies of all flows go (default: each keeps its own). */
   latencies?: LatencyStore
   rings: RingMemory
+  /** Looks for copies only among packets of every 16th PSN, in less time: whether a capture has some. Default: false. */
+  samplesCopies?: boolean
   /** Called with each flow that is forgotten, which will be another one. */
   forget?(flow: Flow): void
 }

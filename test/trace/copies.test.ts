@@ -134,7 +134,7 @@ describe('of a sound conversation', () => {
     const [request, response] = sums[0]!.messages > 0 ? sums : sums.toReversed()
     expect(request).toEqual({ packets: 20, copies: 20, messages: 20, retransmissions: 0, repeatedAnswers: 0 })
     expect(response).toEqual({ packets: 20, copies: 20, messages: 0, retransmissions: 0, repeatedAnswers: 0 })
-    expect([info.roce, info.copies, check.roce, check.copies]).toEqual([80, 40, 80, 40])
+    expect([info.roce, info.copies, check.roce]).toEqual([80, 40, 80])
     const copies = rows.filter(({ copy }) => copy)
     expect(copies.length).toBe(40)
     for (const { number, refersTo, retransmission, repeat } of copies)
@@ -213,7 +213,7 @@ it('finds copies behind thousands of other packets', () => {
     dissect(packet, d, false)
     return copies.originalOf(packet, d)
   }
-  const distance = 4000
+  const distance = 2000
   const found = Array.from({ length: 12_000 }, (_, i) => {
     const original = take(i, 0)
     return i < distance ? [original] : [original, take(i - distance, 1)]

@@ -1,9 +1,10 @@
 /**
  * Packets into a pcapng file, each as the Ethernet frame that it was or will be: the headers below the BTH are made for it
- * from what the socket tells. Several devices may write to one file, each as an interface of its own.
+ * from what the socket tells. Several devices may write to one file, each as an interface of its own. A name that ends with
+ * .pcap makes a pcap file, in which nothing tells devices and directions apart.
  */
-import { openSync, writeSync } from 'node:fs'
-import { PcapngWriter } from '../../capture/index.ts'
+import { fstatSync, openSync, writeSync } from 'node:fs'
+import { type CaptureWriter, PcapngWriter, PcapWriter } from '../../capture/index.ts'
 import { nowNs } from '../../memory/index.ts'
 import {
   Ethernet,
@@ -25,7 +26,7 @@ import type { Layer, Next, Packet } from './packet.ts'
 
 /** A file that is being written in this thread, for all layers that have it. */
 class TapFile {
-  readonly writer: PcapngWriter
+  readonly writer: CaptureWriter
   users = 0
   /** The same moment of the day's clock and of the monotonic one: that of all its devices, whose packets are in one order. */
   readonly wholeMs: number
@@ -34,14 +35,16 @@ class TapFile {
   /** The file is there already; what it holds stays. */
   constructor(path: string) {
     const descriptor = openSync(path, 'a')
-    this.writer = new PcapngWriter(
-      {
-        write(bytes) {
-          for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
-        },
+    // Another thread may have begun the file: pcap has one header.
+    let skipped = path.endsWith('.pcap') && fstatSync(descriptor).size > 0 ? pcapHeaderLength : 0
+    const sink = {
+      write(bytes: Uint8Array): void {
+        let at = skipped
+        skipped = 0
+        while (at < bytes.length) at += writeSync(descriptor, bytes, at)
       },
-      { application: 'verbena' },
-    )
+    }
+    this.writer = path.endsWith('.pcap') ? new PcapWriter(sink) : new PcapngWriter(sink, { application: 'verbena' })
     // Where a millisecond begins: files of other processes have the same time within microseconds. A program's Date may stand still.
     const untilNs = nowNs() + 2e6
     const before = Date.now()
@@ -51,6 +54,8 @@ class TapFile {
     this.offsetNs = nowNs()
   }
 }
+
+const pcapHeaderLength = 24
 
 const files = new Map<string, TapFile>()
 
@@ -68,7 +73,9 @@ export class TapLayer implements Layer {
       files.set(path, file)
       file.users++
       this.#file = file
-      this.#interface = file.writer.addInterface({ name: device, description: `RoCEv2 of process ${process.pid}` })
+      const { writer } = file
+      if (writer instanceof PcapngWriter)
+        this.#interface = writer.addInterface({ name: device, description: `RoCEv2 of process ${process.pid}` })
     })
   }
 
@@ -81,9 +88,13 @@ export class TapLayer implements Layer {
       const seconds = Math.floor(ms / 1000)
       const nanoseconds = (ms - seconds * 1000) * 1e6 + Math.floor(ns - Math.floor(ns / 1e6) * 1e6)
       const direction = packet.outbound ? 'outbound' : 'inbound'
-      this.#try(() =>
-        file.writer.packet(this.#frame, 0, length, seconds, nanoseconds, length, this.#interface, { direction }),
-      )
+      const { writer } = file
+      const id = this.#interface
+      this.#try(() => {
+        if (writer instanceof PcapngWriter)
+          writer.packet(this.#frame, 0, length, seconds, nanoseconds, length, id, { direction })
+        else writer.packet(this.#frame, 0, length, seconds, nanoseconds, length)
+      })
     }
     next(packet)
   }

@@ -2,7 +2,7 @@
  * Naming middleware: functions for programs, and the environment for commands:
  *
  *     VERBENA_FAULTS=loss=3%,duplication=1%,delay=2ms,seed=7
- *     VERBENA_TAP=roce-%p.pcapng          %p is the process id
+ *     VERBENA_TAP=roce-%p.pcapng          %p is the process id; .pcap makes a pcap file
  *     VERBENA_TRACE=1
  *
  * From the environment the order is faults, trace, tap: the tap is nearest to the wire, as tcpdump would be.

@@ -107,7 +107,12 @@ export function configure(command: Command): void {
       const stop = interruptible('')
       const found = await readAgain(host, { format, intervalMs, count, all: options.all === true, stop })
       stop.dispose()
-      if (!found) note(`There is no RDMA device ${host.root === undefined ? 'on this host' : 'in this tree'}.`)
+      if (!found)
+        note(
+          host.root === undefined
+            ? 'There are no counters: the kernel has no RDMA device, and no program that runs has a roce device open.'
+            : 'There is no RDMA device in this tree.',
+        )
       endWith(stop.exitCode() ?? (found ? exitCodes.done : exitCodes.failed))
     })
 }

@@ -19,6 +19,7 @@ import {
   put24,
   u32le,
 } from '../../../src/wire/index.ts'
+import { readBytes } from '../../capture/files.ts'
 import { holds } from '../../property.ts'
 
 function packetOf(number: number, outbound = true, timeNs = 0, from = '10.0.0.1', to = '10.0.0.2'): Packet {
@@ -153,6 +154,22 @@ it('a tap begins although the program’s Date stands still', () => {
     expect(readFileSync(path).readUInt32BE()).toBe(0x0a0d0d0a)
   } finally {
     vi.useRealTimers()
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('a tap into a file named .pcap writes pcap, with one header though two threads write', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'verbena-tap-'))
+  try {
+    const path = join(folder, 'x.pcap')
+    for (const psn of [1, 2]) {
+      const tap = new TapLayer(path, 'one')
+      tap.pass(packetOf(psn), () => {})
+      tap.close()
+    }
+    const { packets, format, damage } = readBytes(readFileSync(path))
+    expect([packets.length, format, damage]).toEqual([2, 'pcap', []])
+  } finally {
     rmSync(folder, { recursive: true })
   }
 })
