@@ -6,6 +6,7 @@ export { CmError, type CmErrorCode, cmErrorCodes, type DropReason, dropReasons }
 export type * from './events.ts'
 export { allLimits, type CmLimits, parseLimits, wrongLimits } from './limits.ts'
 export { CommunicationManager } from './manager.ts'
+export { buildDreq } from './messages.ts'
 export { acceptedMtu, mtuBytes, mtuCode, mtuInfo } from './mtu.ts'
 export * from './parameters.ts'
 export { ahOf, alternatePath, type QpAttrPlace, qpAttrOf } from './qp-attr.ts'

@@ -151,7 +151,12 @@ export function buildIds<A>(call: string, type: 'RTU' | 'DREP', c: Connection<A>
   return build(call, type, tid, { ...idsOf(c), ...data(p) })
 }
 
-export function buildDreq<A>(c: Connection<A>, tid: bigint, p: WithPrivateData = {}): Uint8Array {
+/** Of a connection, or of what is left of one. */
+export function buildDreq(
+  c: Readonly<{ localCommId: number; remoteCommId: number; remoteQpn: number }>,
+  tid: bigint,
+  p: WithPrivateData = {},
+): Uint8Array {
   return build('sendDreq', 'DREQ', tid, { ...idsOf(c), remoteQpn: c.remoteQpn, ...data(p) })
 }
 

@@ -21,9 +21,17 @@ import {
   WcStatus,
   workCompletions,
 } from '../../verbs/index.ts'
-import { type CounterName, isServedByOthers, registerService, unregisterService } from '../../verbs/provider/index.ts'
+import {
+  type CounterName,
+  farewells,
+  isServedByOthers,
+  registerService,
+  takeFarewell,
+  unregisterService,
+} from '../../verbs/provider/index.ts'
 import { CmRejReason, Mad, sameBytes } from '../../wire/index.ts'
 import {
+  buildDreq,
   type CmLimits,
   type CmListener,
   CommunicationManager,
@@ -35,7 +43,7 @@ import {
   mtuInfo,
   Shares,
 } from '../ib/index.ts'
-import { GsiPort, type MadAddress } from './gsi-port.ts'
+import { GsiPort, type MadAddress, madAddress } from './gsi-port.ts'
 import { type SegmentConnection, SegmentPeers } from './segment-peers.ts'
 
 /** The `context` of a connection: what its events go to. */
@@ -108,6 +116,8 @@ export class Agent {
   readonly #keys = new WeakMap<CmListener<MadAddress>, string>()
   readonly #followers = new Set<object>()
   readonly #segmentPeers: SegmentPeers
+  /** Which of the connections that threads left when they died was looked at last. */
+  #farewells: number
   #events = 0
   #background: NodeJS.Timeout | undefined
   #following = false
@@ -127,6 +137,7 @@ export class Agent {
     const port = new GsiPort(this.#gsiPd, this.#cq, random)
     this.#port = port
     this.#segmentPeers = new SegmentPeers(port.qp)
+    this.#farewells = farewells(context.device.host)
     const { activeMtu } = context.queryPort(1)
     this.cm = new CommunicationManager<MadAddress>({
       caGuid: context.queryDevice().nodeGuid,
@@ -227,6 +238,7 @@ export class Agent {
       }
       const now = nowNs()
       served += this.#segmentPeers.look()
+      served += this.#sendFarewells()
       served += this.cm.expire(now, turnEvents)
       this.#inBackground()
       return served
@@ -245,6 +257,22 @@ export class Agent {
     } finally {
       this.#processing = false
     }
+  }
+
+  /** Disconnects for threads of this device that died, as a kernel does for a process; how many messages that took. */
+  #sendFarewells(): number {
+    const { host, index } = this.context.device
+    const last = farewells(host)
+    let sent = 0
+    while (this.#farewells !== last && !this.#port.full) {
+      this.#farewells = (this.#farewells + 1) | 0
+      const due = takeFarewell(host, index, this.#farewells)
+      if (due === undefined) continue
+      const transactionId = (BigInt(due.localCommId) << 32n) | BigInt(due.remoteCommId)
+      this.#port.send(buildDreq(due, transactionId), madAddress(due.dgid, due.dlid, due.sgidIndex))
+      sent++
+    }
+    return sent
   }
 
   #collect(): void {

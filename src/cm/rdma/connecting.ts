@@ -8,6 +8,7 @@
  */
 import { nowNs } from '../../memory/index.ts'
 import { Access, type AhAttr, QpState, QpType } from '../../verbs/index.ts'
+import { nameConnection } from '../../verbs/provider/index.ts'
 import { CmaHdr, type CmRej, CmRejReason, emitCma, rdmaServiceId } from '../../wire/index.ts'
 import {
   AprStatus,
@@ -211,6 +212,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
 
   /** Takes the id's queue pair to RTS. */
   #ready(limits: { responderResources: number; initiatorDepth: number }): void {
+    const { localCommId, remoteCommId } = this.#ib!
     const serves = limits.responderResources > 0 ? Access.RemoteRead | Access.RemoteAtomic : 0
     const reliable = this.#host.qpType === QpType.RC
     const accessFlags = Access.LocalWrite | Access.RemoteWrite | (reliable ? serves : 0)
@@ -224,6 +226,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
         ...(reliable && ackTimeout > 0 ? { timeout: ackTimeout } : {}),
       },
     )
+    nameConnection(this.#host.idQp!.qp, localCommId, remoteCommId)
   }
 
   /** `rdma_establish`: the queue pair that the program moves by itself is ready. */
@@ -392,6 +395,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
 
   #end(status: number, param: Partial<CmEventParam>): void {
     this.#phase = 'over'
+    if (this.#host.idQp !== undefined) nameConnection(this.#host.idQp.qp, 0, 0)
     this.#unwatch?.()
     if (this.#ended) return
     this.#ended = true

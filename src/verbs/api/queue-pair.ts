@@ -285,6 +285,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     i32[q + Qp.rqWaiting] = 0
     i32[q + Qp.lastWqe] = 0
     i32[q + Qp.commEst] = 0
+    i32[q + Qp.localCommId] = 0
     segment.unlock(q + Qp.rqLock)
     host.lockSends(q)
     // Polling a completion of this QP gives entries of its send queue back: none may be left when the queue starts again.

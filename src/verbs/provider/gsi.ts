@@ -80,8 +80,8 @@ export function dropAgent(host: Host, q: number): void {
   tellAgents(host)
 }
 
-/** The others get an event, so that they look for connections to the agent that has ended. */
-function tellAgents(host: Host): void {
+/** All get an event, so that they look for connections to an agent that has ended, and for what is left of those of others. */
+export function tellAgents(host: Host): void {
   const { i32, at } = host
   for (let slot = 1; slot < i32[at.meta + Meta.agentsUsed]!; slot++) {
     const agent = agentWord(host, slot)

@@ -17,6 +17,7 @@ export {
 } from './device.ts'
 export { asVerbsError, VerbsError, type VerbsErrorCode, verbsErrorCodes } from './errors.ts'
 export { elementKind } from './events.ts'
+export { type DueFarewell, farewells, nameConnection, takeFarewell } from './farewells.ts'
 export { isMulticastGid } from './gid.ts'
 export {
   agentAt,

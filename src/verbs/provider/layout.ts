@@ -329,6 +329,9 @@ export const Qp = {
 
   /** GSI: its place in the table of agents, plus one. */
   agent: 156,
+  /** The connection that it belongs to, for those who clean up after its thread: see farewells.ts. 0: none. */
+  localCommId: 157,
+  remoteCommId: 158,
 } as const
 
 /** An address vector as a QP or a UD request keeps it. */
@@ -447,6 +450,20 @@ export const Service = {
 /** To which agent, by the number of its queue pair, a request for a shared service went; `key` names the request. */
 export const RecentRequest = { words: 2, key: 0, qpNum: 1 } as const
 
+/** A connection of a thread that died, whose peer is to be told: see farewells.ts. */
+export const Farewell = {
+  words: 18,
+  /** Which one this is; 0 when it was taken. */
+  number: 0,
+  device: 1,
+  localCommId: 2,
+  remoteCommId: 3,
+  remoteQpn: 4,
+  av: 6,
+} as const
+/** A power of two. */
+export const maxFarewells = 512
+
 /** An IP port of a port space that somebody has, and the chain of those with the same number. */
 export const Port = {
   words: 16,
@@ -481,6 +498,7 @@ export const Meta = {
   agentsUsed: 10,
   servicesUsed: 11,
   portsUsed: 12,
+  farewells: 13,
   /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
   serviceOwner: 16,
   /** Counts what it is woken for. */
@@ -547,6 +565,7 @@ type Table =
   | 'mcast'
   | 'agents'
   | 'services'
+  | 'farewells'
   | 'recentRequests'
   | 'portHeads'
   | 'ports'
@@ -575,6 +594,7 @@ function tables(): Record<Table | 'words', number> {
     mcast: place(maxMcastEntries, Mcast.words),
     agents: place(maxAgents, Agent.words),
     services: place(maxServices, Service.words),
+    farewells: place(maxFarewells, Farewell.words),
     recentRequests: place(maxRecentRequests, RecentRequest.words),
     portHeads: place(65536, 1),
     ports: place(maxPorts, Port.words),

@@ -1,5 +1,7 @@
 /** What a thread leaves behind that ended without closing its objects. */
 import { deviceAt } from './device.ts'
+import { leaveFarewell } from './farewells.ts'
+import { tellAgents } from './gsi.ts'
 import type { Host } from './host.ts'
 import { destroyKey } from './keys.ts'
 import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, maxDevices, Pd, Qp, Srq } from './layout.ts'
@@ -33,7 +35,12 @@ export function reapAttachment(host: Host, owner: number): void {
       }
     }
   }
-  each(at.qps, Qp.words, Meta.qpsUsed, Qp.number, Qp.owner, (q) => destroyQp(host, q))
+  let left = false
+  each(at.qps, Qp.words, Meta.qpsUsed, Qp.number, Qp.owner, (q) => {
+    left = leaveFarewell(host, q) || left
+    destroyQp(host, q)
+  })
+  if (left) tellAgents(host)
   each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
   each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => destroyCq(host, cq, true))
   if (i32[at.meta + Meta.keysUsed]! > 0) {

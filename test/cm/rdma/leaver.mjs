@@ -1,4 +1,4 @@
-// A process that connects to a server, says one word, and ends: `leaver.mjs DEVICE PORT HOST exit|throw|idle-exit`.
+// A process that connects to a server, says one word, and ends: `leaver.mjs DEVICE PORT HOST exit|throw|idle-exit|wait`.
 import net from 'verbena/net'
 
 const [device, port, host, how] = process.argv.slice(2)
@@ -10,6 +10,7 @@ socket.once('data', () => {
     if (how === 'throw') throw new Error('on purpose')
     process.exit(0)
   }
-  if (how === 'idle-exit') setTimeout(end, 300)
+  if (how === 'wait') process.stdout.write('connected')
+  else if (how === 'idle-exit') setTimeout(end, 300)
   else end()
 })

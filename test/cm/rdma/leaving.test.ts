@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/index.ts'
+import { startThread } from '../../../src/memory/index.ts'
 import net from '../../../src/net.ts'
 import { outcome, startScript } from '../../cli/run.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
@@ -41,4 +42,31 @@ describe.skipIf(!nativeAvailable)('a process that ends without closing its conne
     expect(await failure).toBe('ECONNRESET')
     expect(performance.now() - left).toBeLessThan(soonMs)
   })
+
+  // Nothing of it can run any more: whoever cleans up after it has an agent of the same device say so.
+  it.each(['a thread that is terminated', 'a process that is killed, on an adapter that it shares'])(
+    'is missed soon: %s',
+    async (what) => {
+      const { port } = server.address() as AddressInfo
+      const arrived = once(server, 'connection') as unknown as Promise<[Socket]>
+      const [device, host] = [loopbackDevice(1), loopbackAddress(1)]
+      const isThread = what.startsWith('a thread')
+      const worker = new URL('./leaver.worker.ts', import.meta.url)
+      const thread = isThread ? startThread(worker, { workerData: { device, port, host } }) : undefined
+      const child = isThread ? undefined : startScript(leaver, [device, String(port), host, 'wait'])
+      const connected = once(thread ?? child!.stdout!, thread === undefined ? 'data' : 'message')
+      const [socket] = await arrived
+      const failure = new Promise<string | undefined>((resolve) => {
+        socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code))
+        socket.once('close', () => resolve(undefined))
+      })
+      socket.once('data', () => socket.write('welcome'))
+      await connected
+      const left = performance.now()
+      if (thread === undefined) child!.kill('SIGKILL')
+      else await thread.terminate()
+      expect(await failure).toBe('ECONNRESET')
+      expect(performance.now() - left).toBeLessThan(soonMs)
+    },
+  )
 })
