@@ -219,8 +219,12 @@ export abstract class NetworkDevice implements Device {
     do {
       segment.enterNow()
       host.journal = transport.journal
+      let whole = false
       try {
-        if (!this.entered()) return received
+        if (!this.entered()) {
+          whole = true
+          return received
+        }
         const now = this.nowNs()
         transport.takeOver(now)
         if (look) received += this.#receiveBatch(now)
@@ -238,8 +242,11 @@ export abstract class NetworkDevice implements Device {
           const heldUpNs = this.nowNs() - now
           if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
         }
+        whole = true
       } finally {
         host.journal = 0
+        // What an exception left half done is as if this thread had died: the next one brings it into order.
+        if (!whole) transport.orphan()
         segment.leave()
         Atomics.store(i32, lock, 0)
       }

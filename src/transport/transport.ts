@@ -310,12 +310,13 @@ export class Transport {
       state.count(counters.drops_source)
       return
     }
-    if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
     if (op === WireOpcode.Cnp) {
       state.count(counters.cnps_rcvd)
       if (qpState >= QpState.Rts) state.congestion?.slowDown(state.of(q), nowNs)
       return
     }
+    // Not for a CNP: with both directions congested each would make another one.
+    if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
     const psn = u24(u8, at + Bth.psn)
     if ((bits & OpBit.Response) !== 0) {
       this.#completer.receive(q, op, at, end, psn, nowNs)

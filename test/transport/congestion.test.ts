@@ -65,6 +65,17 @@ describe('CNPs', () => {
   )
 
   scripted(
+    'one that is marked itself is not answered with another',
+    (s) => {
+      s.send({ ...cnp, trafficClass: 3 })
+      s.expectSilence()
+      expect(s.counted()).toMatchObject({ cnps_rcvd: 1 })
+      expect(s.counted()).not.toHaveProperty('ecn_marked')
+    },
+    on,
+  )
+
+  scripted(
     'UD has no use for one',
     (s) => {
       s.send(cnp)

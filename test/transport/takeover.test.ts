@@ -1,9 +1,9 @@
 /** Single stores between which the thread that drives a device may be killed. */
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { Acknowledgements } from '../../src/transport/acknowledgements.ts'
 import { TransportQp } from '../../src/transport/index.ts'
 import { Resource } from '../../src/transport/layout.ts'
-import type { TransportState } from '../../src/transport/state.ts'
+import { TransportState } from '../../src/transport/state.ts'
 import { layout } from '../../src/verbs/provider/index.ts'
 import { Syndrome } from '../../src/wire/index.ts'
 import { scripted, theirs } from './script.ts'
@@ -38,4 +38,23 @@ scripted(
     s.expectSilence()
   },
   { connect: { maxDestRdAtomic: 1 } },
+)
+
+scripted(
+  'an exception in the middle of a packet is as if the thread had died there: the packet counts when it comes again',
+  (s) => {
+    s.receive(64, 7)
+    const completes = vi.spyOn(TransportState.prototype, 'completeReceive').mockImplementationOnce(() => {
+      throw new Error('on purpose')
+    })
+    try {
+      const packet = { op: 'RcSendOnly', psn: theirs, ackReq: true, payload: new Uint8Array(8) } as const
+      expect(() => s.send(packet)).toThrow('on purpose')
+      s.send(packet)
+      s.expectCompletion({ wrId: 7, status: 'Success', byteLen: 8 }, 'recv')
+      s.expect({ op: 'RcAck', psn: theirs })
+    } finally {
+      completes.mockRestore()
+    }
+  },
 )

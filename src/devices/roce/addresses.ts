@@ -8,6 +8,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { VerbsError } from '../../verbs/provider/index.ts'
 import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 
 export type RoceMtu = 256 | 512 | 1024 | 2048 | 4096
@@ -73,9 +74,24 @@ function interfaceFacts(name: string): InterfaceFacts | null {
   }
 }
 
+/** EMFILE where the list cannot be had: asking for it takes a descriptor. */
+function interfacesOfHost(): NodeJS.Dict<NetworkInterfaceInfo[]> {
+  try {
+    return networkInterfaces()
+  } catch (error) {
+    const { info } = error as { info?: { code?: string } }
+    const why = info?.code ?? (error as Error).message
+    throw new VerbsError(
+      'EMFILE',
+      'openDevice',
+      `the addresses of this host cannot be listed (${why}): close files or sockets, or raise ulimit -n`,
+    )
+  }
+}
+
 /** Every address of every interface that is up, in the order of the GID table. */
 export function hostAddresses(
-  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = networkInterfaces(),
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = interfacesOfHost(),
   factsOf: (name: string) => InterfaceFacts | null = interfaceFacts,
 ): HostAddress[] {
   const found: HostAddress[] = []

@@ -51,11 +51,20 @@ function find(name: string, isShared: (addresses: readonly HostAddress[]) => boo
 
 tellOpenDevices(openDevices)
 
+/** Those that can be told without throwing, as when there is no descriptor left to list the host's addresses with. */
+function known(): RoceDevice[] {
+  try {
+    return openDevices()
+  } catch {
+    return []
+  }
+}
+
 // A thread that was terminated has cleaned nothing up, and the service thread that it had started has ended with it: the one that started
 // it does, which may not have used the device itself.
 process.on('worker', (worker) =>
   worker.once('exit', () => {
-    for (const device of ending ? [] : openDevices()) {
+    for (const device of ending ? [] : known()) {
       if (!device.shared) continue
       reapDead(device.host)
       device.closeUnused()

@@ -66,6 +66,15 @@ interface OpenDevice {
 
 let openDevices: () => readonly OpenDevice[] = () => []
 
+/** None where they cannot be told now: this is called where nothing may be thrown, and a process that is out of descriptors lives. */
+export function openOnes(): readonly OpenDevice[] {
+  try {
+    return openDevices()
+  } catch {
+    return []
+  }
+}
+
 /** What is open, from the module that knows. */
 export function tellOpenDevices(tell: () => readonly OpenDevice[]): void {
   openDevices = tell
@@ -105,7 +114,7 @@ function failed(error: Error): void {
   const now = performance.now()
   failures = [...failures.filter((then) => now - then < failuresWithinMs), now]
   const last = failures.length >= mostFailures
-  for (const { host, index } of openDevices()) {
+  for (const { host, index } of openOnes()) {
     host.count(index, 'service_failures')
     if (last) tellFatal(host, index)
   }

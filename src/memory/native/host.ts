@@ -158,7 +158,11 @@ export function hostInterfaces(): readonly NetworkInterfaceInfo[] {
   const now = performance.now()
   if (now - interfacesAt >= 1000) {
     interfacesAt = now
-    interfaces = Object.values(networkInterfaces()).flatMap((infos) => infos ?? [])
+    try {
+      interfaces = Object.values(networkInterfaces()).flatMap((infos) => infos ?? [])
+    } catch {
+      // Out of descriptors: what was known is better than to fail.
+    }
   }
   return interfaces
 }

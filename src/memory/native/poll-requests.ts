@@ -155,11 +155,16 @@ export class PollRequests {
 
 const alreadyThere = -2
 
+/** The bits of a number. */
+const taken = new BigInt64Array(1)
+const takenNumber = new Float64Array(taken.buffer)
+
 /** Ends all pending requests of a context, and with them the use of their descriptors; the next `arm` of its thread makes another. */
 export function destroyPollContext({ f64, index }: ContextWord): void {
-  const context = f64[index]!
+  // One thread gets it: the kernel gives the address of a context that was destroyed to the next one, which another may have made.
+  taken[0] = Atomics.exchange(new BigInt64Array(f64.buffer, f64.byteOffset, f64.length), index, 0n)
+  const context = takenNumber[0]!
   if (context === 0) return
-  f64[index] = 0
   const { syscall, io, koffi } = requireLibc('io_destroy')
   // EINVAL: its owner was as quick.
   if (syscall(io.destroy, context, 0, 0, 0, 0, 0) !== 0 && koffi.errno() !== errnos.EINVAL)

@@ -24,6 +24,15 @@ import { Ready, type State } from './readiness.ts'
 /** Of `listen` without a number. */
 const defaultBacklog = 511
 
+/** Rejects a request, unless it was accepted already or the device has no room for the message: then the peer's timers end it. */
+function tryReject(id: CmId): void {
+  try {
+    id.reject()
+  } catch {
+    // Whatever it was, the id is closed next.
+  }
+}
+
 export abstract class Establishing extends Ready implements CmOwner {
   protected backlog: number = defaultBacklog
   /** Connections that wait for `accept`, and those that are being made; of the latter `listener` is this socket. */
@@ -119,7 +128,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     if (typeof data === 'string' || this.acceptQueueFull) {
       if (typeof data === 'string') countProtocolError('badConnData')
       else countDrop('connectionsRefused')
-      id.reject()
+      tryReject(id)
       id.close()
       return
     }
@@ -141,11 +150,7 @@ export abstract class Establishing extends Ready implements CmOwner {
       // Resources are exhausted: the peer is rejected, and existing connections go on.
       socket.caught(error)
       countDrop('connectionsRefused')
-      try {
-        id.reject()
-      } catch {
-        // It was accepted already.
-      }
+      tryReject(id)
       socket.abandon()
     }
   }

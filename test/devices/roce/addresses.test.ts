@@ -1,6 +1,7 @@
-import type { NetworkInterfaceInfo } from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+import os, { type NetworkInterfaceInfo } from 'node:os'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   findAddress,
   guidOf,
@@ -10,6 +11,9 @@ import {
   roceMtuOf,
   stateOfAddress,
 } from '../../../src/devices/roce/addresses.ts'
+import { openDevices } from '../../../src/devices/roce/driver.ts'
+import { openOnes, tellOpenDevices } from '../../../src/devices/roce/service-handle.ts'
+import { openDevice } from '../../../src/index.ts'
 import { formatIp, gidOfIp, ipOfGid } from '../../../src/wire/index.ts'
 import { holds } from '../../property.ts'
 
@@ -220,5 +224,32 @@ describe('texts', () => {
       }),
       1000,
     )
+  })
+})
+
+describe('a process that is out of descriptors, so that the interfaces cannot be listed', () => {
+  it('gets EMFILE with advice from openDevice, and a listener that looks for devices gets none', () => {
+    const list = vi.spyOn(os, 'networkInterfaces').mockImplementation(() => {
+      // As libuv reports it.
+      throw Object.assign(new Error('A system error occurred: uv_interface_addresses returned 24'), {
+        code: 'ERR_SYSTEM_ERROR',
+        info: { code: 'EMFILE', syscall: 'uv_interface_addresses' },
+      })
+    })
+    syncBuiltinESMExports()
+    try {
+      for (const name of ['roce', 'roce:127.93.0.1', 'roce:10.0.0.7'])
+        expect(() => openDevice(name)).toThrow(/EMFILE.*ulimit -n.*\(EMFILE\)/)
+      tellOpenDevices(() => {
+        hostAddresses()
+        return []
+      })
+      expect(openOnes()).toEqual([])
+    } finally {
+      tellOpenDevices(openDevices)
+      list.mockRestore()
+      syncBuiltinESMExports()
+    }
+    expect(hostAddresses().length).toBeGreaterThan(0)
   })
 })
