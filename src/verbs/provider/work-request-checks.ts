@@ -12,17 +12,18 @@ const allPlacements = FlushPlacement.Global | FlushPlacement.Persistent
 
 /** Whether it is an integer from 0 to `max`; small ones are recognised at once. */
 function isUpTo(value: number, max: number): boolean {
-  return ((value | 0) === value || Number.isInteger(value)) && value >= 0 && value <= max
+  return typeof value === 'number' && ((value | 0) === value || Number.isInteger(value)) && value >= 0 && value <= max
 }
 
 /** Whether it is a 32-bit key or immediate, signed or unsigned. */
 function isWord(value: number): boolean {
-  return (value | 0) === value || value >>> 0 === value
+  return typeof value === 'number' && ((value | 0) === value || value >>> 0 === value)
 }
 
 export function isRight(wr: SendWorkRequest): boolean {
   const { opcode, sendFlags, sgList } = wr
-  if ((sendFlags & allFlags) !== sendFlags || !isUpTo(wr.wrId, maxAddress)) return false
+  if (typeof sendFlags !== 'number' || (sendFlags & allFlags) !== sendFlags || !isUpTo(wr.wrId, maxAddress))
+    return false
   for (let i = 0; i < sgList.length; i++) {
     const sge = sgList[i]!
     if (!isWord(sge.lkey) || !isUpTo(sge.addr, maxAddress) || !isUpTo(sge.length, longestElement)) return false
