@@ -38,10 +38,14 @@ async function serve(accepted = (socket) => socket.resume(), options = {}) {
     seen.push(watch(socket, ['end', 'finish']))
     accepted(socket)
   })
+  const arrived = new Promise((resolve) => server.once('connection', resolve))
   server.listen(0, host)
   await once(server, 'listening')
-  return { server, port: server.address().port, seen }
+  return { server, port: server.address().port, seen, arrived }
 }
+
+/** Both ends know that the socket is connected. */
+const connected = (at, socket) => Promise.all([at.arrived, once(socket, 'ready')])
 
 async function over({ server, seen }) {
   await new Promise((resolve) => server.close(resolve))
@@ -56,14 +60,15 @@ cases['connect twice at once'] = async (tell) => {
   socket.connect(at.port, host, () => seen.push('first'))
   socket.connect(at.port, host, () => seen.push('second'))
   await seen.over
-  tell(seen, ...(await over(at)))
+  await over(at)
+  tell(seen)
 }
 
 cases['connect when connected'] = async (tell) => {
   const at = await serve()
   const socket = net.connect(at.port, host)
   const seen = watch(socket)
-  await once(socket, 'ready')
+  await connected(at, socket)
   socket.connect(at.port, host, () => seen.push('second'))
   await once(socket, 'ready')
   socket.destroy()
@@ -137,19 +142,37 @@ for (const [size, times] of [
       for (let i = 0; i < times; i++) {
         socket.write(Buffer.alloc(size), (error) => written.push(error?.code ?? 'written'))
         await after(20)
+        // On a busy machine no turn of the event loop has ended in that time.
+        for (let turns = 0; turns < 2; turns++) await new Promise(setImmediate)
       }
       socket.end()
     }
     const at = await serve((socket) => socket.resume().on('end', writes(socket)), { allowHalfOpen: true })
-    const socket = net.connect(at.port, host, () => socket.destroy())
-    await watch(socket).over
+    const socket = net.connect(at.port, host)
+    const seen = watch(socket)
+    await connected(at, socket)
+    socket.destroy()
+    await seen.over
     tell(...(await over(at)), written)
   }
 
+cases['a large write while the peer goes'] = async (tell) => {
+  let failures = 0
+  const at = await serve((socket) => socket.resume().on('error', () => failures++))
+  const socket = net.connect(at.port, host)
+  const [accepted] = await connected(at, socket)
+  socket.destroy()
+  accepted.write(Buffer.alloc(10 << 20))
+  await watch(accepted).over
+  tell(failures)
+}
+
 cases.reset = async (tell) => {
   const at = await serve()
-  const socket = net.connect(at.port, host, () => socket.resetAndDestroy())
+  const socket = net.connect(at.port, host)
   const seen = watch(socket)
+  await connected(at, socket)
+  socket.resetAndDestroy()
   await seen.over
   tell(seen, ...(await over(at)))
 }

@@ -30,7 +30,7 @@ describe('at the edges', () => {
     const overTcp = err.filter((line) => line.startsWith('verbena: connect') && !line.includes(': RDMA'))
     expect(overTcp.filter((line) => !/: TCP, because (connect ECONNREFUSED|bind EADDRINUSE) /.test(line))).toEqual([])
     expect(overTcp).toHaveLength(3)
-    expect(err.filter((line) => /connect .*: RDMA \(/.test(line))).toHaveLength(16)
+    expect(err.filter((line) => /connect .*: RDMA \(/.test(line))).toHaveLength(17)
   })
 })
 
