@@ -2,7 +2,8 @@
  * Saved results in and out of a directory: run.json and plot.json. The raw timestamps are csv.ts.
  */
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { z } from 'zod'
 import type { TrafficRecord } from '../traffic/index.ts'
@@ -84,9 +85,16 @@ export function saveResults(dir: string, results: Results, plot?: PlotSettings):
   if (plot || !existsSync(plotPath)) replaceFile(plotPath, `${JSON.stringify(settings, null, 2)}\n`)
 }
 
+/** The old file is there until the new one is on the disk, whatever stops in between; several processes do not mix theirs. */
 function replaceFile(path: string, text: string): void {
-  writeFileSync(`${path}.new`, text)
-  renameSync(`${path}.new`, path)
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.new`
+  try {
+    writeFileSync(temporary, text, { flag: 'wx', flush: true })
+    renameSync(temporary, path)
+  } catch (error) {
+    rmSync(temporary, { force: true })
+    throw error
+  }
 }
 
 function readJson<T>(path: string, schema: z.ZodType<T>, advice: string): T {

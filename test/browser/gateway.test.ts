@@ -23,8 +23,12 @@ const settings = {
       values: 3,
     },
     loop: { type: 'loopback' },
+    unread: { type: 'loopback', queuelen: 1 },
   },
-  paths: [{ in: 'grid', out: 'loop', hooks: [{ type: 'scale', signal: 'voltage', scale: 2 }] }, { in: 'loop' }],
+  paths: [
+    { in: 'grid', out: 'loop', hooks: [{ type: 'scale', signal: 'voltage', scale: 2 }] },
+    { in: 'loop', out: 'unread' },
+  ],
 }
 
 describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
@@ -62,6 +66,8 @@ describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
     await page.getByLabel('Token').fill(token)
     await page.getByRole('button', { name: 'Show' }).click()
     await page.getByText('lab is started').waitFor()
+    // A node is plotted at once, each unit on an axis of its own.
+    await expect.poll(() => page.locator('#plots figcaption').allTextContents()).toEqual(['V', 'A', 'W'])
     const row = page.locator('#nodes tbody tr').first()
     await expect.poll(() => row.locator('td').nth(4).textContent()).toMatch(/^1\d\d|^2\d\d/)
     await row.getByRole('button').click()
@@ -83,6 +89,20 @@ describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
       .toBeGreaterThan(300)
     // The page itself is never wider than the window; what is wide scrolls inside of it.
     expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+    const hidden = await page
+      .locator('tbody td.n, #graph')
+      .evaluateAll(
+        (cells, width) =>
+          cells.filter((cell) => cell.getBoundingClientRect().right > width).map((cell) => cell.outerHTML),
+        width,
+      )
+    expect(hidden).toEqual([])
+    // What nobody reads is not a failure.
+    expect(await page.locator('#nodes .dim').textContent()).toMatch(/^[\d,]+ \(no reader\)$/)
+    await page.locator('#legend').getByLabel('current').uncheck()
+    expect(await page.locator('#plots figcaption').allTextContents()).toEqual(['V', 'W'])
+    await page.getByLabel('a plot for each signal').check()
+    expect(await page.locator('#plots figcaption').allTextContents()).toEqual(['voltage [V]', 'power [W]'])
     const { VERBENA_SCREENSHOTS: folder } = process.env
     if (folder !== undefined) {
       await page.waitForTimeout(5000)
@@ -91,6 +111,18 @@ describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
     await page.getByRole('button', { name: 'close' }).click()
     expect(await page.locator('#live').isVisible()).toBe(false)
     expect(wrong).toEqual([])
+    await page.close()
+  })
+
+  it('is opened by the address with the token, which is then not in it', async () => {
+    const page = await browser.newPage()
+    await page.goto(`${api.url}/#token=${token}`)
+    await page.getByText('lab is started').waitFor()
+    expect(page.url()).toBe(`${api.url}/`)
+    expect(await page.locator('#login').isVisible()).toBe(false)
+    // Until the tab is closed.
+    await page.reload()
+    await page.getByText('lab is started').waitFor()
     await page.close()
   })
 })

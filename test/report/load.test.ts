@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
 import { defaultPlotSettings, loadResults, type Results, saveResults } from '../../src/report/index.ts'
@@ -30,6 +30,16 @@ function failure(action: () => unknown): { code: string; message: string } {
   }
   throw new Error('nothing was thrown')
 }
+
+it("several that save into one directory do not write into each other's file, and leave nothing else", () => {
+  const { results } = loadResults(dir)
+  // What a process that was killed has left.
+  mkdirSync(join(dir, 'run.json.new'))
+  saveResults(dir, results)
+  expect(loadResults(dir).results).toEqual(results)
+  const left = readdirSync(dir).filter((name) => name.endsWith('.new'))
+  expect(left).toEqual(['run.json.new'])
+})
 
 describe('loadResults', () => {
   it('reads both tools', () => {

@@ -42,6 +42,9 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
     if (Object.hasOwn(settings, key) && reader.any(key) !== undefined)
       attempt(reading, () => reader.fail(`there is no setting '${key}': ${why}`, key))
   attempt(reading, () => reader.done())
+  for (const { name, settings, type } of nodes)
+    if (type === 'loopback' && isFull(name, paths))
+      notice(reading, settings, 'type', `nobody reads node ${name}: what its queue does not take is lost`)
   for (const { name, settings, type, enabled } of nodes)
     if (
       type === 'websocket' &&
@@ -57,6 +60,12 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
         `nobody can connect to node ${name}: there is no API. Add http = { port = 8080 }`,
       )
   return config
+}
+
+/** Whether a path writes a node that none reads. */
+function isFull(name: string, paths: readonly PathConfig[]): boolean {
+  const on = paths.filter(({ enabled }) => enabled)
+  return on.some(({ out }) => out.includes(name)) && !on.some((path) => path.in.some(({ node }) => node === name))
 }
 
 function readNodes(reading: Reading, uuid: string, reader: SettingsReader): NodeConfig[] {

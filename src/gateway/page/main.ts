@@ -2,12 +2,22 @@
 import { PageToken } from '../../page/index.ts'
 import { Plot } from './plot.ts'
 
+type Counts = Record<string, number>
+
 interface NodeDocument {
   name: string
   type: string
   state: string
   signals: { name: string; unit: string }[]
   counts: Record<string, number>
+}
+
+interface StatusDocument {
+  name: string | null
+  state: string
+  version: string
+  uptimeSeconds: number
+  failures: { node: string; message: string }[]
 }
 
 interface PathDocument {
@@ -23,10 +33,12 @@ const periodMs = 1000
 const token = new PageToken('verbena-gateway-token')
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T
-const plot = new Plot(element<HTMLCanvasElement>('plot'), element('legend'))
+const plot = new Plot(element('plots'), element('legend'), element<HTMLInputElement>('each'))
 /** Counts when they were last asked for, by node or path. */
 const before = new Map<string, { at: number; counts: Record<string, number> }>()
 let watched: { name: string; socket: WebSocket } | null = null
+/** Somebody has chosen what is plotted, or that nothing is. */
+let isChosen = false
 let drawnFor = ''
 
 async function get<T>(path: string): Promise<T> {
@@ -43,20 +55,29 @@ async function get<T>(path: string): Promise<T> {
 
 async function update(): Promise<void> {
   const [status, nodes, paths] = await Promise.all([
-    get<{ name: string | null; state: string; version: string; failures: { node: string; message: string }[] }>(
-      'status',
-    ),
+    get<StatusDocument>('status'),
     get<NodeDocument[]>('nodes'),
     get<PathDocument[]>('paths'),
   ])
   element('login').hidden = true
   const failures = status.failures.map(({ node, message }) => `${node}: ${message}`)
   say(
-    [`${status.name ?? 'gateway'} is ${status.state}`, `version ${status.version}`, ...failures].join(' · '),
+    [
+      `${status.name ?? 'gateway'} is ${status.state}`,
+      `for ${durationText(status.uptimeSeconds)}`,
+      `version ${status.version}`,
+      ...failures,
+    ].join(' · '),
     failures.length > 0,
   )
-  fill('nodes', nodes.map(nodeRow))
+  const sources = new Set(paths.flatMap((path) => path.in.map((mapping) => mapping.split('.')[0]!)))
+  fill(
+    'nodes',
+    nodes.map((node) => nodeRow(node, sources)),
+  )
   fill('paths', paths.map(pathRow))
+  const first = nodes.find(({ signals, counts }) => signals.length > 0 && (counts.read ?? counts.written ?? 0) > 0)
+  if (!isChosen && watched === null && first !== undefined) watch(first.name, first.signals)
   // A picture only when there is another one.
   const now = JSON.stringify([
     nodes.map(({ name, state }) => [name, state]),
@@ -69,14 +90,67 @@ async function update(): Promise<void> {
   image.src = URL.createObjectURL(await get<Blob>('graph.svg'))
 }
 
-function nodeRow({ name, type, state, signals, counts }: NodeDocument): (string | Node)[] {
+/** `sources`: names of nodes that paths read. */
+function nodeRow(
+  { name, type, state, signals, counts }: NodeDocument,
+  sources: ReadonlySet<string>,
+): (string | Node)[] {
   const rate = rates(name, counts)
   const button = document.createElement('button')
   button.textContent = 'signals'
   button.disabled = signals.length === 0
   button.setAttribute('aria-pressed', String(watched?.name === name))
-  button.addEventListener('click', () => watch(name, signals))
-  return [name, button, type, state, rate('read'), rate('written'), bad(counts.lost), bad(counts.missed_steps)]
+  button.addEventListener('click', () => {
+    isChosen = true
+    watch(name, signals)
+  })
+  // Where nobody is to read, nothing is wrong.
+  const isLoopback = type === 'loopback' && !sources.has(name)
+  const isServer = type === 'websocket' && state !== 'pending connect'
+  const { lost } = counts
+  const unread = isLoopback ? (lost ?? 0) : isServer ? unseen(counts) : 0
+  const why = isLoopback ? 'no reader' : 'no viewer'
+  return [
+    name,
+    button,
+    type,
+    state,
+    rate('read'),
+    rate('written'),
+    unread > 0 ? unreadText(unread, why, lost! - unread) : bad(lost),
+    bad(counts.missed_steps),
+  ]
+}
+
+/** Samples lost since nobody was connected. What a node counts by itself is known once a second, what it lost at once. */
+function unseen({ lost = 0, not_connected: known = 0, connections = 0, disconnects = 0, ...counts }: Counts): number {
+  const others = ['dropped', 'send_failed', 'not_encoded', 'too_long'].reduce(
+    (sum, name) => sum + (counts[name] ?? 0),
+    0,
+  )
+  return connections > disconnects || known === 0 ? Math.min(lost, known) : Math.max(0, lost - others)
+}
+
+/** Samples that nobody was there for, and others. */
+function unreadText(unread: number, why: string, others: number): Node {
+  const found = document.createDocumentFragment()
+  if (others > 0) found.append(bad(others), ' + ')
+  const span = document.createElement('span')
+  span.className = 'dim'
+  span.textContent = `${unread.toLocaleString('en')} (${why})`
+  found.append(span)
+  return found
+}
+
+/** 3 min, 2 h: the largest unit of which there are two, or the smallest. */
+function durationText(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['min', 60],
+  ] as const
+  const [unit, size] = units.find(([, each]) => seconds >= 2 * each) ?? ['s', 1]
+  return `${Math.floor(seconds / size)} ${unit}`
 }
 
 function pathRow({ uuid, in: sources, out, hooks, state, counts }: PathDocument): (string | Node)[] {
@@ -115,15 +189,19 @@ function bad(count: number | undefined): string | Node {
 
 function fill(id: string, rows: (string | Node)[][]): void {
   const table = element<HTMLTableElement>(id)
-  const numbers = [...table.tHead!.rows[0]!.cells].map(({ className }) => className)
+  const heads = [...table.tHead!.rows[0]!.cells]
+  const [numbers, labels] = [heads.map(({ className }) => className), heads.map(({ textContent }) => textContent)]
   const focused = document.activeElement?.closest('tr')?.rowIndex ?? -1
   table.tBodies[0]!.replaceChildren(
     ...rows.map((cells) => {
       const row = document.createElement('tr')
+      // Where a window is narrow, a row is a card, and its cells say what they are.
       for (const [i, cell] of cells.entries()) {
         const td = row.insertCell()
         td.className = numbers[i] ?? ''
+        td.dataset.label = labels[i] ?? ''
         td.append(cell)
+        td.classList.toggle('none', td.textContent === '')
       }
       return row
     }),
@@ -134,7 +212,7 @@ function fill(id: string, rows: (string | Node)[][]): void {
 
 function watch(name: string, signals: NodeDocument['signals']): void {
   leave()
-  plot.begin(signals.map((signal) => (signal.unit === '' ? signal.name : `${signal.name} [${signal.unit}]`)))
+  plot.begin(signals)
   element('watched').textContent = name
   element('live').hidden = false
   const address = new URL(`/${name}.json?watch`, location.href)
@@ -168,7 +246,14 @@ async function loop(): Promise<void> {
   }
 }
 
-element('close').addEventListener('click', leave)
+element('close').addEventListener('click', () => {
+  isChosen = true
+  leave()
+})
+element('full').addEventListener('click', () => {
+  const isFull = element('graph').classList.toggle('full')
+  element('full').setAttribute('aria-pressed', String(isFull))
+})
 element('login').addEventListener('submit', (event) => {
   event.preventDefault()
   token.value = element<HTMLInputElement>('token').value

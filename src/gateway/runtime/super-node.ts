@@ -286,9 +286,13 @@ export class SuperNode {
     await stopInOrder(this.#groups.filter((group) => !kept.includes(group)))
     this.#groups = kept
     for (const group of kept) wanted.delete(keyOf(group.plan))
-    const pool = await this.#poolFor(plan)
-    if (pool !== undefined) this.#usePool(pool, plan)
     const failed: string[] = []
+    try {
+      const pool = await this.#poolFor(plan)
+      if (pool !== undefined) this.#usePool(pool, plan)
+    } catch (error) {
+      return [(error as Error).message]
+    }
     for (const group of wanted.values())
       await this.#startGroups([group]).catch((error: Error) => {
         failed.push(error.message)

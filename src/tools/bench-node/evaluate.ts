@@ -3,6 +3,7 @@
  * the node under test has brought, with their latency. Sequence numbers are those of steps: one that the generator missed is in
  * neither file.
  */
+import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { eachSample, type LatencySummary, summarize } from '../../report/index.ts'
 
@@ -66,18 +67,19 @@ export function dropWarmUp(file: string, firstSequence: number): void {
     return false
   })
   if (begin < 0 || end === begin) return
-  const [from, to] = [openSync(file, 'r'), openSync(`${file}.new`, 'w')]
+  const temporary = `${file}.${process.pid}-${randomBytes(4).toString('hex')}.new`
+  const [from, to] = [openSync(file, 'r'), openSync(temporary, 'wx')]
   try {
     copyBytes(from, to, 0, begin)
     if (end >= 0) copyBytes(from, to, end, Number.POSITIVE_INFINITY)
   } catch (error) {
-    rmSync(`${file}.new`)
+    rmSync(temporary)
     throw error
   } finally {
     closeSync(from)
     closeSync(to)
   }
-  renameSync(`${file}.new`, file)
+  renameSync(temporary, file)
 }
 
 function copyBytes(from: number, to: number, begin: number, end: number): void {

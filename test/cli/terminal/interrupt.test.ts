@@ -34,3 +34,19 @@ it('another signal does, but not one that a launcher sends right behind the firs
   expect(endedBy(['SIGINT', 1000], ['SIGTERM', 2500])).toBe(130)
   expect(endedBy(['SIGTERM', 1000], ['SIGINT', 2500])).toBe(143)
 })
+
+it.each([
+  [false, 'SIGTERM', 143],
+  [false, 'SIGINT', 130],
+  // A service that SIGTERM stops in order has done what it was to do.
+  [true, 'SIGTERM', 0],
+  [true, 'SIGINT', 130],
+] as const)('isService %s, stopped in order by %s: %i', (isService, name, code) => {
+  const stderr = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const before = new Set(process.listeners(name))
+  const interruption = runWith({ stdout: stderr, stderr }, [], () => interruptible('', { isService }))
+  expect(interruption.exitCode()).toBeUndefined()
+  for (const listener of process.listeners(name)) if (!before.has(listener)) listener(name)
+  expect(interruption.exitCode()).toBe(code)
+  interruption.dispose()
+})

@@ -1,4 +1,7 @@
 /** Gateways as a whole: nodes in threads, paths, how they start and stop. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { SuperNode } from '../../../src/gateway/runtime/index.ts'
 import { configOf } from '../config/reading.ts'
@@ -147,5 +150,30 @@ describe('a change of a running gateway', () => {
     await gateway.stop()
     expect(gateway.pool.available).toBe(gateway.pool.capacity)
     await expect(gateway.change(configOf(two))).rejects.toThrow('the gateway is stopped')
+  })
+
+  it('that cannot be made, or taken back as a whole, says both, and the rest runs', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'verbena-super-node-'))
+    const uri = join(folder, 'samples.csv')
+    writeFileSync(uri, '1,0,0,0,1.5\n')
+    const read = { type: 'file', uri, format: 'csv', in: { eof: 'wait', signals: '1f' } }
+    const settings = { ...two, nodes: { ...two.nodes, read }, paths: [{ in: 'other' }, { in: 'read' }] }
+    const run = await parsed(settings)
+    const { gateway } = run
+    await gateway.start()
+    await expect.poll(() => countsOf(run, 'other').read).toBeGreaterThan(1)
+    // It cannot start again.
+    rmSync(folder, { recursive: true })
+    const held = { type: 'socket', in: { address: '192.0.2.1:5000' } }
+    const wrong = { ...settings, nodes: { ...settings.nodes, held }, paths: [...settings.paths, { in: 'held' }] }
+    const change = gateway.change(configOf(wrong), { again: ['read'] })
+    await expect(change).rejects.toThrow(/node (held|read) cannot start: .*could start again: node read cannot start/)
+    expect(gateway.state).toBe('started')
+    const { read: before } = countsOf(run, 'other')
+    await expect.poll(() => countsOf(run, 'other').read).toBeGreaterThan(before!)
+    // What is wrong is known; what was not to be is forgotten.
+    expect(gateway.failures.map(({ node }) => node)).toEqual(['read'])
+    await gateway.stop()
+    expect(gateway.pool.available).toBe(gateway.pool.capacity)
   })
 })

@@ -105,6 +105,11 @@ describe('a collector over HTTP', () => {
     expect(await post(packWindow(windowOf('x', 0, 9)))).toBe(409)
     expect(await post(packWindow(windowOf('x')), { Authorization: '' })).toBe(401)
     expect(collector.agents()).toEqual([])
+    // What is no address is only not there.
+    for (const path of ['//', '//v1/plan', '/v1/']) {
+      const headers = { Authorization: `Bearer ${token}` }
+      expect((await fetch(`${collector.url}${path}`, { headers })).status, path).toBe(404)
+    }
     await collector.close()
   })
 

@@ -80,7 +80,7 @@ describe('verbena collect counters', () => {
     expect([taken.code, taken.stderr]).toEqual([2, expect.stringMatching(/--listen: .*EADDRINUSE/)])
     other.close()
     await once(other, 'close')
-    const running = begin(['collect', 'counters', ...from, '--listen', `127.0.0.1:${port}`])
+    const running = begin(['collect', 'counters', ...from, '--listen', `127.0.0.1:${port}`, '--no-token'])
     await running.says(/Serving/)
     const response = await fetch(`http://127.0.0.1:${port}/metrics`)
     expect(response.headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/)

@@ -41,7 +41,7 @@ paths = ( { in = "source", out = "lop" } )`,
 it('says that a configuration is right, and what of it has no effect', async () => {
   const { code, stdout, stderr } = await run('check', sound)
   expect([code, stdout]).toEqual([0, 'sound.conf: 2 nodes, 1 path; no mistakes\n'])
-  expect(stderr).toMatch(/^sound.conf:1: hugepages has no effect: .*\n$/)
+  expect(stderr).toMatch(/^sound.conf:1: hugepages has no effect: .*\nsound.conf:2: nobody reads node loop: .* lost\n$/)
 })
 
 it('names all mistakes, those of types included, with file, line and key', async () => {
@@ -158,7 +158,10 @@ it('prints JSON, also for what cannot be read', async () => {
     valid: true,
     nodes: 2,
     errors: [],
-    notices: [{ place: 'sound.conf:1', key: 'hugepages' }],
+    notices: [
+      { place: 'sound.conf:1', key: 'hugepages' },
+      { place: 'sound.conf:2', key: 'type' },
+    ],
   })
 })
 
