@@ -24,6 +24,14 @@ export interface NodeAddress {
   port?: number
 }
 
+/** What may take received data before the stream: TLS or HTTP/2. False: the stream gets it. */
+export interface Upstream {
+  received(chunk: Buffer): boolean
+  ended(): boolean
+  /** The link is closed. */
+  closed(): void
+}
+
 /** A socket of `node:net`, or of verbena/net. */
 export interface LinkedStream extends Duplex {
   connecting: boolean
@@ -47,6 +55,7 @@ export class Attachment implements LinkOwner {
   #remote: NodeAddress | undefined
   /** The next `destroy` discards what has not been delivered. */
   resetting = false
+  upstream: Upstream | undefined
 
   constructor(stream: LinkedStream, socket: RSocketLike, onread?: OnRead) {
     this.stream = stream
@@ -76,10 +85,13 @@ export class Attachment implements LinkOwner {
   }
 
   received(chunk: Buffer): boolean {
+    // It stops the link itself.
+    if (this.upstream?.received(chunk)) return true
     return !this.stream.destroyed && this.stream.push(chunk)
   }
 
   ended(): void {
+    if (this.upstream?.ended()) return
     this.stream.push(null)
     this.stream.read(0)
   }

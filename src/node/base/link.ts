@@ -305,6 +305,10 @@ export class Link {
     this.socket.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
   }
 
+  get referenced(): boolean {
+    return this.#referenced
+  }
+
   ref(): void {
     this.#referenced = true
     this.#reading?.ref()

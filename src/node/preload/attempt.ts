@@ -19,6 +19,7 @@ import {
   type Target,
 } from '../base/connecting.ts'
 import type { SystemError } from '../base/errors.ts'
+import { UndecidedHandle } from './handle.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
 import { giveHandle, keepAliveOf, type Method, type NodeSocket, onReadOf } from './node-net.ts'
 import type { Peers } from './peers.ts'
@@ -77,6 +78,7 @@ export class Attempt implements Undecided {
   leave(): void {
     this.#stop()
     attempts.delete(this.#socket)
+    if (this.#socket._handle instanceof UndecidedHandle) this.#socket._handle = null
   }
 
   fail(error: Error): void {

@@ -20,12 +20,14 @@ import {
 } from '../base/connecting.ts'
 import { Attempt } from './attempt.ts'
 import { decide, mayUseRdma } from './decide.ts'
+import { UndecidedHandle } from './handle.ts'
 import { log, where } from './log.ts'
 import { type Method, type NodeSocket, socketMethods, withOwn } from './node-net.ts'
 import { Peers } from './peers.ts'
 import type { Rule } from './rules.ts'
 import type { Settings } from './settings.ts'
 import { hideFigures } from './sockets.ts'
+import { connectSecure, connectsItself } from './tls.ts'
 import { attempts } from './undecided.ts'
 
 /** How many times as long RDMA is tried alone where it has answered before. */
@@ -82,8 +84,10 @@ export class Connector {
   connect(socket: NodeSocket, args: unknown[]): NodeSocket {
     const normalized = readArguments(args)
     const [given, listener] = normalized
-    // A socket that has a handle is one of TLS, or was given one.
-    if (socket._handle || !this.concerns(given)) {
+    if (connectsItself(socket) && this.concerns(given)) return connectSecure(socket, given, listener)
+    // A socket that has a handle of its own is one of TLS, or was given one.
+    const itsOwn = socket._handle && !attempts.has(socket) && socket._verbena === undefined
+    if (itsOwn || !this.concerns(given)) {
       const host = given.host || 'localhost'
       if (!given.path && net.isIP(host as string)) this.#logSilence(host, Number(given.port), host as string)
       return this.#plain(socket, normalized)
@@ -132,6 +136,7 @@ export class Connector {
 
   #begin(socket: NodeSocket, options: ConnectOptions, target: Target): void {
     const attempt = new Attempt(socket, this.#peers, this.#original)
+    if (!socket._handle) socket._handle = new UndecidedHandle(socket)
     lookUp(options, target.host, (error, candidates, found) => {
       if (!socket.connecting || socket.destroyed) return
       if (error) {

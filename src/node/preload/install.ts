@@ -7,7 +7,6 @@ import { checkInternals, type Method, type NodeSocket, socketMethods } from './n
 import { patchSending } from './sending.ts'
 import type { Settings } from './settings.ts'
 import { patchSockets } from './sockets.ts'
-import { patchTls } from './tls.ts'
 
 let installed = false
 
@@ -29,6 +28,5 @@ export function install(settings: Settings): void {
   socketMethods.connect = function (this: NodeSocket, ...args: unknown[]): NodeSocket {
     return connector.connect(this, args)
   } as Method
-  patchTls(connector)
   patchSending()
 }

@@ -10,6 +10,7 @@ import type { SystemError } from '../base/errors.ts'
 import { Listener } from '../base/listener.ts'
 import { handsOut, hasHandleOfPrimary, sharesPortAs } from './cluster.ts'
 import { decide } from './decide.ts'
+import { guardStreams } from './http2.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
 import {
   createServerHandle,
@@ -52,6 +53,7 @@ export function patchServers(settings: Settings): void {
       plain()
       return
     }
+    guardStreams(this)
     const reusePort = sharesPortAs(this, flags)
     const open = (listenPort: number): Listener | SystemError =>
       Listener.open(

@@ -15,6 +15,8 @@ export interface NodeSocket extends LinkedStream {
   _parent?: NodeSocket | null
   /** Of the socket that Node puts around a stream for TLS and HTTP/2: that stream. */
   stream?: NodeSocket
+  /** Of HTTP/1. */
+  parser?: unknown
   _host?: string | null
   _peername?: object | undefined
   _sockname?: object | undefined
@@ -49,6 +51,10 @@ export const socketMethods: Record<string, Method> = net.Socket.prototype as nev
 export const serverMethods: Record<string, Method> = net.Server.prototype as never
 export const tlsSocketMethods: Record<string, Method> = tls.TLSSocket.prototype as never
 
+/** Node keeps the handle under a symbol, behind this property of the prototype. */
+export const ownHandle: Record<'get' | 'set', (this: object, handle?: unknown) => unknown> =
+  Object.getOwnPropertyDescriptor(socketMethods, '_handle') as never
+
 type CreateServerHandle = (
   address: string,
   port: number,
@@ -69,6 +75,9 @@ function field(socket: NodeSocket, name: string): unknown {
   const symbol = symbols.get(name)
   return symbol ? (socket as unknown as Record<symbol, unknown>)[symbol] : undefined
 }
+
+/** Under this a socket keeps the function of `onread` that gives buffers. */
+export const bufferGenerator: symbol | undefined = symbols.get('kBufferGen')
 
 /** The constructor's option `onread`. */
 export function onReadOf(socket: NodeSocket): OnRead | undefined {
@@ -113,14 +122,14 @@ export function giveHandle(socket: NodeSocket, handle: TcpHandle): void {
 }
 
 /** `work` while the object has this property of its own. */
-export function withOwn(object: object, name: string, value: unknown, work: () => void): void {
+export function withOwn(object: object, name: string | symbol, value: unknown, work: () => void): void {
   const before = Object.getOwnPropertyDescriptor(object, name)
   Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
   try {
     work()
   } finally {
     if (before) Object.defineProperty(object, name, before)
-    else delete (object as Record<string, unknown>)[name]
+    else delete (object as Record<string | symbol, unknown>)[name]
   }
 }
 
@@ -153,7 +162,9 @@ export function checkInternals(): string[] {
   if (reinitialize === undefined) missing.push('the symbol kReinitializeHandle of net.Socket.prototype')
   for (const name of ['_listen2', 'close', 'ref', 'unref'])
     if (typeof serverMethods[name] !== 'function') missing.push(`net.Server.prototype.${name}`)
-  if (typeof tlsSocketMethods._init !== 'function') missing.push('tls.TLSSocket.prototype._init')
+  if (!ownHandle?.get) missing.push('net.Socket.prototype._handle')
+  for (const name of ['_init', '_wrapHandle'])
+    if (typeof tlsSocketMethods[name] !== 'function') missing.push(`tls.TLSSocket.prototype.${name}`)
   if (typeof normalizeArguments !== 'function') missing.push('net._normalizeArgs')
   if (typeof createServerHandle !== 'function') missing.push('net._createServerHandle')
   return missing

@@ -2,12 +2,14 @@
  * `net.Socket.prototype` under the preload: each method that concerns the handle is Node's own unless this socket is
  * attached to a link.
  *
- * An attached socket has no handle. Node's HTTP reads such a socket as any stream; its TLS and HTTP/2 put a socket of their
- * own around it, and find the peer's address through `_getpeername` here.
+ * An attached socket has a handle for those who ask: Node's TLS and HTTP/2 read and write through that in C++. Its HTTP/1
+ * finds none, and reads such a socket as any stream, which is quicker.
  */
 import net from 'node:net'
 import { type Attachment, linkedMethods, type NodeAddress } from '../base/attachment.ts'
-import { type Method, type NodeSocket, socketMethods, tlsSocketMethods } from './node-net.ts'
+import { handleOf, isSecure, type StreamHandle, streamClasses, UndecidedHandle } from './handle.ts'
+import { type Method, type NodeSocket, ownHandle, socketMethods, tlsSocketMethods } from './node-net.ts'
+import { carrierOf, changesHandle } from './tls.ts'
 import { attempts } from './undecided.ts'
 
 type Callable = (...args: unknown[]) => unknown
@@ -17,7 +19,7 @@ type Callable = (...args: unknown[]) => unknown
  * Node puts a socket between that takes options and keeps them.
  */
 function socketBelow(socket: NodeSocket): NodeSocket | undefined {
-  const below = socket._parent ?? socket.stream
+  const below = socket._parent ?? socket.stream ?? carrierOf(socket)
   return below instanceof net.Socket ? (below as unknown as NodeSocket) : undefined
 }
 
@@ -86,6 +88,18 @@ const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
     },
     configurable: true,
   },
+  _handle: {
+    get() {
+      const attached = this._verbena!
+      // With `parser` it is a connection of HTTP/1; with `onread` the link reads into the program's memory.
+      if (attached.link.closed || this.parser || attached.bypassesStream) return ownHandle.get.call(this)
+      return handleOf(this, attached)
+    },
+    set(handle) {
+      ownHandle.set.call(this, handle)
+    },
+    configurable: true,
+  },
   bufferSize: {
     get() {
       return this._verbena!.link.closed ? undefined : this.writableLength
@@ -96,6 +110,8 @@ const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
 
 /** Node counts in the handle; an attached socket counts in its link. */
 export function showFigures(socket: NodeSocket): void {
+  // That of a socket that did not know.
+  ownHandle.set.call(socket, null)
   Object.defineProperties(socket, figures)
 }
 
@@ -105,6 +121,7 @@ export function hideFigures(socket: NodeSocket): void {
   delete own.bytesRead
   delete own._bytesDispatched
   delete own.bufferSize
+  delete own._handle
 }
 
 export function patchSockets(): void {
@@ -174,6 +191,7 @@ function patchDestroy(): void {
           this._handle = lastHandle(attached)
           attached.link.close(attached.resetting)
           attached.resetting = false
+          attached.upstream?.closed()
         } else if (attempt) this._handle = neverOpened()
         return original.apply(this as never, args)
       } as Callable,
@@ -234,11 +252,25 @@ function patchFigures(): void {
 }
 
 /**
- * TLS waits for the 'connect' of a socket without a handle; one that is attached is connected already. And over a socket
- * with a handle the peer's end is the TLS socket's to answer, when it has written its last: so the one below, which hears
- * of the end first, must not answer it by itself.
+ * A TLS socket around one that has not got its handle yet gets a stream, as around any without a handle. Then it waits for the
+ * 'connect' that is still to come; and the peer's end is the TLS socket's to answer, when it has written its last: so the one
+ * below, which hears of the end first, must not answer it by itself.
  */
 function patchTlsSockets(): void {
+  replace(
+    tlsSocketMethods,
+    '_wrapHandle',
+    (original) =>
+      function (this: NodeSocket, wrap: unknown, handle: unknown, ...rest: unknown[]) {
+        isSecure(handle as StreamHandle)
+        if (!(handle instanceof UndecidedHandle) && !changesHandle(wrap))
+          return original.call(this as never, wrap, handle, ...rest)
+        const between = new (streamClasses().JSStreamSocket)(wrap)
+        // The TLS socket hears of errors from the one below.
+        between.on('error', () => {})
+        return original.call(this as never, between, between._handle, ...rest)
+      } as Callable,
+  )
   replace(
     tlsSocketMethods,
     '_init',
@@ -246,7 +278,7 @@ function patchTlsSockets(): void {
       function (this: NodeSocket, socket: NodeSocket | undefined, wrap: unknown) {
         const result = original.call(this as never, socket, wrap)
         if (socket?._verbena && !socket.connecting) this.connecting = false
-        if (socket instanceof net.Socket && wrap !== socket) socket.allowHalfOpen = true
+        if (socket instanceof net.Socket && (wrap !== socket || socket.connecting)) socket.allowHalfOpen = true
         return result
       } as Callable,
   )

@@ -1,52 +1,82 @@
 /**
- * `tls.connect` under the preload. A TLS socket makes its own TCP handle unless it is given a socket; so where a connection
- * may go over RDMA it is given one, which decides as it connects.
+ * TLS sockets that connect, as those of `tls.connect` and of https. Such a socket has a handle of TLS around one of TCP from
+ * the start. Where the connection may go over RDMA, another socket makes it, and the handle of that, of whichever kind, takes
+ * the place of the first before TLS begins.
  */
-import { syncBuiltinESMExports } from 'node:module'
 import net from 'node:net'
 import tls from 'node:tls'
-import { normalizeArguments } from '../base/arguments.ts'
-import type { Connector } from './connect.ts'
+import { announceConnected, isLive } from '../base/attachment.ts'
+import { handleOf, type StreamHandle } from './handle.ts'
+import { bufferGenerator, giveHandle, type NodeSocket, ownHandle, withOwn } from './node-net.ts'
 
-/** Options of the connection itself. */
-const connectionOptions = [
-  'port',
-  'host',
-  'family',
-  'hints',
-  'lookup',
-  'localAddress',
-  'localPort',
-  'noDelay',
-  'keepAlive',
-  'keepAliveInitialDelay',
-  'autoSelectFamily',
-  'autoSelectFamilyAttemptTimeout',
-  'device',
-] as const
+/** What the handle of a TLS socket is told because of listeners. */
+interface TlsHandle {
+  enableSessionCallbacks(): void
+  enableKeylogCallback(): void
+  _secureContext: object
+}
 
-type Connect = (...args: unknown[]) => tls.TLSSocket
+/** The sockets that make the connections for TLS sockets. */
+const carriers = new WeakMap<object, NodeSocket>()
 
-export function patchTls(connector: Connector): void {
-  const original = tls.connect as unknown as Connect
-  const connect: Connect = (...args) => {
-    const [given, listener] = normalizeArguments(args)
-    // connect(port, host?, options?, listener?): the options come after.
-    const extra = [args[1], args[2]].find((arg) => typeof arg === 'object' && arg !== null)
-    const options = (extra ? { ...given, ...extra } : given) as Record<string, unknown>
-    if (options.socket || !connector.concerns(options)) return original(...args)
-    const raw = new net.Socket({ allowHalfOpen: Boolean(options.allowHalfOpen) })
-    const own = Object.fromEntries(
-      connectionOptions.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
-    )
-    raw.connect(own as unknown as net.SocketConnectOpts)
-    const secure = original({ ...options, socket: raw }, ...(listener ? [listener] : []))
-    for (const event of ['lookup', 'ready', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'])
-      raw.on(event, (...values) => secure.emit(event, ...values))
-    if (options.timeout) secure.setTimeout(options.timeout as number)
-    return secure
-  }
-  tls.connect = connect as unknown as typeof tls.connect
-  // Those who import names from 'node:tls' see the new one too.
-  syncBuiltinESMExports()
+export function carrierOf(socket: NodeSocket): NodeSocket | undefined {
+  return carriers.get(socket)
+}
+
+/** Whether it is to make its connection itself, instead of having been given a socket. */
+export function connectsItself(socket: NodeSocket): boolean {
+  if (!(socket instanceof tls.TLSSocket)) return false
+  const { _parent, _handle } = socket as NodeSocket
+  return Boolean(_handle) && !_parent && !carriers.has(socket)
+}
+
+/** Whether another handle may still take the place of the one that this socket has. */
+export function changesHandle(socket: unknown): boolean {
+  return carriers.has(socket as object) && (socket as NodeSocket).connecting
+}
+
+const attemptEvents = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout']
+
+/** `connect` of a TLS socket. Throws what that of the other socket throws. */
+export function connectSecure(socket: NodeSocket, options: object, listener: (() => void) | null): NodeSocket {
+  const carrier = new net.Socket({ allowHalfOpen: true }) as unknown as NodeSocket
+  carrier.blockList = socket.blockList
+  for (const event of attemptEvents) carrier.on(event, (...values) => socket.emit(event, ...values))
+  ;(carrier as unknown as net.Socket).connect(options as net.SocketConnectOpts)
+  carriers.set(socket, carrier)
+  if (listener) socket.once('connect', listener)
+  socket.connecting = true
+  socket._unrefTimer()
+  carrier.on('error', (error) => {
+    socket.autoSelectFamilyAttemptedAddresses = carrier.autoSelectFamilyAttemptedAddresses
+    socket.destroy(error)
+  })
+  socket.once('close', () => carrier.destroy())
+  carrier.once('connect', () => handOver(carrier, socket))
+  return socket
+}
+
+/** The connection is there: TLS begins on it. */
+function handOver(carrier: NodeSocket, socket: NodeSocket): void {
+  if (socket.destroyed) return
+  socket.autoSelectFamilyAttemptedAddresses = carrier.autoSelectFamilyAttemptedAddresses
+  const before = socket._handle as TlsHandle
+  // Otherwise Node closes the context with the handle, which the new one uses.
+  before._secureContext = {}
+  const listeners = socket.listeners('keylog')
+  const handle = isLive(carrier) ? handleOf(carrier, carrier._verbena!) : (carrier._handle as StreamHandle)
+  // One of TCP belongs to the TLS socket from now on.
+  if (!isLive(carrier)) ownHandle.set.call(carrier, null)
+  const give = (): void => giveHandle(socket, handle as object)
+  // The buffer of `onread` has been asked for.
+  if (bufferGenerator) withOwn(socket, bufferGenerator, null, give)
+  else give()
+  const secure = socket._handle as TlsHandle
+  ;(socket as unknown as { ssl: unknown }).ssl = secure
+  // With --tls-keylog Node has added one again.
+  for (const listener of socket.listeners('keylog').slice(listeners.length))
+    if (listeners.length > 0) socket.off('keylog', listener as () => void)
+  if (socket.listenerCount('session') > 0) secure.enableSessionCallbacks()
+  if (socket.listenerCount('keylog') > 0) secure.enableKeylogCallback()
+  announceConnected(socket)
 }

@@ -1,0 +1,72 @@
+/**
+ * Where to let Node run between two frames of HTTP/2. Over TCP it runs what waits for the next tick after each frame, so a
+ * program has the headers before the data, and both before it hears that the stream or the session is over. Where data comes from
+ * JavaScript Node takes all frames of a chunk in one go, and then there is nobody left to give the data to.
+ *
+ *     | length (3) | type | flags | stream (4) | payload …        RFC 9113, 4.1
+ */
+
+/** Before this offset of a chunk Node is to run. */
+export interface Cut {
+  offset: number
+  /** What waits for the next tick; otherwise all that waits. */
+  ticks: boolean
+}
+
+const headerBytes = 9
+/** `PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n`, with which a client begins: RFC 9113, 3.4. */
+const prefaceBytes = 24
+const data = 0x00
+const headers = 0x01
+const rstStream = 0x03
+const goaway = 0x07
+const none: readonly Cut[] = []
+
+export class FrameCutter {
+  #started = false
+  /** Bytes of the header that have come, and what they said. */
+  #have = 0
+  #length = 0
+  #type = 0
+  /** Bytes of the payload, or of the preface, that are still to come. */
+  #left = 0
+  /** Headers have come since the last cut. */
+  #headers = false
+
+  /** The cuts of this chunk, ascending: where data follows headers, and where a stream or the session ends. */
+  cuts(chunk: Uint8Array): readonly Cut[] {
+    if (!this.#started && chunk.length > 0) {
+      this.#started = true
+      // As a length this would be more than any frame may have.
+      if (chunk[0] === 0x50) this.#left = prefaceBytes
+    }
+    let found: Cut[] | undefined
+    for (let at = 0; at < chunk.length; ) {
+      if (this.#left > 0) {
+        const taken = Math.min(this.#left, chunk.length - at)
+        this.#left -= taken
+        at += taken
+        continue
+      }
+      const start = at
+      while (this.#have < headerBytes && at < chunk.length) {
+        const byte = chunk[at++]!
+        if (this.#have < 3) this.#length = (this.#length << 8) | byte
+        else if (this.#have === 3) this.#type = byte
+        this.#have++
+      }
+      if (this.#have < headerBytes) break
+      const ends = this.#type === rstStream || this.#type === goaway
+      if (ends || (this.#headers && this.#type === data)) {
+        found ??= []
+        found.push({ offset: start, ticks: !ends })
+        this.#headers = false
+      }
+      if (this.#type === headers) this.#headers = true
+      this.#left = this.#length
+      this.#have = 0
+      this.#length = 0
+    }
+    return found ?? none
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * HTTP/2 servers under the preload. A peer may send a request and take it back at once. Over TCP Node runs what waits for
+ * the next tick between two frames of one packet, so a server hears of the request before that is gone; where the data comes
+ * from JavaScript, as here, it does not, and the program's `stream.respond()` would throw with nobody to catch it. So a request
+ * that is gone already is not reported.
+ */
+import type { NodeServer } from './node-net.ts'
+
+type Emit = (name: string | symbol, ...args: unknown[]) => boolean
+interface Emitter {
+  emit: Emit
+}
+interface Stream {
+  destroyed: boolean
+  closed: boolean
+  on(event: 'error', listener: () => void): void
+}
+
+const guarded = new WeakSet<object>()
+
+export function guardStreams(server: NodeServer): void {
+  if (!isHttp2(server)) return
+  guard(server, (name, [session]) => {
+    if (name === 'session') guard(session as Emitter, isGone)
+    return isGone(name, [session])
+  })
+}
+
+/** By name: importing `node:http2` would load it for all programs. */
+function isHttp2(server: object): boolean {
+  for (let prototype = server; prototype; prototype = Object.getPrototypeOf(prototype))
+    if (/^Http2(Secure)?Server$/.test(prototype.constructor.name)) return true
+  return false
+}
+
+function guard(emitter: Emitter, isDropped: (name: string | symbol, args: readonly unknown[]) => boolean): void {
+  if (guarded.has(emitter)) return
+  guarded.add(emitter)
+  const { emit } = emitter
+  const value: Emit = (name, ...args) => isDropped(name, args) || emit.call(emitter, name, ...args)
+  Object.defineProperty(emitter, 'emit', { value, writable: true, configurable: true, enumerable: false })
+}
+
+function isGone(name: string | symbol, [stream]: readonly unknown[]): boolean {
+  if (name !== 'stream') return false
+  const { destroyed, closed } = stream as Stream
+  if (!destroyed && !closed)
+    return false
+    // Its error has nobody else.
+  ;(stream as Stream).on('error', () => {})
+  return true
+}
