@@ -66,7 +66,7 @@ for (const [name, kind] of Object.entries(kinds))
       })
       afterAll(() => peer.stop())
 
-      for (const { device, host, how } of over)
+      for (const { device, tcp, how } of over)
         it(`rules for ${device}`, async () => {
           const { VERBENA_PRELOAD_TIMEOUT_MS: _, ...env } = how.env!
           const ran = await run([app(name), String(peer.port), tcp], { ...how, env })
