@@ -21,7 +21,7 @@ const gsiQp = 1
 /** The last number is shared by all addresses that found no place. */
 const mostNumbers = 65_535
 /** For outstanding requests, if nothing else is said: 800 rings of the largest size. */
-export const mostRingBytes = 256 * 2 ** 20
+export const mostRingBytes: number = 256 * 2 ** 20
 
 export class Analysis {
   addresses: AddressTable = new AddressTable()
