@@ -59,12 +59,12 @@ export class Harness {
 
   /**
    * `exact`: the device carries a request out while it is posted, as the model does. `network`: messages travel in
-   * packets, some of which may get lost.
+   * packets, some of which may get lost; `timeout` is how long it waits for an ACK, encoded.
    */
-  constructor(t: Setup, config: Config, exact: boolean, network: boolean = false) {
+  constructor(t: Setup, config: Config, exact: boolean, network: boolean = false, timeout: number = connect.timeout) {
     this.#t = t
     this.#network = network
-    this.#connect = network ? { ...connect, retryCnt: 7 } : connect
+    this.#connect = network ? { ...connect, retryCnt: 7, timeout } : connect
     // What a slow device has done can be seen only where there are completions.
     this.#config = exact ? config : { ...config, sqSigAll: true }
     this.#exact = exact
