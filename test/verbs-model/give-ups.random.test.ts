@@ -55,11 +55,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record(
       {
         do: fc.constant('make' as const),
-        kind: fc.constantFrom(...kinds),
+        kind: fc.constantFrom(...kinds, 'event channel', 'id', 'id', 'qp'),
         a: number,
         b: number,
         wrong: fc.oneof(
-          { weight: 4, arbitrary: fc.constant(0) },
+          { weight: 2, arbitrary: fc.constant(0) },
           { weight: 1, arbitrary: fc.integer({ min: 1, max: 3 }) },
         ),
       },
