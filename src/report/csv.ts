@@ -150,6 +150,7 @@ class TimestampParser {
   private field = 0
   private value = 0
   private digits = 0
+  private returned = false
   private rows = 0
   private cells: Float64Array = new Float64Array(4 * 1024)
 
@@ -160,6 +161,10 @@ class TimestampParser {
   push(bytes: Uint8Array, length: number): void {
     for (let i = 0; i < length; i++) {
       const byte = bytes[i]!
+      if (this.returned && byte !== 0x0a) this.damaged('a carriage return in the middle of this line')
+      this.returned = byte === 0x0d
+      // Lines that end in CR LF are those of a spreadsheet.
+      if (this.returned) continue
       if (this.line === 1) this.header(byte)
       else if (byte >= 0x30 && byte <= 0x39) {
         this.value = this.value * 10 + (byte - 0x30)

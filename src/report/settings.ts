@@ -115,8 +115,9 @@ function settingText(key: string, value: Setting): string {
   if (SELF_EXPLANATORY.has(key) || key === 'ends') return String(value)
   if (key === 'rate' && typeof value === 'number') return formatHz(value)
   if (key === 'values') return value === 1 ? 'one value' : `${value} values`
+  if (key === 'unsignaled' && value === false) return 'each signaled'
   if (typeof value === 'boolean') return value ? key : `no ${key}`
-  return `${key} ${key === 'pause' && typeof value === 'number' ? formatNsExact(value) : value}`
+  return `${key === 'pollComp' ? 'completions poll' : key} ${key === 'pause' && typeof value === 'number' ? formatNsExact(value) : value}`
 }
 
 /** Short names for entries that differ in some settings. */

@@ -26,6 +26,11 @@ describe('raw timestamps', () => {
     expect(readFileSync(path, 'utf8')).toBe(`${CSV_HEADER}\n0,999999999,1000000000,12\n1,7,,\n`)
   })
 
+  it('reads lines that end as those of a spreadsheet', () => {
+    writeFileSync(path, `${CSV_HEADER}\r\n1,2,3,4\r\n2,3,,\r\n`)
+    expect([...readTimestamps(path).tRecv]).toEqual([3, Number.NaN])
+  })
+
   it('reads what it wrote', () => {
     const most = Number.MAX_SAFE_INTEGER
     const nsec = fc.oneof(fc.constant(Number.NaN), fc.integer({ min: 0, max: NSEC_PER_SEC - 1 }))
@@ -54,7 +59,12 @@ describe('raw timestamps', () => {
   it.each([
     ['nothing at all', '', 1, 'before the header'],
     ['another header', 'number,t_send,t_recv,t_comp\n', 1, 'the header is not'],
-    ['carriage returns', `${CSV_HEADER}\r\n1,2,3,4\r\n`, 1, 'the header is not'],
+    [
+      'a carriage return in a line',
+      `${CSV_HEADER}\r\n1,2\r,3,4\r\n`,
+      2,
+      'a carriage return in the middle of this line',
+    ],
     ['a field too few', `${CSV_HEADER}\n0,1,2,3\n1,2,3\n`, 3, '3 fields, where 4'],
     ['a field too many', `${CSV_HEADER}\n0,1,2,3,4\n`, 2, 'more than 4 fields'],
     ['a letter', `${CSV_HEADER}\n0,1,x2,3\n`, 2, '"x" in t_recv'],

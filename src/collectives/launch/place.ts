@@ -60,15 +60,14 @@ interface Launch {
 export function placeOf(options: PlaceOptions = {}): Place {
   const environment = options.environment ?? process.env
   const launch = launchOf(environment, options.statOf ?? statOf)
-  const said = launch?.launcher ?? 'nothing'
+  const said = launch === undefined ? 'nothing says' : `${launch.launcher} does not say`
   const rankText = options.rank?.toString() ?? launch?.rank
   if (rankText === undefined)
     throw placeError(
-      'no launcher says which rank this is: start it with mpirun, mpiexec or srun, or give --rank, --size and --meet, or --procs for ranks on this host',
+      'no launcher says which rank this is: start it with mpirun, mpiexec or srun, or set VERBENA_RANK, VERBENA_SIZE and VERBENA_MEET (the host of rank 0) for each rank. A program can start ranks of this host itself with runRanks, as the commands do with --procs',
     )
   const sizeText = options.size?.toString() ?? launch?.size ?? environment.VERBENA_SIZE
-  if (sizeText === undefined)
-    throw placeError(`${said} does not say how many ranks there are: give --size or VERBENA_SIZE`)
+  if (sizeText === undefined) throw placeError(`${said} how many ranks there are: set VERBENA_SIZE (commands: --ranks)`)
   const size = wholeNumber('the number of ranks', sizeText, 1, mostRanks)
   const rank = wholeNumber('the rank', rankText, 0, size - 1)
   const launcher = launch?.launcher ?? 'options'
@@ -83,7 +82,7 @@ export function placeOf(options: PlaceOptions = {}): Place {
   const host = launch?.oneHost ? '127.0.0.1' : launch?.firstHost
   if (launch?.job === undefined || host === undefined)
     throw placeError(
-      `${said} does not say where rank 0 is: give --meet HOST or VERBENA_MEET, the host of rank 0, with :PORT if ${defaultMeetPort} is taken`,
+      `${said} where rank 0 is: set VERBENA_MEET (commands: --meet) to the host of rank 0, with :PORT if ${defaultMeetPort} is taken`,
     )
   return { rank, size, launcher, job: launch.job, host, ports: portsOf(launch.job) }
 }
@@ -181,9 +180,7 @@ export function meetingPoint(text: string): { host: string; port: number } {
   const match = /^(?:\[([^[\]]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/.exec(text.trim())
   const port = Number(match?.[3] ?? defaultMeetPort)
   if (!match || port < 1 || port > 65535)
-    throw placeError(
-      `'${text}' is no place to meet. Expected HOST or HOST:PORT, for example --meet node1:${defaultMeetPort}`,
-    )
+    throw placeError(`'${text}' is no place to meet. Expected HOST or HOST:PORT, for example node1:${defaultMeetPort}`)
   return { host: match[1] ?? match[2]!, port }
 }
 

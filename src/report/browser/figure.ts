@@ -14,6 +14,7 @@ import {
   scales,
   type View,
 } from '../charts/index.ts'
+import { leastAndMost } from '../charts/lines.ts'
 import { FONT } from '../charts/text.ts'
 import { swatch } from '../charts/tooltip.ts'
 import { escapeHtml } from '../format.ts'
@@ -226,7 +227,7 @@ export class ChartFigure {
       return { now: limitsOf(spec, this.#view), widest }
     }
     const xs = spec.kind === 'lines' ? spec.lines.flatMap(({ points }) => points.map(({ x }) => Number(x))) : [0, 1]
-    const [low, high] = [Math.min(...xs), Math.max(...xs)]
+    const [low, high] = leastAndMost(xs)
     const widest: [number, number] = this.#logX ? [low / 1.2, high * 1.2] : [low, high]
     return { now: this.#zoom ?? widest, widest }
   }

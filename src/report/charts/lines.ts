@@ -44,7 +44,7 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
   const inZoom = zoom === undefined ? points : points.filter(({ x }) => Number(x) >= zoom[0] && Number(x) <= zoom[1])
 
   const values = inZoom.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y])
-  const y = logY && values.length > 0 ? decadeTicks(Math.min(...values), Math.max(...values)) : null
+  const y = logY && values.length > 0 ? decadeTicks(...leastAndMost(values)) : null
   const top = view ? { bottom: 0 } : header(spec.title, spec.subtitle, width)
   const legend = view ? { columns: 1, height: 0 } : legendSize(spec.lines, width)
   const height = view ? spec.height - 20 : spec.height + legend.height + top.bottom - 52
@@ -67,7 +67,7 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
   const [xLow, xHigh] = limits ?? [Number(xs[0]), Number(xs.at(-1))]
   const across = (x: Setting): number =>
     category ? (xs.indexOf(x) + 0.5) / xs.length : shareOf(Number(x), Number(xLow), Number(xHigh), logX)
-  const [yLow, yHigh] = y ? [y.min, y.max] : [0, 1.05 * Math.max(...values)]
+  const [yLow, yHigh] = y ? [y.min, y.max] : [0, 1.05 * leastAndMost(values)[1]]
   const labels = missedLabels(shown, frame, (point) => [
     76 + across(point.x) * room,
     frame.bottom - shareOf(point.y, yLow, yHigh, y !== null) * (frame.bottom - top.bottom - 30),
@@ -130,6 +130,16 @@ function orderedXs({ categories }: LineSpec, points: readonly Line['points'][num
 }
 
 /** Where a value is between two others. */
+/** The least and the most of many: more than arguments of a call may be. */
+export function leastAndMost(values: readonly number[]): [number, number] {
+  let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const value of values) {
+    low = Math.min(low, value)
+    high = Math.max(high, value)
+  }
+  return [low, high]
+}
+
 function shareOf(value: number, low: number, high: number, logarithmic: boolean): number {
   if (low === high) return 0.5
   return logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low)

@@ -117,10 +117,17 @@ function charts(
       kind: 'lines',
       name: count > 1 ? `${name}-${index + 1}` : name,
       title: count > 1 ? `${title} (${index + 1} of ${count})` : title,
-      subtitle: sharedLabel(
-        part.flatMap(({ group }) => group),
-        [over, 'size', 'concurrent', 'batch', ...(part.length === 1 ? ['technique'] : [])],
-      ),
+      subtitle: [
+        sharedLabel(
+          part.flatMap(({ group }) => group),
+          [over, 'size', 'concurrent', 'batch', ...(part.length === 1 ? ['technique'] : [])],
+        ),
+        ...(part.some(({ group }) => settingNames(group).varying.includes('repeat'))
+          ? ['Medians of repetitions; bars from the lowest to the highest']
+          : []),
+      ]
+        .filter((text) => text !== '')
+        .join('. '),
       over,
       xName: over === 'concurrent' ? 'concurrent messages' : 'messages in a batch',
       yName: 'messages/s',
@@ -133,11 +140,17 @@ function charts(
         settings: settingsOf(group[0]!, keys),
         points: [...groupBy(group, (entry) => keyOf(entry, [over])).values()].map((sets) => ({
           x: sets[0]!.set.settings[over]!,
-          y: medianOf(sets.map((entry) => entry.set.messagesPerSecond)),
+          ...middle(sets.map((entry) => entry.set.messagesPerSecond)),
         })),
       })),
       logarithmic: plot.medians.logarithmic,
       linearY: true,
     }
   })
+}
+
+/** The median of repetitions; bars from the lowest to the highest of them. */
+function middle(rates: readonly number[]): { y: number; low?: number; high?: number } {
+  const sorted = rates.toSorted((a, b) => a - b)
+  return { y: medianOf(sorted), ...(sorted.length > 1 && { low: sorted[0]!, high: sorted.at(-1)! }) }
 }

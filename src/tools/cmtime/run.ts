@@ -110,8 +110,8 @@ class Clock {
           totalUs,
           usPerConnection: totalUs / this.#connections,
           sumUs: times.reduce((sum, us) => sum + us, 0),
-          minUs: times.length === 0 ? 0 : Math.min(...times),
-          maxUs: Math.max(0, ...times),
+          minUs: times.length === 0 ? 0 : times.reduce((least, us) => Math.min(least, us)),
+          maxUs: times.reduce((most, us) => Math.max(most, us), 0),
         }
       })
   }

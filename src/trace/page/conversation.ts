@@ -77,8 +77,8 @@ export class Conversation {
     const infos = await Promise.all(names.map((name) => link.ask('diagram', name)))
     if (this.#info !== info || this.#kind !== kind) return
     const drawn = infos.flatMap((one, direction) => (one.count > 0 ? [{ one, direction }] : []))
-    const fromNs = Math.min(...drawn.map(({ one }) => one.fromNs))
-    const toNs = Math.max(...drawn.map(({ one }) => one.toNs))
+    const fromNs = drawn.reduce((least, { one }) => Math.min(least, one.fromNs), Number.POSITIVE_INFINITY)
+    const toNs = drawn.reduce((most, { one }) => Math.max(most, one.toNs), Number.NEGATIVE_INFINITY)
     for (const diagram of this.#diagrams) diagram.close()
     this.#diagrams = drawn.map(
       ({ one, direction }) =>

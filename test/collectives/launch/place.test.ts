@@ -43,7 +43,7 @@ describe('placeOf', () => {
 
   it('Open MPI on several hosts has to be told where rank 0 is', () => {
     const several = { ...openMpi, OMPI_COMM_WORLD_LOCAL_SIZE: '4' }
-    expect(() => place(several)).toThrow(/Open MPI does not say where rank 0 is: give --meet/)
+    expect(() => place(several)).toThrow(/Open MPI does not say where rank 0 is: set VERBENA_MEET \(commands: --meet\)/)
     expect(place(several, { meet: 'node1:7000' })).toMatchObject({ rank: 3, size: 8, host: 'node1', ports: [7000] })
   })
 
@@ -78,7 +78,7 @@ describe('placeOf', () => {
   it('options come first, and a group of one needs no place', () => {
     expect(place(openMpi, { rank: 0, size: 2, meet: 'a:1' })).toMatchObject({ rank: 0, size: 2, host: 'a', ports: [1] })
     expect(place({}, { rank: 0, size: 1 })).toMatchObject({ rank: 0, size: 1, ports: [] })
-    expect(() => place({}, { rank: 0, size: 2 })).toThrow(/--meet HOST/)
+    expect(() => place({}, { rank: 0, size: 2 })).toThrow(/--meet\) to the host/)
   })
 
   it.each([
