@@ -3,7 +3,7 @@ import { type Context, Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
 import { metricsType } from '../../counters/index.ts'
 import type { Guard } from '../../web/index.ts'
-import { formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
+import { configurationLimits, formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
 import { nodeTypes } from '../nodes/index.ts'
 import { ApiError, type GatewayControl } from './control.ts'
 import { metricsOf } from './metrics.ts'
@@ -155,9 +155,19 @@ function requestOf(c: Context): Parameters<Guard['check']>[0] {
 async function bodyOf(c: Context): Promise<unknown> {
   const text = await c.req.text()
   if (text.trim() === '') return undefined
+  let body: unknown
   try {
-    return JSON.parse(text)
+    body = JSON.parse(text)
   } catch (error) {
     throw new ApiError(400, `the body is no JSON: ${(error as Error).message}`)
   }
+  // As in files: what is deeper would end the stack of whoever descends into it.
+  const { depth } = configurationLimits
+  if (isDeeper(body, depth)) throw new ApiError(400, `values are nested more than ${depth} deep`)
+  return body
+}
+
+function isDeeper(value: unknown, depth: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return depth === 0 || Object.values(value).some((each) => isDeeper(each, depth - 1))
 }

@@ -206,6 +206,8 @@ describe('a running gateway', () => {
     expect((await post('/paths', { in: 'none' })).json.error).toContain("there is no node 'none'")
     expect((await post('/paths', { in: 'other', out: 'loop' })).json.error).toContain('destination of another path')
     expect((await post('/paths', '{"in":')).json.error).toContain('the body is no JSON')
+    const deep = await post('/paths', `{"in":${'['.repeat(1e5)}${']'.repeat(1e5)}}`)
+    expect([deep.status, deep.json.error]).toEqual([400, expect.stringMatching(/nested more than \d+ deep/)])
     expect((await post('/paths')).json.error).toBe('expected an object of settings as JSON')
     for (const name of ['A', '__proto__', 'constructor.'])
       expect((await call(url, 'PUT', `/api/v2/node/${name}`, { type: 'loopback' })).status, name).toBe(400)
