@@ -71,9 +71,9 @@ _verbena() {
     'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
     'gateway hook') commands='' options='-c --config -f --input-format -F --output-format -t --types -v --vectorize -o --option -h --help' ;;
     'gateway node') commands='' options='-d --log --duration --no-token --json -h --help' ;;
-    'gateway pipe') commands='' options='-f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive -h --help' ;;
+    'gateway pipe') commands='' options='-f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive -d --log-level -h --help' ;;
     'gateway signal') commands='' options='-v --values -r --rate -n --no-realtime -F --frequency -a --amplitude -D --stddev -o --offset -p --phase -l --limit -f --format -h --help' ;;
-    'gateway check') commands='' options='--json -h --help' ;;
+    'gateway check') commands='' options='--json -c --check -h --help' ;;
     'gateway graph') commands='' options='-f --format -o --output --json -h --help' ;;
     'perf') commands='send_lat send_bw write_lat write_bw read_lat read_bw atomic_lat atomic_bw' options='-h --help' ;;
     'perf send_lat') commands='' options='-i --ib-port -p --port -d --device -x --gid-index -s --size -a --all -n --iters -D --duration -f --margin --warmup -t --tx-depth -r --rx-depth -c --connection -m --mtu -I --inline_size -e --events -y --limit_msgrate --limit-latency --limit-lost -H --report-histogram -U --report-unsorted --output --rate -S --sl -u --qp-timeout --retry_count --perform_warm_up -F --CPU-freq -R --rdma_cm --bind_source_ip -V --version --wait --timeout --json -h --help' ;;
@@ -336,7 +336,7 @@ _verbena_value() {
       -d|--log|--duration) value='any' ;;
     esac ;;
     'gateway pipe') case $2 in
-      -f|--format|-t|--types|-o|--option|-T|--timeout|-L|--limit-send|-l|--limit-receive) value='any' ;;
+      -f|--format|-t|--types|-o|--option|-T|--timeout|-L|--limit-send|-l|--limit-receive|-d|--log-level) value='any' ;;
     esac ;;
     'gateway signal') case $2 in
       -v|--values|-r|--rate|-F|--frequency|-a|--amplitude|-D|--stddev|-o|--offset|-p|--phase|-l|--limit|-f|--format) value='any' ;;

@@ -509,6 +509,7 @@ complete -c verbena -n '__verbena_at gateway pipe' -s r -l receive -d 'only from
 complete -c verbena -n '__verbena_at gateway pipe' -s T -l timeout -d 'stop after this time' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s L -l limit-send -d 'stop after as many samples sent' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s l -l limit-receive -d 'stop after as many samples received' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s d -l log-level -d 'say what has this level or a graver one: off, error, warn, info, debug, trace' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway signal' -s v -l values -d 'values of a sample' -r
 complete -c verbena -n '__verbena_at gateway signal' -s r -l rate -d 'samples per second' -r
@@ -522,6 +523,7 @@ complete -c verbena -n '__verbena_at gateway signal' -s l -l limit -d 'stop afte
 complete -c verbena -n '__verbena_at gateway signal' -s f -l format -d 'of standard output' -r
 complete -c verbena -n '__verbena_at gateway signal' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway check' -l json -d 'print one JSON document'
+complete -c verbena -n '__verbena_at gateway check' -s c -l check -d 'as for villas test-config: it always checks everything'
 complete -c verbena -n '__verbena_at gateway check' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway graph' -s f -l format -d 'text, svg, dot, json' -r
 complete -c verbena -n '__verbena_at gateway graph' -s o -l output -d 'where to write' -r -F

@@ -858,6 +858,7 @@ _verbena_gateway_pipe() {
     '(-T --timeout)'{-T,--timeout}'[stop after this time]:seconds:' \
     '(-L --limit-send)'{-L,--limit-send}'[stop after as many samples sent]:count:' \
     '(-l --limit-receive)'{-l,--limit-receive}'[stop after as many samples received]:count:' \
+    '(-d --log-level)'{-d,--log-level}'[say what has this level or a graver one\: off, error, warn, info, debug, trace]:level:' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:' \
     '2:node:'
@@ -882,6 +883,7 @@ _verbena_gateway_signal() {
 _verbena_gateway_check() {
   _arguments -s \
     --json'[print one JSON document]' \
+    '(-c --check)'{-c,--check}'[as for villas test-config\: it always checks everything]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'
 }

@@ -101,7 +101,7 @@ function lineOf(name) {
     name.includes('mqtt') && mosquitto !== undefined
       ? `${mosquitto} -p 1883 >/dev/null 2>&1 & broker=$!; sleep 0.5;`
       : ''
-  const inside = `${isolates ? 'ip link set lo up;' : ''} ${broker} bash ${join(folder, `${name}.sh`)}; code=$?; [ -n "$broker" ] && kill $broker; exit $code`
+  const inside = `${isolates ? 'ip link set lo up; ip route add 224.0.0.0/4 dev lo;' : ''} ${broker} bash ${join(folder, `${name}.sh`)}; code=$?; [ -n "$broker" ] && kill $broker; exit $code`
   return isolates ? ['unshare', ['-n', 'sh', '-c', inside]] : ['sh', ['-c', inside]]
 }
 

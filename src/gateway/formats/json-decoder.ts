@@ -162,7 +162,7 @@ export class JsonDecoder implements Decoder {
       else if (this.#isKey('flags')) u32[flag] = u32[flag]! | this.#flags()
       else if (this.#isKey('sequence')) {
         this.#integer(samples, word + SampleField.sequence, 'sequence', 0)
-        if (samples.i32[word + SampleField.sequence + 1]! < 0) fail('sequence is negative')
+        // From 2^63 on jansson, and so the encoder, writes it as a negative integer.
         u32[flag] = u32[flag]! | SampleFlag.sequence
       } else if (this.#isKey('data')) {
         data = true

@@ -124,8 +124,11 @@ class LuaHook implements Hook {
     const lua = this.#lua
     lua.pushSample(samples, word, this.#context.signals, this.#names)
     lua.popToGlobal(this.#global)
+    const { signals } = this.#context
+    const length = samples.u32[word + SampleField.length]!
     this.#expressions.forEach(({ load, signal }, i) => {
-      lua.evaluate(load, samples, word + SampleField.data + 2 * i, signal)
+      const keeps = i < length && signals[i]?.type === signal.type
+      lua.evaluate(load, samples, word + SampleField.data + 2 * i, signal, keeps)
     })
     samples.u32[word + SampleField.length] = this.#expressions.length
     samples.u32[word + SampleField.flags] = samples.u32[word + SampleField.flags]! | SampleFlag.data

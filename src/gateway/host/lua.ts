@@ -156,13 +156,15 @@ export class Lua {
     lua.lua_pop(L, 2)
   }
 
-  /** Evaluates an expression into a value of a sample. Throws an `Error` with Lua's message. */
-  evaluate(expression: LuaReference, samples: Samples, word: number, signal: Signal): void {
+  /**
+   * Evaluates an expression into a value of a sample. nil leaves what is there if `keeps`. Throws an `Error` with Lua's message.
+   */
+  evaluate(expression: LuaReference, samples: Samples, word: number, signal: Signal, keeps: boolean): void {
     const { lua } = this.#fengari
     const L = this.#state
     lua.lua_rawgeti(L, lua.LUA_REGISTRYINDEX, expression)
     if (lua.lua_pcall(L, 0, 1, 0) !== lua.LUA_OK) throw new Error(this.#message())
-    this.#value(samples, word, signal)
+    if (!keeps || lua.lua_type(L, -1) !== lua.LUA_TNIL) this.#value(samples, word, signal)
     lua.lua_pop(L, 1)
   }
 

@@ -2,7 +2,9 @@
  * A path: samples of its sources, put together, through its hooks, to its destinations.
  *
  * A path of one source that takes all of its values passes the samples on as they are. Any other has a sample of its own with the
- * last values of all sources, and sends a copy of it when a source that counts has something new, or all of them have (`mode`).
+ * last values of all sources, and sends a copy of it when a source that counts has something new, or all of them have (`mode`). As in
+ * VILLASnode each sample of a source makes such a copy, which is numbered and goes through the hooks, whether it is sent or not; and the
+ * sample has as many values as sources have brought so far, from the beginning or since the simulation has started again.
  */
 import { copySample, type HookChain, type Pool, SampleField, SampleFlag, type Signal, Verdict } from '../index.ts'
 import { type Counts, PathCount } from './counts.ts'
@@ -94,7 +96,7 @@ export class Path {
   repeat(missed: number): void {
     this.#values[this.#at + PathCount.repeated]!++
     this.#values[this.#at + PathCount.missed]! += missed
-    this.#sendLast()
+    this.#sendLast(true)
   }
 
   /** There will be no more samples: those that hooks hold back go on. */
@@ -119,7 +121,7 @@ export class Path {
     const changes = this.#hasHooks || !this.#originalSequence
     const own = changes ? exclusive(this.#pool, index) : index
     if (own < 0) this.#values[this.#at + PathCount.no_samples]!++
-    else this.#finish(own)
+    else this.#finish(own, true)
   }
 
   #mix(source: number, index: number): void {
@@ -127,14 +129,18 @@ export class Path {
     const from = samples.word(index)
     const to = samples.word(this.#last)
     const { u32, i32 } = samples
-    u32[to + SampleField.flags] =
-      (u32[to + SampleField.flags]! & SampleFlag.data) |
-      (u32[from + SampleField.flags]! & flagsOfSource) |
-      SampleFlag.data
+    const flags = u32[from + SampleField.flags]! & flagsOfSource
     for (let i = SampleField.received; i < SampleField.data; i++) i32[to + i] = i32[from + i]!
+    if (flags & SampleFlag.newSimulation) u32[to + SampleField.length] = 0
     this.#remaps![source]!.apply(samples, from, to)
+    u32[to + SampleField.flags] = u32[to + SampleField.length] === 0 ? flags : flags | SampleFlag.data
     this.#pool.drop(index)
-    if (this.#isDue(source)) this.#sendLast()
+    const due = this.#isDue(source)
+    // Only hooks see a sample that does not go.
+    if (due || this.#hasHooks) this.#sendLast(due)
+    else if (!this.#originalSequence) this.#sequence++
+    // What is repeated is no other beginning.
+    u32[to + SampleField.flags] = u32[to + SampleField.flags]! & ~(SampleFlag.newSimulation | SampleFlag.newFrame)
   }
 
   /** Whether the mode lets a sample go, now that a source has something new. */
@@ -151,7 +157,8 @@ export class Path {
     return true
   }
 
-  #sendLast(): void {
+  /** A copy of the sample goes through the hooks, and on if it is due. */
+  #sendLast(due: boolean): void {
     const pool = this.#pool
     if (pool.take(this.#one, 0, 1) !== 1) {
       this.#values[this.#at + PathCount.no_samples]!++
@@ -159,11 +166,11 @@ export class Path {
     }
     const copy = this.#one[0]!
     copySample(pool.samples, pool.samples.word(this.#last), pool.samples, pool.samples.word(copy))
-    this.#finish(copy)
+    this.#finish(copy, due)
   }
 
   /** Of a sample that is the path's alone, or does not change. */
-  #finish(index: number): void {
+  #finish(index: number, due: boolean): void {
     const { samples } = this.#pool
     const word = samples.word(index)
     if (!this.#originalSequence) {
@@ -178,7 +185,8 @@ export class Path {
         return
       }
     }
-    this.#send(index)
+    if (due) this.#send(index)
+    else this.#pool.drop(index)
   }
 
   #send(index: number): void {

@@ -31,11 +31,12 @@ export class Remap {
     } else this.#steps.push(mapping.what === 'data' ? Kind.data : Kind[mapping.field], first, to, signals.length)
   }
 
-  /** Values that the source does not have leave those of the path as they were. */
+  /** Values that the source does not have leave those of the path as they were. The path's sample becomes as long as it has to. */
   apply(samples: Samples, from: number, to: number): void {
     const steps = this.#steps
     const { u32, i32 } = samples
     const has = u32[from + SampleField.length]!
+    const length = to + SampleField.length
     for (let i = 0; i < steps.length; i += 4) {
       const target = to + SampleField.data + 2 * steps[i + 2]!
       let count = steps[i + 3]!
@@ -46,6 +47,7 @@ export class Remap {
       } else if (steps[i] === Kind.statistic) {
         const { isWhole, get } = this.#statistics[steps[i + 1]!]!
         const value = get()
+        u32[length] = Math.max(u32[length]!, steps[i + 2]! + 1)
         if (isWhole) samples.setInt64(target, Math.max(0, value || 0))
         else samples.f64[target >> 1] = value
         continue
@@ -54,17 +56,18 @@ export class Remap {
       else if (steps[i] === Kind.received) source = from + SampleField.received
       else {
         samples.setInt64(target, has)
+        u32[length] = Math.max(u32[length]!, steps[i + 2]! + 1)
         continue
       }
+      if (count > 0) u32[length] = Math.max(u32[length]!, steps[i + 2]! + count)
       for (let word = 0; word < 2 * count; word++) i32[target + word] = i32[source + word]!
     }
   }
 }
 
-/** Gives all values what their signals have before there is a sample. */
+/** Gives all values what their signals have before there is a sample; none of them counts yet. */
 export function setInitial(samples: Samples, word: number, signals: readonly Signal[]): void {
   samples.clear(word)
-  samples.u32[word + SampleField.length] = signals.length
   signals.forEach(({ type, init = 0 }, i) => {
     const at = word + SampleField.data + 2 * i
     samples.setInt64(at, 0)

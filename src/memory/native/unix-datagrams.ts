@@ -36,7 +36,7 @@ export class UnixDatagrams {
   #base = 0
   #open = true
 
-  /** `path`: its own, null if it only sends; a socket that is there already is replaced. `peer`: where `send` goes. Throws NativeError. */
+  /** `path`: its own, null if it only sends; a socket or an empty file that is there already is replaced. `peer`: where `send` goes. Throws NativeError. */
   constructor(path: string | null, peer: string | null) {
     const { socket, bind, koffi } = requireLibc('socket')
     this.#path = path
@@ -45,7 +45,9 @@ export class UnixDatagrams {
       throw nativeError('socket', errnoName(koffi.errno()), koffi.errno(), 'no UNIX socket could be opened')
     if (peer !== null) this.#peerBytes = this.#write(peerAt, peer)
     if (path === null) return
-    if (lstatSync(path, { throwIfNoEntry: false })?.isSocket()) unlinkSync(path)
+    const there = lstatSync(path, { throwIfNoEntry: false })
+    // An empty file is what mktemp makes; one with something in it is somebody's.
+    if (there?.isSocket() || (there?.isFile() && there.size === 0)) unlinkSync(path)
     const length = this.#write(ownAt, path)
     if (bind(this.fd, this.#scratch.address + ownAt, length) === 0) return
     const errno = koffi.errno()

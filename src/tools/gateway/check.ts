@@ -19,6 +19,7 @@ export function configure(command: Command): void {
     .description('Check a configuration to the end, without starting it.')
     .argument('<config>', "a file, or '-' for standard input")
     .option('--json', 'print one JSON document')
+    .option('-c, --check', 'as for villas test-config: it always checks everything')
     .addHelpText('after', help)
     .action(check)
 }

@@ -29,7 +29,10 @@ interface Options {
   timeout?: string
   limitSend?: string
   limitReceive?: string
+  logLevel: string
 }
+
+const levels = ['off', 'error', 'warn', 'info', 'debug', 'trace']
 
 export function configure(command: Command): void {
   command
@@ -45,6 +48,7 @@ export function configure(command: Command): void {
     .option('-T, --timeout <seconds>', 'stop after this time (default: never)')
     .option('-L, --limit-send <count>', 'stop after as many samples sent (default: never)')
     .option('-l, --limit-receive <count>', 'stop after as many samples received (default: never)')
+    .option('-d, --log-level <level>', `say what has this level or a graver one: ${levels.join(', ')}`, 'info')
     .addHelpText('after', help)
     .action(run)
 }
@@ -66,6 +70,8 @@ async function run(file: string, name: string, options: Options): Promise<void> 
   }
   const seconds = options.timeout === undefined ? 0 : parseNumber('--timeout', options.timeout, 10, 0.001, 1e9)
   parseSignals('--types', options.types)
+  const most = levels.indexOf(options.logLevel)
+  if (most < 0) throw new UsageError('--log-level', `'${options.logLevel}' is no level. Expected ${levels.join(', ')}`)
   const node = nodeSettings(file, name, options)
   const [input, output] = ['stdin', 'stdout'].map((each) => (each === name ? `${each}_` : each)) as [string, string]
   const nodes: Settings = { [name]: node }
@@ -83,7 +89,7 @@ async function run(file: string, name: string, options: Options): Promise<void> 
   for (const { message } of errors) printFailure(message)
   if (errors.length > 0) return endWith(exitCodes.failed)
   const log = (level: string, owner: string, line: string): void => {
-    if (level !== 'debug' && owner !== input) note(`${owner}: ${line}`)
+    if (levels.indexOf(level) <= most && owner !== input) note(`${owner}: ${line}`)
   }
   const interruption = interruptible('')
   let timer: NodeJS.Timeout | undefined

@@ -117,6 +117,17 @@ describe('a script', () => {
 })
 
 describe('expressions', () => {
+  it('nil leaves the value that is there', () => {
+    const it = bench('', {
+      signals: [
+        { name: 'voltage', expression: 'smp.data.voltage > 3 and 3 or nil' },
+        { name: 'new', expression: 'nil', type: 'boolean' },
+      ],
+    })
+    expect(it.one({ sequence: 1, values: [5, 2] })).toMatchObject({ values: [3, false] })
+    expect(it.one({ sequence: 2, values: [2, 2] })).toMatchObject({ values: [2, false] })
+  })
+
   it('make the signals, after the script', () => {
     const it = bench(
       'function process(smp) last = smp.sequence; smp.data.voltage = smp.data.voltage + 1; return 0 end',

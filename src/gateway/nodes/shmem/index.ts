@@ -267,7 +267,6 @@ export const shmem: NodeType = {
     settings.done()
     if (read.in === null && read.out === null)
       settings.fail('it has neither in.name nor out.name: the names of the shared memory', 'in')
-    if (read.in === read.out) settings.fail('in.name and out.name are the same: each direction has its own', 'out')
     return {
       signals,
       reads: read.in !== null,
