@@ -20,7 +20,19 @@ export function nearest(word: string, words: readonly string[]): string | undefi
 /** " Did you mean 'x'?", for the end of a sentence; empty if no word is near. */
 export function didYouMean(word: string, words: readonly string[]): string {
   const near = nearest(word, words)
-  return near === undefined ? '' : ` Did you mean '${near}'?`
+  if (near !== undefined) return ` Did you mean '${near}'?`
+  const begun = words.filter((each) => isBegin(word, each)).map((each) => `'${each}'`)
+  return begun.length === 0 || begun.length > mostBegun ? '' : ` Did you mean ${begun.join(' or ')}?`
+}
+
+/** More of them would be no hint. */
+const mostBegun = 3
+
+/** Whether a word is the first part of another one, as limit of limit_value. */
+function isBegin(word: string, whole: string): boolean {
+  return (
+    word.length > 2 && whole.toLowerCase().startsWith(word.toLowerCase()) && /^[^a-z\d]/i.test(whole.slice(word.length))
+  )
 }
 
 /** Insertions, deletions and replacements that make one word of the other (Levenshtein). */

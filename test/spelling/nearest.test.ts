@@ -28,3 +28,12 @@ it('a question at the end of a sentence, or none', () => {
   expect(didYouMean('sice', ['rate', 'size'])).toBe(" Did you mean 'size'?")
   expect(didYouMean('mtu', ['rate', 'size'])).toBe('')
 })
+
+it('words that begin with it, if none is near', () => {
+  const hooks = ['limit_rate', 'limit_value', 'print', 'shift_seq']
+  expect(didYouMean('limit', hooks)).toBe(" Did you mean 'limit_rate' or 'limit_value'?")
+  expect(didYouMean('shift', hooks)).toBe(" Did you mean 'shift_seq'?")
+  // Not a part of a word, nor too little of one, nor one of many.
+  expect(didYouMean('lim', hooks)).toBe('')
+  expect(didYouMean('set', ['set_first', 'set_second', 'set_third', 'set_fourth'])).toBe('')
+})
