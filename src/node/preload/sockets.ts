@@ -91,8 +91,10 @@ const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
   _handle: {
     get() {
       const attached = this._verbena!
-      // With `parser` it is a connection of HTTP/1; with `onread` the link reads into the program's memory.
-      if (attached.link.closed || this.parser || attached.bypassesStream) return ownHandle.get.call(this)
+      // With `parser` or `_httpMessage`, which is null between two requests, it is a connection of HTTP/1: its agent looks at
+      // the handle for each request. With `onread` the link reads into the program's memory.
+      if (attached.link.closed || this.parser || '_httpMessage' in this || attached.bypassesStream)
+        return ownHandle.get.call(this)
       return handleOf(this, attached)
     },
     set(handle) {
