@@ -1,6 +1,6 @@
 /** Heavy changers: keys whose amounts differ between two windows. */
 import type { Estimate, KeyEstimate } from './answers.ts'
-import { SketchError } from './error.ts'
+import { SketchError, wrongNumber } from './error.ts'
 import type { AmountSketch } from './sketch.ts'
 
 /**
@@ -9,7 +9,7 @@ import type { AmountSketch } from './sketch.ts'
  * a confidence of at least one minus the sum of what the two lack (Bonferroni).
  */
 export function heavyChanges(before: AmountSketch, after: AmountSketch, threshold: number): KeyEstimate[] {
-  if (!(threshold > 0)) throw new SketchError('ERR_SKETCH_VALUE', `threshold: ${threshold} is not above 0`)
+  if (!(typeof threshold === 'number' && threshold > 0)) throw wrongNumber('threshold', threshold, 'a number above 0')
   if (before.keyBytes !== after.keyBytes)
     throw new SketchError('ERR_SKETCH_MISMATCH', `keys of ${before.keyBytes} and of ${after.keyBytes} bytes`)
   const keys = new Map<string, Uint8Array>()

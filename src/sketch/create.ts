@@ -1,5 +1,6 @@
 /** Sketches by the name of their kind: new ones, and those in bytes. */
 
+import { didYouMean, nearest } from '../spelling/index.ts'
 import { type Decoded, decode } from './bytes.ts'
 import { HyperLogLog, LinearCounting } from './cardinality.ts'
 import { type CocoOptions, CocoSketch } from './coco.ts'
@@ -177,11 +178,22 @@ const seeds: Partial<Record<SketchKind, SeedLike>> = { ddsketch: 0 }
 
 export const sketchKinds: readonly SketchKind[] = Object.keys(makers) as SketchKind[]
 
+/** " Is 'byte' meant to be it?", if one of the given options is nearly called so. */
+function lookalike(name: string, options: object): string {
+  const near = nearest(name, Object.keys(options))
+  return near === undefined ? '' : ` Is '${near}' meant to be it?`
+}
+
 /** A new sketch in the given memory. Throws ERR_SKETCH_VALUE, naming the option. */
 export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds[K]['options']): SketchOf<K> {
   const parts = Object.hasOwn(makers, kind) ? makers[kind] : undefined
   if (!parts)
-    throw new SketchError('ERR_SKETCH_VALUE', `kind: '${kind}' is none. Expected one of ${sketchKinds.join(', ')}`)
+    throw new SketchError(
+      'ERR_SKETCH_VALUE',
+      `kind: '${kind}' is not one of ${sketchKinds.join(', ')}.${didYouMean(String(kind), sketchKinds)}`,
+    )
+  if (options.bytes === undefined)
+    throw new SketchError('ERR_SKETCH_VALUE', `bytes: missing.${lookalike('bytes', options)}`)
   wholeNumber('bytes', options.bytes, 1, mostBytes)
   if (parts.keyed) wholeNumber('keyBytes', (options as SketchOptions).keyBytes, 1, mostKeyBytes)
   return parts.create(options, seedFrom(options.seed ?? seeds[kind])) as SketchOf<K>

@@ -10,7 +10,7 @@
  */
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
-import { between, SketchError, wholeNumber } from './error.ts'
+import { between, SketchError, wholeNumber, wrongNumber } from './error.ts'
 import type { SeedLike } from './seed.ts'
 import { mostBytes, Scalar, Sketch, scalarCount } from './sketch.ts'
 
@@ -73,8 +73,8 @@ export class DDSketch extends Sketch<DDSketchConfig> {
 
   /** Adds a value, finite and not below 0, `count` times. */
   add(value: number, count: number = 1): void {
-    if (!(value >= 0 && value < Number.POSITIVE_INFINITY))
-      throw new SketchError('ERR_SKETCH_VALUE', `value: ${value} is not a finite number from 0 on`)
+    if (!(typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY))
+      throw wrongNumber('value', value, 'a finite number from 0 on')
     wholeNumber('count', count, 0, 2 ** 53)
     if (count === 0) return
     const scalars = this.scalars
@@ -124,7 +124,7 @@ export class DDSketch extends Sketch<DDSketchConfig> {
    * (confidence 1), unless it is in the lowest bin after a collapse: then only the bounds hold. Undefined while there are no values.
    */
   quantile(q: number): Estimate | undefined {
-    if (!(q >= 0 && q <= 1)) throw new SketchError('ERR_SKETCH_VALUE', `q: ${q} is not a number from 0 to 1`)
+    if (!(typeof q === 'number' && q >= 0 && q <= 1)) throw wrongNumber('q', q, 'a number from 0 to 1')
     const [total, high, lowest, largest] = [
       this.total,
       this.scalars[highest]!,

@@ -13,7 +13,7 @@
  */
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
-import { SketchError, wholeNumber } from './error.ts'
+import { SketchError, wholeNumber, wrongNumber } from './error.ts'
 import { nextRandom, Random, type SeedLike, seedBytes } from './seed.ts'
 import { mostBytes, Scalar, Sketch, scalarCount } from './sketch.ts'
 
@@ -98,7 +98,7 @@ export class Kll extends Sketch<KllConfig> {
 
   /** Adds a finite value `count` times. */
   add(value: number, count: number = 1): void {
-    if (!Number.isFinite(value)) throw new SketchError('ERR_SKETCH_VALUE', `value: ${value} is not a finite number`)
+    if (!Number.isFinite(value)) throw wrongNumber('value', value, 'a finite number')
     wholeNumber('count', count, 0, 2 ** 52)
     if (count === 0) return
     this.#extend(value, value, count)
@@ -198,7 +198,7 @@ export class Kll extends Sketch<KllConfig> {
    * 1 as long as all values are kept. Undefined while there are none.
    */
   quantile(q: number): Estimate | undefined {
-    if (!(q >= 0 && q <= 1)) throw new SketchError('ERR_SKETCH_VALUE', `q: ${q} is not a number from 0 to 1`)
+    if (!(typeof q === 'number' && q >= 0 && q <= 1)) throw wrongNumber('q', q, 'a number from 0 to 1')
     if (this.total === 0) return undefined
     const [rank, error] = [Math.floor(q * (this.total - 1)), this.#rankError]
     const confidence = this.#confidence
@@ -210,7 +210,7 @@ export class Kll extends Sketch<KllConfig> {
 
   /** How many values are not above `value`. Bounds as for `quantile`. */
   rank(value: number): Estimate {
-    if (Number.isNaN(value)) throw new SketchError('ERR_SKETCH_VALUE', 'value: NaN has no rank')
+    if (typeof value !== 'number' || Number.isNaN(value)) throw wrongNumber('value', value, 'a number')
     const { total } = this
     if (total === 0 || value < this.scalars[least]!) return exact(0)
     if (value >= this.scalars[most]!) return exact(total)

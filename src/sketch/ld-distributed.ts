@@ -7,7 +7,7 @@
  * fails at one of its workers with a probability of at most d e^(−(1 − γ)² f / (2 d a)).
  */
 import type { KeyEstimate } from './answers.ts'
-import { between, SketchError, wholeNumber } from './error.ts'
+import { between, oneKey, SketchError, wholeNumber } from './error.ts'
 import { KeyReader, mostKeyBytes, placeOf } from './keys.ts'
 import { Random, type SeedLike, seedFrom } from './seed.ts'
 import type { AmountSketch } from './sketch.ts'
@@ -40,8 +40,7 @@ export class Workers {
 
   /** The d different workers of a key. */
   of(key: Uint8Array): number[] {
-    if (key.length !== this.#keys.keyBytes)
-      throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, not ${this.#keys.keyBytes}`)
+    oneKey('key', key, this.#keys.keyBytes)
     this.#keys.load(key, 0, 1)
     const { h1, h2, multipliers } = this.#keys
     const chosen: number[] = []

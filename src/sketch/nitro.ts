@@ -15,7 +15,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { atLeastHalf, type CountSketchOptions, oddRows } from './count-sketch.ts'
-import { SketchError, wholeNumber } from './error.ts'
+import { manyKeys, SketchError, wholeNumber } from './error.ts'
 import { nextRandom, Random, type SeedLike, seedFrom } from './seed.ts'
 import { SignedRows } from './signed-rows.ts'
 import { AmountSketch, type KeyConfig, mostAmount, Scalar, scalarCount } from './sketch.ts'
@@ -98,13 +98,9 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
   }
 
   override updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
-    const count = keys.length / this.keyBytes
-    if (!Number.isInteger(count))
-      throw new SketchError('ERR_SKETCH_VALUE', `keys: ${keys.length} bytes are not keys of ${this.keyBytes} bytes`)
-    if (typeof amounts !== 'number' && amounts.length !== count)
-      throw new SketchError('ERR_SKETCH_VALUE', `amounts: there are ${amounts.length} for ${count} keys`)
+    const count = manyKeys(keys, this.keyBytes, amounts)
     if (typeof amounts === 'number') {
-      this.#note(wholeNumber('amounts', amounts, 0, mostAmount), count)
+      this.#note(amounts, count)
       this.#sample(count, (i) => {
         this.keys.load(keys, i * this.keyBytes, 1)
         return amounts

@@ -2,7 +2,7 @@
  * Seeds and the random numbers made from them. A seed is 128 bits. Whoever does not know it cannot choose keys that collide
  * (keys.ts), so by default it comes from the platform's cryptographic generator.
  */
-import { SketchError } from './error.ts'
+import { mustBeBytes, SketchError } from './error.ts'
 
 export const seedBytes = 16
 
@@ -18,6 +18,7 @@ export function randomSeed(): Uint8Array {
 export function seedFrom(seed: SeedLike | undefined): Uint8Array {
   if (seed === undefined) return randomSeed()
   if (typeof seed !== 'number') {
+    mustBeBytes('seed', seed)
     if (seed.length === seedBytes) return seed.slice()
     throw new SketchError('ERR_SKETCH_VALUE', `seed: ${seed.length} bytes are not ${seedBytes}`)
   }

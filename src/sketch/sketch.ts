@@ -5,7 +5,7 @@
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { type Plan, plannedBytes, views } from './block.ts'
 import { encode } from './bytes.ts'
-import { SketchError, wholeNumber } from './error.ts'
+import { manyKeys, oneKey, SketchError, wholeNumber, wrongNumber } from './error.ts'
 import { blockKeys, KeyReader } from './keys.ts'
 import type { SeedLike } from './seed.ts'
 
@@ -148,12 +148,8 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
 
   /** Checks keys and amounts. Returns how many there are. */
   #start(keys: Uint8Array, amounts: Uint32Array | number): number {
-    const count = keys.length / this.keyBytes
-    if (!Number.isInteger(count))
-      throw new SketchError('ERR_SKETCH_VALUE', `keys: ${keys.length} bytes are not keys of ${this.keyBytes} bytes`)
-    if (typeof amounts === 'number') this.amounts.fill(wholeNumber('amounts', amounts, 0, mostAmount))
-    else if (amounts.length !== count)
-      throw new SketchError('ERR_SKETCH_VALUE', `amounts: there are ${amounts.length} for ${count} keys`)
+    const count = manyKeys(keys, this.keyBytes, amounts)
+    if (typeof amounts === 'number') this.amounts.fill(amounts)
     return count
   }
 
@@ -215,8 +211,7 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
 
   /** Reads one key into the first place of `keys`. Throws ERR_SKETCH_VALUE if it has another length. */
   protected read(key: Uint8Array): void {
-    if (key.length !== this.keyBytes)
-      throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, the sketch has keys of ${this.keyBytes}`)
+    oneKey('key', key, this.keyBytes)
     this.keys.load(key, 0, 1)
   }
 
@@ -244,7 +239,7 @@ export abstract class AmountSketch<C extends KeyConfig = KeyConfig> extends KeyS
 
   /** The kept keys whose estimate is at least `threshold`, largest first. */
   heavyHitters(threshold: number): KeyEstimate[] {
-    if (!(threshold > 0)) throw new SketchError('ERR_SKETCH_VALUE', `threshold: ${threshold} is not above 0`)
+    if (!(typeof threshold === 'number' && threshold > 0)) throw wrongNumber('threshold', threshold, 'a number above 0')
     return this.kept()
       .filter(({ value }) => value >= threshold)
       .sort(descending)

@@ -13,9 +13,9 @@ import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { linearCount, onesIn } from './cardinality.ts'
 import { atLeast, tableKeys } from './count-min.ts'
-import { SketchError, wholeNumber } from './error.ts'
+import { manyKeys, oneKey, SketchError, wholeNumber } from './error.ts'
 import { KeyReader, placeAt, placeOf } from './keys.ts'
-import { type KeyConfig, KeySketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { type KeyConfig, KeySketch, mostAmount, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface SpreadConfig extends KeyConfig {
@@ -116,22 +116,13 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
   }
 
   override update(key: Uint8Array, amount: number = 1): void {
-    this.updateMany(key.length === this.keyBytes ? key : this.#wrong(key), amount)
-  }
-
-  #wrong(key: Uint8Array): never {
-    throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, the sketch has keys of ${this.keyBytes}`)
+    oneKey('key', key, this.keyBytes)
+    this.updateMany(key, wholeNumber('amount', amount, 0, mostAmount))
   }
 
   /** Amounts only add to `total`: what is counted is which keys there are. A key with the amount 0 is none. */
   override updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
-    const count = keys.length / this.keyBytes
-    if (!Number.isInteger(count) || (typeof amounts !== 'number' && amounts.length !== count))
-      throw new SketchError(
-        'ERR_SKETCH_VALUE',
-        `keys: ${keys.length} bytes are not keys of ${this.keyBytes} for all amounts`,
-      )
-    if (typeof amounts === 'number') wholeNumber('amount', amounts, 0, 2 ** 32 - 1)
+    const count = manyKeys(keys, this.keyBytes, amounts)
     for (let i = 0; i < count; i++) {
       const amount = typeof amounts === 'number' ? amounts : amounts[i]!
       this.scalars[Scalar.total]! += amount
@@ -178,8 +169,7 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
 
   /** How many different keys a source has. Bounds: at the head of this file. */
   estimate(source: Uint8Array): Estimate {
-    if (source.length !== this.config.sourceBytes)
-      throw new SketchError('ERR_SKETCH_VALUE', `source: ${source.length} bytes, not ${this.config.sourceBytes}`)
+    oneKey('source', source, this.config.sourceBytes)
     return this.#estimated(source, this.cardinality().upper)
   }
 

@@ -12,7 +12,7 @@
  */
 import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
-import { SketchError, wholeNumber } from './error.ts'
+import { manyKeys, oneKey, SketchError, wholeNumber } from './error.ts'
 import { Haar } from './haar.ts'
 import { KeyReader, placeOf } from './keys.ts'
 import { type KeyConfig, mostAmount, mostBytes, Scalar, Sketch, type SketchOptions, scalarCount } from './sketch.ts'
@@ -144,13 +144,9 @@ export class WaveSketch extends Sketch<WaveConfig> {
 
   /** The same for many keys that are packed in one array; there is a time for each of them, and amounts are as many, or one for all. */
   updateMany(keys: Uint8Array, amounts: Uint32Array | number, timesNs: Float64Array): void {
-    const count = keys.length / this.keyBytes
-    if (count !== timesNs.length || (typeof amounts !== 'number' && amounts.length !== count))
-      throw new SketchError(
-        'ERR_SKETCH_VALUE',
-        `keys: ${keys.length} bytes are not keys of ${this.keyBytes} for all times and amounts`,
-      )
-    if (typeof amounts === 'number') wholeNumber('amounts', amounts, 0, mostAmount)
+    const count = manyKeys(keys, this.keyBytes, amounts)
+    if (timesNs.length !== count)
+      throw new SketchError('ERR_SKETCH_VALUE', `timesNs: there are ${timesNs.length} for ${count} keys`)
     for (let i = 0; i < count; i++) {
       this.#keys.load(keys, i * this.keyBytes, 1)
       this.#add(typeof amounts === 'number' ? amounts : amounts[i]!, timesNs[i]!)
@@ -177,8 +173,7 @@ export class WaveSketch extends Sketch<WaveConfig> {
   }
 
   #read(key: Uint8Array): void {
-    if (key.length !== this.keyBytes)
-      throw new SketchError('ERR_SKETCH_VALUE', `key: ${key.length} bytes, the sketch has keys of ${this.keyBytes}`)
+    oneKey('key', key, this.keyBytes)
     this.#keys.load(key, 0, 1)
   }
 

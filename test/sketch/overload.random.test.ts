@@ -98,7 +98,7 @@ describe('SketchVisor', () => {
     expect(() => merge('elastic', 'coco')).toThrow(SketchError)
     expect(() => merge('elastic', 'elastic', 2)).toThrow(/seed/)
     for (const normal of ['hyperloglog', 'sketchvisor', 'none'])
-      expect(() => overload(normal)).toThrow(/normal|is none/)
+      expect(() => overload(normal)).toThrow(/normal|is not one of/)
     expect(() => overload('elastic', 1, { fastShare: 1 })).toThrow(/fastShare/)
   })
 })
