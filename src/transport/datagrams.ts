@@ -48,14 +48,15 @@ const { Av, avMulticast, Dev, Meta, Qp, Wqe } = layout
 
 export class Datagrams {
   readonly #state: TransportState
-  readonly #mtu: number
+  /** The longest datagram, bytes. */
+  mtu: number
   readonly #grh: number
   readonly #gsi: GsiDispatch
 
   /** `scratch` is the byte offset of 64 bytes in the segment. */
   constructor(state: TransportState, mtu: number, scratch: number) {
     this.#state = state
-    this.#mtu = mtu
+    this.mtu = mtu
     this.#grh = scratch
     this.#gsi = new GsiDispatch(state.host)
   }
@@ -94,7 +95,7 @@ export class Datagrams {
     const pd = i32[q + Qp.pd]!
     const bytes = state.buffers.gather(pd, wqe, 0)
     if (bytes < 0) return WcStatus.LocProtErr
-    if (bytes > this.#mtu) return WcStatus.LocLenErr
+    if (bytes > this.mtu) return WcStatus.LocLenErr
     const av = wqe + Wqe.av
     if (i32[av + Av.device]! < 0) {
       state.count(state.counters.drops_no_path)
@@ -140,7 +141,7 @@ export class Datagrams {
     const header = headerLength[op]!
     const pad = padOf(u8, at)
     const bytes = end - at - header - pad
-    if (bytes > this.#mtu) {
+    if (bytes > this.mtu) {
       state.count(state.counters.drops_malformed)
       return
     }
@@ -226,6 +227,8 @@ export class Datagrams {
         u8[ip + 12 + i] = origin.sourceBytes[12 + i]!
         u8[ip + 16 + i] = origin.destinationBytes[12 + i]!
       }
+      // A group whose GID is one of IPv6 has the address 239.x.y.z on a network of IPv4.
+      if (origin.destinationBytes[0] === 0xff) u8[ip + 16] = 239
       let sum = 0
       for (let i = 0; i < Ipv4.length; i += 2) sum += (u8[ip + i]! << 8) | u8[ip + i + 1]!
       sum = (sum & 0xffff) + (sum >>> 16)

@@ -66,8 +66,8 @@ export abstract class NetworkDevice implements Device {
   readonly host: Host
   readonly index: number
   readonly attr: DeviceAttr
-  readonly port: PortAttr
-  readonly gids: readonly GidEntry[]
+  readonly #port: PortAttr
+  readonly #gids: readonly GidEntry[]
   readonly pkeys: readonly number[] = [defaultPkey]
   readonly qpWords: number = TransportQp.words
   readonly driven: boolean = true
@@ -95,7 +95,7 @@ export abstract class NetworkDevice implements Device {
     this.host = host
     this.index = init.index
     this.i32 = host.i32
-    this.gids = init.gids
+    this.#gids = init.gids
     const record = transportDeviceOf(host, init.index)
     this.#lock = record + TransportDevice.lock
     this.#deferredCounter = countersOf(host, init.index).ack_deferred
@@ -105,11 +105,27 @@ export abstract class NetworkDevice implements Device {
     this.attr = deviceAttr(host, init.guid, { vendorPartId: 2, localCaAckDelay: 15, maxRdAtomic: maxResources })
     const { activeMtu } = init
     const { length } = init.gids
-    this.port = portAttr({ activeMtu, gidTblLen: length, lid: 0, smLid: 0, linkLayer: LinkLayer.Ethernet })
+    this.#port = portAttr({ activeMtu, gidTblLen: length, lid: 0, smLid: 0, linkLayer: LinkLayer.Ethernet })
+  }
+
+  get port(): PortAttr {
+    return this.portNow(this.#port)
+  }
+
+  get gids(): readonly GidEntry[] {
+    return this.gidsNow(this.#gids)
   }
 
   // --- the link: what a device adds --------------------------------------------------------------------------------
 
+  /** The port as it is now, from how it was made. */
+  protected portNow(made: PortAttr): PortAttr {
+    return made
+  }
+  /** The GIDs that are valid now, from those that it was made with. */
+  protected gidsNow(made: readonly GidEntry[]): readonly GidEntry[] {
+    return made
+  }
   /** The time for timers, nanoseconds, monotonic. */
   protected abstract nowNs(): number
   /**
@@ -129,7 +145,7 @@ export abstract class NetworkDevice implements Device {
   abstract close(context: number): void
   abstract rest(inLoop: boolean): void
   abstract sleep(channel: number, expected: number, timeoutMs: number): boolean
-  abstract joinGroup(gid: Uint8Array): void
+  abstract joinGroup(gid: Uint8Array, sgidIndex?: number): void
   abstract leaveGroup(gid: Uint8Array): void
 
   // --- Device ------------------------------------------------------------------------------------------------------

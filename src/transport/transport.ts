@@ -62,6 +62,11 @@ export class Transport {
   readonly #sink: PacketSink
   readonly #record: number
 
+  /** The MTU of the port, bytes: that of a path is at most as much when it is set, a datagram when it is sent. */
+  set mtu(bytes: number) {
+    this.#datagrams.mtu = bytes
+  }
+
   /** `record` is the first word of `TransportDevice.words` words in the segment, zeroed, the same for all threads. */
   constructor(
     host: Host,

@@ -138,7 +138,6 @@ export class Agent {
     this.#port = port
     this.#segmentPeers = new SegmentPeers(port.qp)
     this.#farewells = farewells(context.device.host)
-    const { activeMtu } = context.queryPort(1)
     this.cm = new CommunicationManager<MadAddress>({
       caGuid: context.queryDevice().nodeGuid,
       limits,
@@ -151,10 +150,12 @@ export class Agent {
       addressOnPath: ({ gid }, { remoteGid }) => sameBytes(gid, remoteGid),
       // What a listener here does not want is rejected: to others it would not come.
       servedByOthers: (serviceId) => !this.#serves(serviceId) && isServedByOthers(port.qp, serviceId),
-      check: ({ pathMtu }) =>
-        mtuBytes(pathMtu) > activeMtu
+      check: ({ pathMtu }) => {
+        const { activeMtu } = context.queryPort(1)
+        return mtuBytes(pathMtu) > activeMtu
           ? { reason: CmRejReason.InvalidPathMtu, additionalInfo: mtuInfo(mtuCode(activeMtu)) }
-          : undefined,
+          : undefined
+      },
     })
   }
 

@@ -8,6 +8,7 @@ import {
   type CompletionQueue,
   type Context,
   connectQp,
+  type GidEntry,
   grhLength,
   type MemoryRegion,
   Opcode,
@@ -51,7 +52,7 @@ export class GsiPort {
   readonly #mr: MemoryRegion
   readonly #handles = new Map<string, AddressHandle>()
   readonly #sendsAt = receives * receiveBytes
-  #gids: readonly Uint8Array[] = []
+  #gids: readonly GidEntry[] = []
   readonly #random: () => number
   #posted = 0
   #completed = 0
@@ -143,11 +144,11 @@ export class GsiPort {
 
   /** An answer must leave from the address that was asked: the peer accepts it from no other. −1 if that is gone. */
   #indexOf(gid: Uint8Array): number {
-    const index = this.#gids.findIndex((one) => sameBytes(one, gid))
-    if (index >= 0) return index
+    const known = this.#gids.find((one) => sameBytes(one.gid, gid))
+    if (known !== undefined) return known.gidIndex
     // The host has got an address since.
-    this.#gids = this.#context.queryGidTable().map((entry) => entry.gid)
-    return this.#gids.findIndex((one) => sameBytes(one, gid))
+    this.#gids = this.#context.queryGidTable()
+    return this.#gids.find((one) => sameBytes(one.gid, gid))?.gidIndex ?? -1
   }
 
   /** Undefined while programs have all address handles of the device: what a peer asked must not throw for that. */

@@ -32,7 +32,7 @@ export class Groups {
       throw new RdmaCmError('EINVAL', 'joinMulticast', `this id is in the group ${formatIp(address)} already`)
     const dgid = gidOfIp(address)
     try {
-      ;(qp as QueuePair<typeof QpType.UD> | undefined)?.attachMcast(dgid)
+      ;(qp as QueuePair<typeof QpType.UD> | undefined)?.attachMcast(dgid, 0, sgidIndex)
     } catch (error) {
       if (!(error instanceof VerbsError)) throw error
       return { param: {}, failure: -errno.EINVAL }

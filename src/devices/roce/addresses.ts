@@ -8,6 +8,14 @@
  */
 import { readFileSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import {
+  type HostIfAddress,
+  type HostLink,
+  hostIfAddresses,
+  hostLinks,
+  NativeError,
+  nativeAvailable,
+} from '../../memory/index.ts'
 import { VerbsError } from '../../verbs/provider/index.ts'
 import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 
@@ -80,17 +88,52 @@ function interfacesOfHost(): NodeJS.Dict<NetworkInterfaceInfo[]> {
     return networkInterfaces()
   } catch (error) {
     const { info } = error as { info?: { code?: string } }
-    const why = info?.code ?? (error as Error).message
-    throw new VerbsError(
-      'EMFILE',
-      'openDevice',
-      `the addresses of this host cannot be listed (${why}): close files or sockets, or raise ulimit -n`,
-    )
+    throw notListed(info?.code ?? (error as Error).message)
   }
 }
 
-/** Every address of every interface that is up, in the order of the GID table. */
-export function hostAddresses(
+function notListed(why: string): VerbsError {
+  return new VerbsError(
+    'EMFILE',
+    'openDevice',
+    `the addresses of this host cannot be listed (${why}): close files or sockets, or raise ulimit -n`,
+  )
+}
+
+/** Every address of every interface that is switched on, in the order of the GID table: what the kernel says, or else Node's list. */
+export function hostAddresses(): HostAddress[] {
+  if (!nativeAvailable) return addressesOfNode()
+  try {
+    return addressesOnLinks(hostLinks(), hostIfAddresses())
+  } catch (error) {
+    if (error instanceof NativeError) throw notListed(error.code)
+    throw error
+  }
+}
+
+export function addressesOnLinks(links: readonly HostLink[], addresses: readonly HostIfAddress[]): HostAddress[] {
+  const found: HostAddress[] = []
+  for (const { address, ifindex } of addresses) {
+    const link = links.find((one) => one.ifindex === ifindex)
+    if (!link?.up) continue
+    const linkLocal = isLinkLocal(address)
+    found.push({
+      address,
+      text: formatIp(address) + (linkLocal ? `%${link.name}` : ''),
+      interface: link.name,
+      ifindex,
+      scopeId: linkLocal ? ifindex : 0,
+      loopback: link.loopback,
+      mac: link.mac,
+      mtuBytes: link.mtuBytes,
+      roceMtu: roceMtuOf(link.mtuBytes, address.length === 4 ? 4 : 6),
+    })
+  }
+  return inTableOrder(found)
+}
+
+/** The same from Node's list, which leaves out interfaces without a carrier. */
+export function addressesOfNode(
   interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = interfacesOfHost(),
   factsOf: (name: string) => InterfaceFacts | null = interfaceFacts,
 ): HostAddress[] {
@@ -117,6 +160,10 @@ export function hostAddresses(
       })
     }
   }
+  return inTableOrder(found)
+}
+
+function inTableOrder(found: HostAddress[]): HostAddress[] {
   // Array.prototype.sort is stable: what the system lists first stays first.
   return found.sort((a, b) => rank(a) - rank(b) || a.ifindex - b.ifindex)
 }

@@ -3,9 +3,11 @@
  * All threads of the process find the same record by the same name. A device that processes share has two: in its own segment, and
  * one for the process, which has the descriptors, in the segment of the process.
  */
+import { hostNetwork } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
-import { gidOfIp } from '../../wire/index.ts'
+import { formatIp, gidOfIp, ipOfGid } from '../../wire/index.ts'
+import { AddressTable } from './address-table.ts'
 import { findAddress, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
 import { tableBytes } from './holders.ts'
 import { firstIndex, roceKind } from './service-handle.ts'
@@ -58,7 +60,7 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
 }
 
 /** The name of the device with this record, made of its identity. */
-export function nameOf(host: Host, dev: number): string | null {
+export function nameOf(host: Host, dev: number): string {
   if (host.i32[dev + Dev.identity + 4] === -1) return 'roce'
   const gid = new Uint8Array(host.i32.buffer, (dev + Dev.identity) * 4, 16)
   const scope = host.i32[dev + Dev.identity + 4]!
@@ -66,7 +68,14 @@ export function nameOf(host: Host, dev: number): string | null {
     ({ address, scopeId }) => scopeId === scope && gidOfIp(address).every((byte, i) => byte === gid[i]),
   )
   if (known) return `roce:${known.text}`
-  return gid[10] === 0xff && gid[12] === 127 ? `roce:${gid.subarray(12).join('.')}` : null
+  // The host does not list it, as those of 127/8, or has it no more.
+  const zone = scope === 0 ? '' : `%${hostNetwork.interfaceName(scope) ?? scope}`
+  return `roce:${formatIp(ipOfGid(gid))}${zone}`
+}
+
+/** The addresses of a device as its record has them, none before its first user. */
+export function addressesOfRecord(host: Host, index: number): HostAddress[] {
+  return new AddressTable(host, index).read().map(({ address }) => address)
 }
 
 /** The open devices as their records say, without making objects of them: record, table of sockets, addresses. */
@@ -76,8 +85,7 @@ export function openTables(): { dev: number; table: number; addresses: readonly 
   for (let index = firstIndex; index < maxDevices; index++) {
     const dev = host.deviceWord(index)
     if (host.i32[dev + Dev.state] !== roceKind) continue
-    const name = nameOf(host, dev)
-    if (name !== null) found.push({ dev, table: host.i32[dev + Dev.sockets]!, addresses: addressesOf(name) })
+    found.push({ dev, table: host.i32[dev + Dev.sockets]!, addresses: addressesOfRecord(host, index) })
   }
   return found
 }

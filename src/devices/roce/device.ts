@@ -9,6 +9,8 @@
  */
 import { readFileSync } from 'node:fs'
 import {
+  type HostLink,
+  hostLinks,
   type Listener,
   nativeAvailable,
   nowNs,
@@ -19,12 +21,25 @@ import {
 } from '../../memory/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
 import { processHost } from '../../verbs/index.ts'
-import { type GidEntry, GidType, type Host, layout, type OpenOptions, VerbsError } from '../../verbs/provider/index.ts'
+import {
+  EventType,
+  type GidEntry,
+  GidType,
+  type Host,
+  layout,
+  type OpenOptions,
+  type PortAttr,
+  PortState,
+  VerbsError,
+} from '../../verbs/provider/index.ts'
 import { gidOfIp, rocePort } from '../../wire/index.ts'
 import type { Chain } from '../middleware/index.ts'
+import { AddressTable, type PortNow, type TableEntry } from './address-table.ts'
 import { guidOf, type HostAddress, stateOfAddress } from './addresses.ts'
 import { portAt } from './datagram-table.ts'
-import { recordOf } from './device-records.ts'
+import { addressesOf, recordOf } from './device-records.ts'
+import { maxAddresses } from './holders.ts'
+import { followed } from './host-changes.ts'
 import { chainOf, closeChain, listenToLines } from './middleware-relay.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { awaitOwner, mustNotDrive, serving, startService, wakeService } from './service-handle.ts'
@@ -61,7 +76,13 @@ function windowBytes(): number {
 
 export class RoceDevice extends NetworkDevice {
   readonly #sockets: Sockets
-  readonly #addresses: readonly HostAddress[]
+  /** By index of the GID, those that the host has no more included. */
+  readonly #addresses: HostAddress[]
+  readonly #addressTable: AddressTable
+  /** Of that table, when it was last read, and what it said. */
+  #read = 0
+  #gids: readonly GidEntry[]
+  #portNow: PortNow | null = null
   readonly #dev: number
   readonly #meta: number
   /** Its sockets. */
@@ -82,17 +103,12 @@ export class RoceDevice extends NetworkDevice {
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
 
-  constructor(host: Host, name: string, addresses: readonly HostAddress[]) {
+  constructor(host: Host, name: string, found: readonly HostAddress[]) {
+    const addresses = [...found]
     const index = recordOf(host, addresses, name === 'roce')
     const home = processHost()
     const own = host === home ? index : recordOf(home, addresses, name === 'roce')
-    const gids: GidEntry[] = addresses.map((address, gidIndex) => ({
-      gid: gidOfIp(address.address),
-      gidIndex,
-      portNum: 1,
-      gidType: GidType.RoceV2,
-      ndevIfindex: address.ifindex,
-    }))
+    const gids = addresses.map(gidEntry)
     const dev = host.deviceWord(index)
     const table = new SocketTable({ host, index }, { host: home, index: own })
     const sockets = new Sockets(host, index, table, addresses, (...socket) => this.#attach(...socket))
@@ -101,10 +117,18 @@ export class RoceDevice extends NetworkDevice {
     sockets.transport = this.transport
     this.#sockets = sockets
     this.#addresses = addresses
+    this.#addressTable = new AddressTable(host, index)
+    this.#gids = gids
     this.#dev = dev
     this.#meta = host.at.meta
     this.table = table
-    const owner = { name, addresses, wakeService: () => this.#wakeService(), awaitSleeper: () => this.#awaitSleeper() }
+    const owner = {
+      name,
+      addresses,
+      begin: () => this.#begin(),
+      wakeService: () => this.#wakeService(),
+      awaitSleeper: () => this.#awaitSleeper(),
+    }
     this.users = new DeviceUsers(host, index, table, owner)
   }
 
@@ -150,8 +174,79 @@ export class RoceDevice extends NetworkDevice {
     }
   }
 
-  joinGroup(gid: Uint8Array): void {
-    this.users.joinGroup(gid)
+  // --- the host's network ------------------------------------------------------------------------------------------
+
+  protected override portNow(made: PortAttr): PortAttr {
+    this.#readAddresses()
+    const now = this.#portNow
+    return now === null ? made : { ...made, ...now, gidTblLen: this.#addresses.length }
+  }
+
+  protected override gidsNow(): readonly GidEntry[] {
+    this.#readAddresses()
+    return this.#gids
+  }
+
+  /** Reads the table of addresses if it is another one since. */
+  #readAddresses(): void {
+    const { generation } = this.#addressTable
+    if (generation === this.#read) return
+    this.#read = generation
+    const entries = this.#addressTable.read()
+    this.#addresses.splice(0, this.#addresses.length, ...entries.map(({ address }) => address))
+    this.#gids = this.#addresses.map(gidEntry).filter(({ gidIndex }) => entries[gidIndex]!.valid)
+    this.#portNow = this.#addressTable.port
+    this.transport.mtu = this.#portNow.activeMtu
+  }
+
+  get #isForAll(): boolean {
+    return this.name === 'roce'
+  }
+
+  /** The first user comes: the table is what the host has now. */
+  #begin(): void {
+    const links = hostLinks()
+    const known = addressesOf(this.name)
+    const addresses = known.length > 0 ? known : this.#addresses
+    const entries = addresses.map((address): TableEntry => ({ address, valid: true }))
+    const { port } = followed(entries, { links, addresses }, false)
+    this.#addressTable.write(entries, port)
+    this.#readAddresses()
+  }
+
+  /**
+   * The host's links or addresses have changed: brings the GID table and the port in line, and tells the programs. By the thread that
+   * drives devices, in each process that uses this one; the first of them finds a difference.
+   */
+  followHost(links: readonly HostLink[], addresses: readonly HostAddress[]): void {
+    const events: EventType[] = []
+    const table = this.#addressTable
+    const follow = (): readonly number[] => {
+      const before = { entries: table.read(), port: table.port }
+      // Without system calls this thread cannot wait for itself to open a socket.
+      const all = this.#isForAll && nativeAvailable
+      const usable = addresses.filter((address) => stateOfAddress(address) === 'usable')
+      const after = followed(before.entries, { links, addresses: usable }, all)
+      const { port } = after
+      const isSame = Object.entries(port).every(([key, value]) => before.port[key as keyof PortNow] === value)
+      if (isSame && !after.gidsChanged) return []
+      table.write(after.entries, port)
+      this.#readAddresses()
+      if (after.gidsChanged) events.push(EventType.GidChange)
+      if (port.state !== before.port.state)
+        events.push(port.state === PortState.Active ? EventType.PortActive : EventType.PortErr)
+      return after.added.filter((local) => local < maxAddresses)
+    }
+    const lost = (local: number): void => {
+      const entries = table.read().map((entry, i) => (i === local ? { ...entry, valid: false } : entry))
+      table.write(entries, table.port)
+    }
+    this.users.followHost(follow, lost)
+    for (const event of events) table.raise(this.index, event)
+  }
+
+  joinGroup(gid: Uint8Array, sgidIndex = -1): void {
+    this.users.joinGroup(gid, sgidIndex)
     this.#wakeService()
   }
 
@@ -196,6 +291,7 @@ export class RoceDevice extends NetworkDevice {
 
   /** Follows what was opened and closed; inside an operation. */
   #follow(): void {
+    this.#readAddresses()
     const { generation } = this.table
     if (generation !== this.#generation) {
       // All sockets are attached again.
@@ -487,6 +583,10 @@ export class RoceDevice extends NetworkDevice {
       this.host.segment.releaseDead(sleeper)
     }
   }
+}
+
+function gidEntry({ address, ifindex }: HostAddress, gidIndex: number): GidEntry {
+  return { gid: gidOfIp(address), gidIndex, portNum: 1, gidType: GidType.RoceV2, ndevIfindex: ifindex }
 }
 
 /** What a thread waits for. */

@@ -11,7 +11,7 @@ import {
 } from '../../verbs/provider/index.ts'
 import { guidOf, type HostAddress, hostAddresses } from './addresses.ts'
 import { RoceDevice } from './device.ts'
-import { addressesOf, nameOf, recordOf } from './device-records.ts'
+import { addressesOf, addressesOfRecord, nameOf, recordOf } from './device-records.ts'
 import { wrapsWanted } from './middleware-relay.ts'
 import { ending, roceKind, tellOpenDevices, usedRecords } from './service-handle.ts'
 import { sharedHost } from './shared-hosts.ts'
@@ -27,8 +27,11 @@ export function openDevices(): RoceDevice[] {
   const open: RoceDevice[] = []
   for (const index of usedRecords(host)) {
     const dev = host.deviceWord(index)
-    const name = nameOf(host, dev)
-    const device = name === null ? null : find(name, () => host.i32[dev + Dev.shared] === 1)
+    const device = find(
+      nameOf(host, dev),
+      () => host.i32[dev + Dev.shared] === 1,
+      () => addressesOfRecord(host, index),
+    )
     if (device) open.push(device)
   }
   return open
@@ -37,8 +40,14 @@ export function openDevices(): RoceDevice[] {
 /** By the name that was asked for. */
 const addressesKnown = new Map<string, readonly HostAddress[]>()
 
-function find(name: string, isShared: (addresses: readonly HostAddress[]) => boolean): RoceDevice | null {
-  const addresses = addressesKnown.get(name) ?? addressesOf(name)
+/** `recorded` are those of a device that is open, which the host need not have any more. */
+function find(
+  name: string,
+  isShared: (addresses: readonly HostAddress[]) => boolean,
+  recorded: () => readonly HostAddress[] = () => [],
+): RoceDevice | null {
+  let addresses = addressesKnown.get(name) ?? addressesOf(name)
+  if (addresses.length === 0) addresses = recorded()
   if (addresses.length === 0) return null
   addressesKnown.set(name, addresses)
   const canonical = name === 'roce' ? name : `roce:${addresses[0]!.text}`
@@ -110,8 +119,11 @@ function at(host: Host, index: number): RoceDevice | null {
     for (const device of known.values()) if (device.host === host && device.index === index) return device
   const dev = host.deviceWord(index)
   if (host !== processHost() || host.i32[dev + Dev.state] !== roceKind || host.i32[dev + Dev.shared] === 1) return null
-  const name = nameOf(host, dev)
-  return name === null ? null : find(name, () => false)
+  return find(
+    nameOf(host, dev),
+    () => false,
+    () => addressesOfRecord(host, index),
+  )
 }
 
 export const roceDriver: DeviceDriver = { kind: 'roce', list, open, at }

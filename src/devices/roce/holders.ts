@@ -11,8 +11,13 @@ const { Dev } = layout
 const Holder = { words: 8, use: 0, key: 4 } as const
 const maxHolders = 256
 
-/** Bytes of a device's table of sockets, with the holders behind them. */
-export const tableBytes: number = (maxSlots * Slot.words + maxHolders * Holder.words) * 4
+/** Addresses that a device has at most; each has a socket, and so has each group. */
+export const maxAddresses = 128
+/** Where the addresses are (address-table.ts), in words behind the first of the table of sockets: behind the holders. */
+export const addressesAt: number = maxSlots * Slot.words + maxHolders * Holder.words
+
+/** Bytes of a device's table of sockets, with the holders and addresses behind them. */
+export const tableBytes: number = (addressesAt + (maxAddresses + 1) * 16) * 4
 
 export class Holders {
   readonly #host: Host

@@ -4,9 +4,18 @@
  * each has its own descriptors of the same sockets: the first opens them, and gives them to the others (sharing.ts). All this is
  * under the control lock of the device's segment.
  */
-import { closeFd, errnoName, NativeError, nativeAvailable, nativeReason, UdpSocket } from '../../memory/index.ts'
+import {
+  closeFd,
+  errnoName,
+  type HostNetwork,
+  hostNetwork,
+  NativeError,
+  nativeAvailable,
+  nativeReason,
+  UdpSocket,
+} from '../../memory/index.ts'
 import { type Host, layout, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
-import { rocePort } from '../../wire/index.ts'
+import { ipOfGid, rocePort } from '../../wire/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState } from './datagram-table.ts'
@@ -23,7 +32,10 @@ const owned = new Map<number, UdpSocket>()
 /** The device whose sockets they are. */
 export interface SocketOwner {
   readonly name: string
+  /** By index of the GID; it grows while the device is open. */
   readonly addresses: readonly HostAddress[]
+  /** Nobody uses the device yet: its GID table is what the host has now. */
+  begin(): void
   /** Wakes the thread that drives devices. */
   wakeService(): void
   /** Returns when no thread waits in the kernel for packets of a socket that is to be closed: that would keep it, and its port. */
@@ -62,6 +74,16 @@ export class OpenSockets {
       }
     }
     return null
+  }
+
+  /** Opens that of an address which the host has got since; false if it cannot be opened. */
+  openAnother(local: number): boolean {
+    try {
+      this.#open(local, this.#owner.addresses[local]!, slotKind.unicast, null)
+      return true
+    } catch {
+      return false
+    }
   }
 
   /** What to say where the port of `address` is in use. It reads much of /proc. */
@@ -238,10 +260,12 @@ export class OpenSockets {
     else closeFd(fd)
   }
 
-  /** Opens the socket of a multicast group. */
-  openGroup(gid: Uint8Array): void {
+  /** Opens the socket of a multicast group, in the network of the address `local`, or where the host's routes lead if that is −1. */
+  openGroup(gid: Uint8Array, local: number): void {
+    const { addresses } = this.#owner
+    const known = addresses[local] === undefined ? localOfGroup(addresses, gid) : local
     try {
-      this.#open(0, this.#owner.addresses[0]!, slotKind.group, gid)
+      this.#open(known, addresses[known]!, slotKind.group, gid)
     } catch (error) {
       throw asVerbsError(error, this.#owner.name, 'attachMcast')
     }
@@ -272,8 +296,9 @@ export class OpenSockets {
       const group = this.#table.group(slot)
       if (group === null) continue
       const refs = this.#i32[this.#table.word(slot) + Slot.refs]!
+      const local = this.#i32[this.#table.word(slot) + Slot.local]!
       this.closeSlot(slot)
-      this.openGroup(group)
+      this.openGroup(group, local)
       this.#i32[this.#table.word(this.#table.slotOfGroup(group)) + Slot.refs] = refs
     }
   }
@@ -288,6 +313,23 @@ export class OpenSockets {
     const fd = this.#table.ownI32[this.#table.ownWord(slot) + Slot.fd]! - 1
     if (fd >= 0) this.#closeOwn(slot, fd)
   }
+}
+
+/**
+ * Which address of a device joins a group that no address was chosen for: one of the group's own family if there is one, and of several
+ * that of the interface to which the host's routes lead, as for the kernel's own sockets.
+ */
+export function localOfGroup(
+  addresses: readonly HostAddress[],
+  gid: Uint8Array,
+  network: HostNetwork = hostNetwork,
+): number {
+  const group = ipOfGid(gid)
+  const own = addresses.filter(({ address }) => address.length === group.length)
+  if (own.length <= 1) return Math.max(0, addresses.indexOf(own[0]!))
+  const route = network.route(group)
+  const found = typeof route === 'string' ? undefined : own.find(({ ifindex }) => ifindex === route.ifindex)
+  return addresses.indexOf(found ?? own[0]!)
 }
 
 let warned = false

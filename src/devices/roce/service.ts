@@ -8,9 +8,19 @@
  *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
  *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
  */
-import { nativeAvailable, nowNs, threadData, waitReadable } from '../../memory/index.ts'
+import {
+  hostLinks,
+  NativeError,
+  type NetlinkEvents,
+  nativeAvailable,
+  nowNs,
+  threadData,
+  waitReadable,
+  watchHostNetwork,
+} from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
-import { type Host, layout } from '../../verbs/provider/index.ts'
+import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
+import { hostAddresses } from './addresses.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
 import type { RoceDevice } from './device.ts'
 import { openTables } from './device-records.ts'
@@ -32,7 +42,7 @@ const longestTrustMs = 8
 const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
 const longestWaitMs = 250
-/** How often it asks what the kernel dropped, where only /proc tells. */
+/** How often it asks what the kernel dropped, where only /proc tells, and what the host's network is then. */
 const dropsEveryNs = 1e9
 /** How often a thread that stands by looks whether the one at work lives. */
 const standbyMs = 200
@@ -46,19 +56,46 @@ const turns = at.meta + Meta.serviceTurns
 /** Processes of a device whose ends are heard. */
 const mostProcesses = 256
 /** The descriptors that wake this thread, all sockets of all devices, and those that tell of other processes. */
-const fds = new Int32Array(1 + layout.maxDevices * (1 + maxSlots + mostProcesses))
+const fds = new Int32Array(2 + layout.maxDevices * (1 + maxSlots + mostProcesses))
 /** How long it trusts in programs. */
 let pause = lookMs
 /** What this thread does for other processes, by shared device that this process uses. */
 const sharings = new Map<RoceDevice, Sharing>()
 /** By which others wake this thread: in the segment of the process, and in those of `sharings`. */
 let parkings = [parking]
+/** Signals that the host's links or addresses have changed; null where the kernel does not. */
+let network: NetlinkEvents | null = null
 const publisher = new Publisher(threadData<ServiceData>().command)
 
 standBy()
 beginService()
+network = watchNetwork()
 if (nativeAvailable) serve()
 else await serveEvents()
+
+function watchNetwork(): NetlinkEvents | null {
+  try {
+    return nativeAvailable ? watchHostNetwork() : null
+  } catch (error) {
+    if (error instanceof NativeError) return null
+    throw error
+  }
+}
+
+/** Brings the ports and GID tables of devices in line with the links and addresses of the host; false if it has to be tried again. */
+function followNetwork(devices: readonly RoceDevice[]): boolean {
+  if (devices.length === 0) return true
+  try {
+    const links = hostLinks()
+    const addresses = hostAddresses()
+    for (const device of devices) device.followHost(links, addresses)
+    return true
+  } catch (error) {
+    // Too many open files, perhaps not for long.
+    if (error instanceof NativeError || error instanceof VerbsError) return false
+    throw error
+  }
+}
 
 /** Until it is this thread's turn. */
 function standBy(): void {
@@ -82,6 +119,8 @@ function serve(): void {
   /** Those of them that are this thread's to drive, and of these those that no program drives. */
   const devices: RoceDevice[] = []
   const left: RoceDevice[] = []
+  /** The host's network has. */
+  let changed = false
   for (;;) {
     const bell = bells()
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
@@ -92,6 +131,12 @@ function serve(): void {
     if (generation !== seen) {
       seen = generation
       open = devicesNow(open)
+      // What has changed between the opening of a device and this.
+      changed = true
+    }
+    if (changed) {
+      network?.drain()
+      changed = !followNetwork(open)
     }
     const now = nowNs()
     devices.length = 0
@@ -104,7 +149,7 @@ function serve(): void {
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
       idleSince = 0
-      sleep(devices, left, bell)
+      changed = sleep(devices, left, bell) || changed
       continue
     }
     let found = 0
@@ -114,13 +159,14 @@ function serve(): void {
       if ((++busyTurns & 0xff) === 0) {
         tell(devices)
         for (const sharing of sharings.values()) sharing.look()
+        changed = network?.drain() ?? false
       }
       continue
     }
     if (idleSince === 0) idleSince = now
     if (now - idleSince < spinNs) continue
     idleSince = 0
-    sleep(devices, left, bell)
+    changed = sleep(devices, left, bell) || changed
   }
 }
 
@@ -164,6 +210,8 @@ async function serveEvents(): Promise<void> {
     if (nowNs() >= nextLook) {
       nextLook = nowNs() + dropsEveryNs
       lookForDrops()
+      // Nothing signals changes here.
+      followNetwork(devices)
     }
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
       end(devices)
@@ -228,8 +276,11 @@ function generations(): number {
   return sum
 }
 
-/** Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. */
-function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): void {
+/**
+ * Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. Whether
+ * the host's network has changed.
+ */
+function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): boolean {
   for (const device of left) device.flushWraps()
   for (const sharing of sharings.values()) sharing.look()
   tell(devices)
@@ -253,6 +304,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
     }
     if (device.watched) until = Math.min(until, device.nextDeadlineNs)
   }
+  if (network !== null) fds[count++] = network.fd
   for (const sharing of sharings.values()) {
     count += sharing.descriptors(fds, count)
     until = Math.min(until, sharing.nextLookNs)
@@ -265,9 +317,11 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   for (const device of devices) device.unwatch()
   // While it drives a device itself, it looks at those of others often: who answers may be among them.
   const trusts = left.length === 0 && bells() === bell && readable === 0
+  const networkChanged = readable > 0 && (network?.drain() ?? false)
   // Programs that look by themselves though nothing comes, as event loops do now and then, are no reason to look more often.
   const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestWaitMs
   pause = trusts ? Math.min(2 * pause, longest) : lookMs
+  return networkChanged
 }
 
 /** Says when this thread looks again. */

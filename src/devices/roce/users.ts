@@ -40,6 +40,7 @@ export class DeviceUsers {
   readonly #dev: number
   readonly #name: string
   readonly #table: SocketTable
+  readonly #owner: SocketOwner
   readonly #sockets: OpenSockets
   /** Where processes share it: those that have its sockets. */
   readonly #holders: Holders | null
@@ -50,6 +51,7 @@ export class DeviceUsers {
     this.#dev = host.deviceWord(index)
     this.#name = owner.name
     this.#table = table
+    this.#owner = owner
     this.#holders = host === processHost() ? null : new Holders(host, index)
     this.#sockets = new OpenSockets(host, table, owner)
   }
@@ -105,6 +107,7 @@ export class DeviceUsers {
         putWraps(host, this.#dev, wraps)
         i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
         i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
+        this.#owner.begin()
         const taken = this.#sockets.openAll()
         if (taken !== null) return taken
       } else {
@@ -243,15 +246,31 @@ export class DeviceUsers {
     this.#changed()
   }
 
+  // --- the host's network ------------------------------------------------------------------------------------------
+
+  /**
+   * Runs `follow` under the control lock while somebody uses the device, and opens the sockets of the addresses that it returns; it is
+   * told of those that cannot be opened.
+   */
+  followHost(follow: () => readonly number[], lost: (local: number) => void): void {
+    const opened = this.#host.control(() => {
+      if (this.#countUsers() === 0) return false
+      const added = follow()
+      for (const local of added) if (!this.#sockets.openAnother(local)) lost(local)
+      return added.length > 0
+    })
+    if (opened) this.#changed()
+  }
+
   // --- multicast ---------------------------------------------------------------------------------------------------
 
-  joinGroup(gid: Uint8Array): void {
+  joinGroup(gid: Uint8Array, sgidIndex: number): void {
     const host = this.#host
     const table = this.#table
     const { i32 } = host
     host.control(() => {
       const slot = table.slotOfGroup(gid)
-      if (slot < 0) this.#sockets.openGroup(gid)
+      if (slot < 0) this.#sockets.openGroup(gid, sgidIndex)
       else i32[table.word(slot) + Slot.refs] = i32[table.word(slot) + Slot.refs]! + 1
     })
     this.#changed()

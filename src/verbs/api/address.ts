@@ -27,7 +27,10 @@ export function checkAhAttr(verb: string, name: string, device: Device, attr: Ah
   }
   if (!(grh?.dgid instanceof Uint8Array) || grh.dgid.length !== 16)
     throw new VerbsError('EINVAL', verb, `${name}.grh.dgid must be a Uint8Array of 16 bytes`)
-  checkInteger(verb, `${name}.grh.sgidIndex`, grh.sgidIndex ?? 0, 0, device.gids.length - 1)
+  const { sgidIndex = 0 } = grh
+  checkInteger(verb, `${name}.grh.sgidIndex`, sgidIndex, 0, device.port.gidTblLen - 1)
+  if (!device.gids.some(({ gidIndex }) => gidIndex === sgidIndex))
+    throw new VerbsError('EINVAL', verb, `${name}.grh.sgidIndex is ${sgidIndex}: the host has that address no more`)
   checkInteger(verb, `${name}.grh.flowLabel`, grh.flowLabel ?? 0, 0, 0xfffff)
   checkInteger(verb, `${name}.grh.hopLimit`, grh.hopLimit ?? 0, 0, 255)
   checkInteger(verb, `${name}.grh.trafficClass`, grh.trafficClass ?? 0, 0, 255)

@@ -140,7 +140,7 @@ class ContextObject extends Handle implements Context {
     this.#port(verb, port)
     checkInteger(verb, 'index', index, 0, 0xffff)
     const { gids } = this.device
-    const entry = gids[index]
+    const entry = gids.find(({ gidIndex }) => gidIndex === index)
     if (!entry)
       throw new VerbsError(
         'ENODATA',

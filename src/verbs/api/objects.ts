@@ -518,9 +518,10 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   /**
    * `ibv_attach_mcast`: lets this UD QP receive what is sent to the multicast group `gid` (16 bytes: ff…, or an IPv4 group as
    * ::ffff:224.0.0.0 and above). EINVAL if it is attached already, ENOMEM if the group or the table is full, and what the device
-   * says if it cannot join the group: then the QP is not attached.
+   * says if it cannot join the group: then the QP is not attached. A device with addresses in several networks joins it in that of
+   * the GID `sgidIndex`, or without one in that to which the host's routes lead; all QPs of the device in the same.
    */
-  attachMcast(gid: Uint8Array, lid?: number): void
+  attachMcast(gid: Uint8Array, lid?: number, sgidIndex?: number): void
   /** `ibv_detach_mcast`: ends what `attachMcast` began; EINVAL if the QP is not attached. */
   detachMcast(gid: Uint8Array, lid?: number): void
   /**

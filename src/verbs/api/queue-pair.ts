@@ -465,11 +465,11 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
 
   // --- multicast ---------------------------------------------------------------------------------------------------
 
-  attachMcast(gid: Uint8Array, lid = 0): void {
+  attachMcast(gid: Uint8Array, lid = 0, sgidIndex = -1): void {
     this.#checkMcast('attachMcast', gid, lid)
     const { device } = this.pd.context
     // First, since it may fail, and a thread that ends leaves only the groups that are in the table.
-    device.joinGroup(gid)
+    device.joinGroup(gid, sgidIndex)
     try {
       joinMcastGroup(this.#host, this.#q, gid, device.attr.maxMcastQpAttach, () => this.assertOpen('attachMcast'))
     } catch (error) {

@@ -54,8 +54,8 @@ export interface Device {
   resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
-  /** A QP was attached to a multicast group; throws if the device cannot join it. */
-  joinGroup(gid: Uint8Array): void
+  /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
+  joinGroup(gid: Uint8Array, sgidIndex?: number): void
   /** What one `joinGroup` began is over. */
   leaveGroup(gid: Uint8Array): void
   /**

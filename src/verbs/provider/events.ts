@@ -143,6 +143,11 @@ export class EventTables extends SegmentTables {
     this.#pushEvent(context, type, elementKind.none, 0, 0)
   }
 
+  /** An event of the device's only port, for one of its contexts. */
+  portEvent(context: number, type: EventType): void {
+    this.#pushEvent(context, type, elementKind.port, 1, 0)
+  }
+
   #pushEvent(context: number, type: EventType, kind: number, ref: number, number: number): void {
     const { i32, segment } = this
     const c = this.ctxWord(context)

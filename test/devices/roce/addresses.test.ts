@@ -3,6 +3,7 @@ import os, { type NetworkInterfaceInfo } from 'node:os'
 import fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import {
+  addressesOfNode,
   findAddress,
   guidOf,
   hostAddresses,
@@ -49,7 +50,7 @@ const facts: Record<string, { ifindex: number; mtuBytes: number }> = {
   eth1: { ifindex: 3, mtuBytes: 9000 },
   'eth1:0': { ifindex: 3, mtuBytes: 9000 },
 }
-const addresses = hostAddresses(interfaces, (name) => facts[name] ?? null)
+const addresses = addressesOfNode(interfaces, (name) => facts[name] ?? null)
 
 describe('hostAddresses', () => {
   it('lists them in the order of the GID table', () => {
@@ -69,7 +70,7 @@ describe('hostAddresses', () => {
   })
 
   it('does without the facts of a system that does not tell them', () => {
-    const seen = hostAddresses(interfaces, () => null)
+    const seen = addressesOfNode(interfaces, () => null)
     expect(seen.map(({ roceMtu }) => roceMtu)).toEqual([...new Array(8).fill(1024), 4096, 4096])
     expect(seen.find(({ text }) => text === 'fe80::2%eth1')!.scopeId).toBe(3)
   })
