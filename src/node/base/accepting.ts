@@ -45,7 +45,7 @@ export function acceptConnection<S extends LinkedStream>(
     server.emit('drop', data)
     return
   }
-  if (isBlocked(server.blockList, nodeAddress(rsocket.getpeername()).address)) {
+  if (isBlocked(server.blockList, nodeAddress(rsocket.getpeername(), rsocket.family).address)) {
     rsocket.close()
     return
   }
@@ -76,8 +76,8 @@ export function isBlocked(list: BlockList | undefined, address: string | undefin
 
 /** The argument of 'drop', for a connection beyond the limit. */
 function dropData(socket: RSocketLike): DropArgument {
-  const local = nodeAddress(socket.getsockname())
-  const remote = nodeAddress(socket.getpeername())
+  const local = nodeAddress(socket.getsockname(), socket.family)
+  const remote = nodeAddress(socket.getpeername(), socket.family)
   return {
     ...(local.port === undefined
       ? {}

@@ -104,23 +104,28 @@ export class Attachment implements LinkOwner {
     this.stream._unrefTimer()
   }
 
+  #named(end: 'getsockname' | 'getpeername'): NodeAddress {
+    const { socket } = this.link
+    return nodeAddress(socket[end](), socket.family)
+  }
+
   /** Our own address; as long as the socket is open, and afterwards what it was. */
   get local(): NodeAddress {
     if (!this.#local?.port)
-      this.#local = this.link.closed ? (this.#local ?? {}) : nodeAddress(this.link.socket.getsockname())
+      this.#local = this.link.closed ? (this.#local ?? {}) : this.#named('getsockname')
     return this.#local
   }
 
   get remote(): NodeAddress {
     if (this.#remote?.port) return this.#remote
     if (this.stream.connecting || this.link.closed) return this.#remote ?? {}
-    this.#remote = nodeAddress(this.link.socket.getpeername())
+    this.#remote = this.#named('getpeername')
     return this.#remote
   }
 
   /** The peer's address, for when the socket has none any more; `asked` is what the program called it, `0.0.0.0` perhaps. */
   rememberPeer(asked: SocketAddress): void {
-    const named = nodeAddress(this.link.socket.getpeername())
+    const named = this.#named('getpeername')
     const family = asked.address.includes(':') ? 'IPv6' : 'IPv4'
     this.#remote = named.port ? named : { address: asked.address, family, port: asked.port }
   }

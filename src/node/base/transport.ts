@@ -31,13 +31,21 @@ export function openSocket(ipFamily: number, type: number, options: RSocketOptio
   return socket
 }
 
-/** An address as Node's `address()` gives it; empty where there is none. */
-export function nodeAddress(name: ReturnType<RSocketLike['getsockname']>): {
+/**
+ * An address as Node's `address()` gives it; empty where there is none. At a socket of IPv6 an address of IPv4 is written as the
+ * kernel's sockets write it, ::ffff:a.b.c.d.
+ */
+export function nodeAddress(
+  name: ReturnType<RSocketLike['getsockname']>,
+  socketFamily = 0,
+): {
   address?: string
   family?: string
   port?: number
 } {
   if (typeof name === 'number') return {}
+  if (socketFamily === AF_INET6 && name.family === 'IPv4')
+    return { address: `::ffff:${name.address}`, family: 'IPv6', port: name.port }
   return { address: name.address, family: name.family, port: name.port }
 }
 

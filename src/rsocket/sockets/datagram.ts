@@ -6,6 +6,7 @@
  * A peer that is gone, or has come back with another queue pair, does not say so. So an address from which nothing came for
  * a second is asked again.
  */
+import { type EventChannel, PortSpace } from '../../cm/index.ts'
 import { formatIp } from '../../wire/index.ts'
 import {
   AF_INET6,
@@ -52,7 +53,7 @@ import { type Peer, Peers } from './datagram-peers.ts'
 import type { DatagramQp } from './datagram-qp.ts'
 import { DatagramQueue } from './datagram-queue.ts'
 import { isForeign, UdpEnd } from './datagram-udp.ts'
-import { RSocketError } from './errors.ts'
+import { errnoOf, RSocketError } from './errors.ts'
 import { rejection, whenDone } from './promises.ts'
 import type { RDatagram, RSocketLike, RSocketOptions } from './types.ts'
 
@@ -114,10 +115,35 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
       this.reason = udp.text
       return -udp.errno
     }
+    const cm = CmService.acquire(this.#device, true)
+    const foreign = this.#checkOwn(cm.channel, addr.address)
+    if (foreign < 0) {
+      udp.close()
+      cm.release(true)
+      return foreign
+    }
     this.#udp = udp
-    this.#cm = CmService.acquire(this.#device, true)
+    this.#cm = cm
     this.#hold()
     return 0
+  }
+
+  /** UDP takes every address of the host; a device on one of them has only that. */
+  #checkOwn(channel: EventChannel, address: string): number {
+    const { device } = channel.devices
+    const isOne = typeof device !== 'string' || device.startsWith('roce:')
+    if (!isOne || address === '0.0.0.0' || address === '::') return 0
+    const id = channel.createId(PortSpace.Udp)
+    try {
+      id.bindAddr({ address })
+      return 0
+    } catch (error) {
+      const { errno, message } = errnoOf(error)
+      this.reason = message
+      return -errno
+    } finally {
+      id.close()
+    }
   }
 
   #bound(): number {

@@ -145,6 +145,22 @@ describeNet('servers', (bench) => {
     }
   })
 
+  it.skipIf(bench.oneAddress || bench.fake)('for both families writes addresses of IPv4 as those of IPv6', async () => {
+    const server = bench.server()
+    await new Promise<void>((resolve) => server.listen(0, '::', resolve))
+    for (const [host, seen] of [
+      ['127.0.0.1', '::ffff:127.0.0.1'],
+      ['::1', '::1'],
+    ] as const) {
+      const accepted = event(server, 'connection') as Promise<[Socket]>
+      const client = bench.connect({ port: portOf(server), host })
+      const [[peer]] = await Promise.all([accepted, event(client, 'connect')])
+      const { remoteAddress, remoteFamily, localAddress, localFamily } = peer as Socket & { localFamily: string }
+      expect([remoteAddress, remoteFamily, localAddress, localFamily]).toEqual([seen, 'IPv6', seen, 'IPv6'])
+      expect([client.remoteAddress, client.localAddress]).toEqual([host, host])
+    }
+  })
+
   it.skipIf(bench.oneAddress || bench.fake)('all zeros is this host, which has an address', async () => {
     const server = bench.server()
     await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))

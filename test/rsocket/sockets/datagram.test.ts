@@ -104,6 +104,19 @@ afterEach(() => {
   for (const s of open.splice(0)) if (!s.closed) s.close()
 })
 
+test('an address of the host that the device has not cannot be bound, and is free afterwards', () => {
+  for (const [family, address] of [
+    [AF_INET, loopbackAddress(2)],
+    [AF_INET6, '::1'],
+  ] as const) {
+    const s = rsocket(family, SOCK_DGRAM, 0, { device: loopbackDevice(1) }) as DatagramSocket
+    open.push(s)
+    expect(s.bind({ address, port: 0 })).toBe(-Errno.EADDRNOTAVAIL)
+    expect(s.reason).toContain(`no address of ${loopbackDevice(1)}`)
+    if (family === AF_INET) expect(s.bind({ address: loopbackAddress(1), port: 0 })).toBe(0)
+  }
+})
+
 describe.each([
   ['shm0', '127.0.0.1'],
   [loopbackDevice(1), loopbackAddress(1)],
