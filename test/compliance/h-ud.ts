@@ -217,8 +217,15 @@ export const groupH: Group = (it) => {
     a.buffer.set(pattern(512))
     expect(await t.run(a, Opcode.Send, null, { ...to, length: 512 })).toMatchObject({ status: 'Success' })
     for (const end of members) {
-      await t.expectCompletion(end.recvCq, { wrId: 0, status: 'Success', byteLen: grh + 512, srcQp: a.qp.qpNum })
+      const wanted = { wrId: 0, status: 'Success', byteLen: grh + 512, srcQp: a.qp.qpNum } as const
+      const wc = await t.expectCompletion(end.recvCq, wanted)
       expectBytes(end.buffer.subarray(4096 + grh, 4096 + grh + 512), pattern(512))
+      // It says to which group it was sent, on IPv4 the address that this one has there; an address handle leads back from it.
+      const header = end.buffer.subarray(4096, 4096 + grh)
+      const isIpv4 = end.context.queryPort(1).linkLayer === LinkLayer.Ethernet && header[20]! >> 4 === 4
+      if (isIpv4) expect(header.slice(36)).toEqual(Uint8Array.of(239, ...gid.subarray(13)))
+      else expect(header.slice(24)).toEqual(gid)
+      t.own(end.pd.createAhFromWc(1, wc as never, header))
     }
     await t.expectQuiet(...ends.map(({ recvCq }) => recvCq))
     b.qp.detachMcast(gid, 0xc001)

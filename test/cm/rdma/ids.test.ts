@@ -10,6 +10,7 @@ import {
   eventText,
   openDevice,
   PortSpace,
+  QpState,
   QpType,
   type QueuePair,
   RdmaCmError,
@@ -172,6 +173,51 @@ describe.each([places[0]!, places[2]!])('$name', (place) => {
       expect(code(() => bind(t.server.createId(Udp), port))).toBe('nothing')
       if (close === 'id') channel.close()
     }
+  })
+
+  it('resolveAddr can be repeated after AddrError, as it was called; the source of a bound id stays', async () => {
+    start()
+    const address = place.kind === 'shm' ? '127.0.0.1' : place.client.slice('roce:'.length)
+    const id = t.client.createId(Tcp)
+    id.resolveAddr({ address, port: 40_124 }, { address: '192.0.2.1', port: 1 })
+    await t.event(t.client, T.AddrError)
+    expect(id.state).toBe('bound')
+    id.resolveAddr({ address, port: 40_124 }, { address: place.address, port: 1 })
+    await t.event(t.client, T.AddrResolved)
+    expect(id.localAddress).toEqual({ address, port: 40_124, family: 4 })
+  })
+
+  it('source and destination are of one family, but :: goes to both', async () => {
+    start()
+    const [one, any, both, only] = [0, 0, 0, 0].map(() => t.client.createId(Tcp)) as [CmId, CmId, CmId, CmId]
+    one.bindAddr({ address: place.kind === 'shm' ? '127.0.0.1' : place.client.slice('roce:'.length) })
+    expect(code(() => one.resolveAddr(undefined, { address: '::1', port: 1 }))).toBe('EINVAL')
+    any.bindAddr({ address: '0.0.0.0' })
+    expect(code(() => any.resolveAddr(undefined, { address: '::1', port: 1 }))).toBe('EINVAL')
+    only.setOption('afOnly', true)
+    only.bindAddr({ address: '::' })
+    expect(code(() => only.resolveAddr(undefined, { address: place.address, port: 1 }))).toBe('EINVAL')
+    both.bindAddr({ address: '::' })
+    both.resolveAddr(undefined, { address: place.address, port: 1 })
+    await t.event(t.client, T.AddrResolved)
+    expect(code(() => t.client.createId(Tcp).resolveAddr(undefined, { address: 'fe80::1%nope', port: 1 }))).toBe(
+      place.kind === 'shm' ? 'nothing' : 'EINVAL',
+    )
+  })
+
+  it('initQpAttr gives INIT as soon as there is a device; an id that was rejected says so', async () => {
+    start()
+    t.listen()
+    const id = await t.resolved({ address: place.address, port: 9 })
+    expect(id.initQpAttr(QpState.Init)).toMatchObject({ state: QpState.Init, pkeyIndex: 0, port: 1 })
+    expect(code(() => id.initQpAttr(QpState.Rtr))).toBe('EINVAL')
+    expect(code(() => t.client.createId(Tcp).initQpAttr(QpState.Init))).toBe('EINVAL')
+    const udp = await t.resolved({ address: place.address, port: 9 }, Udp)
+    expect(udp.initQpAttr(QpState.Init)).toEqual({ state: QpState.Init, pkeyIndex: 0, port: 1, qkey: 0x01234567 })
+    t.end(id)
+    id.connect()
+    await t.event(t.client, T.Rejected)
+    expect(() => id.connect()).toThrow('was rejected or is over')
   })
 
   it('migrateId: events go to the other channel, those that wait too', async () => {
