@@ -111,8 +111,7 @@ export class Attachment implements LinkOwner {
 
   /** Our own address; as long as the socket is open, and afterwards what it was. */
   get local(): NodeAddress {
-    if (!this.#local?.port)
-      this.#local = this.link.closed ? (this.#local ?? {}) : this.#named('getsockname')
+    if (!this.#local?.port) this.#local = this.link.closed ? (this.#local ?? {}) : this.#named('getsockname')
     return this.#local
   }
 
