@@ -12,6 +12,7 @@
  * own, and so has the size of the first row if its share is above 0. Two rows with the same share are a plateau: no size between.
  */
 import { TrafficError } from './error.ts'
+import { bytesOf } from './units.ts'
 
 export const interpolations = ['linear', 'log', 'inverse'] as const
 export type Interpolation = (typeof interpolations)[number]
@@ -53,28 +54,51 @@ export class Cdf {
   }
 
   /**
-   * Reads a file of rows `bytes share`, separated by white space, commas or colons; shares are per cent or from 0 to 1.
-   * Comments begin with `#` or `//`. A first line with one number is the mean, as Homa's files have it. Throws a
-   * `TrafficError` with the line.
+   * Reads a file of rows `bytes share`, separated by white space, commas, colons or semicolons; shares are per cent or from 0 to 1, sizes
+   * numbers or such as 64KB. Comments begin with `#` or `//`; so does a first line of words alone say what columns are. A first line with one
+   * number is the mean, as Homa's files have it. Rows of three numbers are those of ns-2, of which the last is the share.
+   *
+   * @param unit bytes that 1 in the column of sizes stands for; null if nobody said it: then it is a byte, and rows of three numbers,
+   *   which often count packets, are refused
+   * Throws a `TrafficError` with the line.
    */
-  static parse(text: string, name: string, interpolation: Interpolation = 'linear'): Cdf {
+  static parse(text: string, name: string, interpolation: Interpolation = 'linear', unit: number | null = null): Cdf {
     const points: [number, number][] = []
     const lines: number[] = []
     let statedMean: number | null = null
+    let columns = 0
+    let hadHeader = false
+    const scale = unit ?? 1
     for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
       const refuse = (what: string): never => {
         throw new TrafficError('ERR_TRAFFIC_CDF', `${name}:${index + 1}: ${what}`)
       }
       const line = raw.replace(/(#|\/\/).*/, '').trim()
       if (line === '') continue
-      const words = line.split(/[\s,:]+/).filter((word) => word !== '')
-      const numbers = words.map((word) => (numeral.test(word) ? Number(word.replace('%', '')) : Number.NaN))
+      // With semicolons a comma is a decimal one, which is no number here.
+      const words = line.split(line.includes(';') ? /[\s;]+/ : /[\s,:]+/).filter((word) => word !== '')
+      const isFirst = points.length === 0 && statedMean === null && !hadHeader
+      if (isFirst && words.length > 1 && words.every((word) => /^["'(]?\p{L}/u.test(word))) {
+        hadHeader = true
+        continue
+      }
+      const numbers = words.map((word, i) => {
+        if (numeral.test(word)) return Number(word.replace('%', '')) * (i === 0 ? scale : 1)
+        // A size that has a unit of its own.
+        return i === 0 && unit === null ? (bytesOf(word) ?? Number.NaN) : Number.NaN
+      })
       const bad = numbers.findIndex((value) => Number.isNaN(value))
       if (bad >= 0) refuse(`'${words[bad]!.slice(0, 40)}' is not a number`)
       if (numbers.length === 1 && points.length === 0 && statedMean === null) statedMean = numbers[0]!
-      else if (numbers.length !== 2) refuse(`expected two numbers, bytes and share, not ${numbers.length}`)
+      else if (numbers.length === 3 && columns === 0 && unit === null)
+        refuse(
+          'three numbers, size, count and share, as ns-2 has them, where sizes are often packets: say how many bytes one is (unit: 1460, or unit: 1; --unit of traffic cdf)',
+        )
+      else if (numbers.length !== (columns || 2) && !(columns === 0 && numbers.length === 3))
+        refuse(`expected ${columns === 3 ? 'three numbers, size, count and share' : 'two numbers, bytes and share'}, not ${numbers.length}`)
       else {
-        points.push([numbers[0]!, numbers[1]!])
+        columns = numbers.length
+        points.push([numbers[0]!, numbers.at(-1)!])
         lines.push(index + 1)
         if (points.length > mostPoints) refuse(`more than ${mostPoints} rows`)
       }

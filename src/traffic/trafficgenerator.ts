@@ -9,7 +9,8 @@
  *     load 500Mbps
  *     num_reqs 1500
  *
- * It becomes the settings that a YAML file would have. As there, the flows of a fan-out share its size. `load` counts payload here.
+ * It becomes the settings that a YAML file would have. As there, the flows of a fan-out share its size, and what follows the values on a
+ * line is not looked at: some of its own configurations name the rack of a server there. `load` counts payload here.
  */
 import { TrafficError } from './error.ts'
 
@@ -17,13 +18,13 @@ export const trafficGeneratorKeys = ['server', 'req_size_dist', 'rate', 'dscp', 
 type Key = (typeof trafficGeneratorKeys)[number]
 
 const forms: Readonly<Record<Key, [form: RegExp, example: string]>> = {
-  server: [/^(\S+)\s+(\d+)$/, 'server 192.168.1.51 5001'],
-  req_size_dist: [/^(\S+)$/, 'req_size_dist conf/DCTCP_CDF.txt'],
-  rate: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)\s+(\d+(?:\.\d+)?)$/i, 'rate 500Mbps 30'],
-  dscp: [/^(\d+)\s+(\d+(?:\.\d+)?)$/, 'dscp 1 25'],
-  fanout: [/^(\d+)\s+(\d+(?:\.\d+)?)$/, 'fanout 8 20'],
-  load: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)$/i, 'load 500Mbps'],
-  num_reqs: [/^(\d+)$/, 'num_reqs 1500'],
+  server: [/^(\S+)\s+(\d+)(?!\S)/, 'server 192.168.1.51 5001'],
+  req_size_dist: [/^(\S+)/, 'req_size_dist conf/DCTCP_CDF.txt'],
+  rate: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)\s+(\d+(?:\.\d+)?)(?!\S)/i, 'rate 500Mbps 30'],
+  dscp: [/^(\d+)\s+(\d+(?:\.\d+)?)(?!\S)/, 'dscp 1 25'],
+  fanout: [/^(\d+)\s+(\d+(?:\.\d+)?)(?!\S)/, 'fanout 8 20'],
+  load: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)(?!\S)/i, 'load 500Mbps'],
+  num_reqs: [/^(\d+)(?!\S)/, 'num_reqs 1500'],
 }
 
 /** Whether a text is in this format: its first word is one of its keys, and no YAML key. */
@@ -38,23 +39,27 @@ export interface TextSettings {
   lines: ReadonlyMap<string, number>
 }
 
-/** Throws a `TrafficError` with file and line. */
+/** Throws a `TrafficError` that names everything that is wrong, each on a line with file and line. */
 export function parseTrafficGenerator(text: string, name: string): TextSettings {
   const lines = new Map<string, number>()
   const servers: unknown[] = []
   const weights: Record<'rate' | 'dscp' | 'fanout', Record<string, number>> = { rate: {}, dscp: {}, fanout: {} }
   const settings: Record<string, unknown> = { servers }
+  const wrong: string[] = []
   for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
     const line = raw.replace(/#.*/, '').trim()
     if (line === '') continue
     const [key = '', ...rest] = line.split(/\s+/)
-    const refuse = (what: string): never => {
-      throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', `${name}:${index + 1}: ${key}: ${what}`)
-    }
     const form = Object.hasOwn(forms, key) ? forms[key as Key] : undefined
-    if (form === undefined) return refuse(`there is no such key; there are ${trafficGeneratorKeys.join(', ')}`)
-    const found = form[0].exec(rest.join(' '))
-    if (found === null) return refuse(`'${rest.join(' ')}' is not valid, for example: ${form[1]}`)
+    const found = form?.[0].exec(rest.join(' ')) ?? null
+    if (form === undefined || found === null) {
+      const what =
+        form === undefined
+          ? `there is no such key; there are ${trafficGeneratorKeys.join(', ')}`
+          : `'${rest.join(' ')}' is not valid, for example: ${form[1]}`
+      wrong.push(`${name}:${index + 1}: ${key}: ${what}`)
+      continue
+    }
     const [, first = '', second = '', third = ''] = found
     switch (key as Key) {
       case 'server':
@@ -88,6 +93,7 @@ export function parseTrafficGenerator(text: string, name: string): TextSettings 
         settings.count = Number(first)
     }
   }
+  if (wrong.length > 0) throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', wrong.join('\n'))
   for (const [key, of] of Object.entries(weights)) if (Object.keys(of).length > 0) settings[key] = of
   return { settings, lines }
 }

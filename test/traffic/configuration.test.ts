@@ -65,6 +65,7 @@ phases:
     expect(sizes('4096')).toEqual([{ value: 4096, weight: 1 }])
     expect(sizes('64KiB')).toEqual([{ value: 65536, weight: 1 }])
     expect(sizes('{4KiB: 70, WebSearch: 30}')).toMatchObject([{ value: 4096, weight: 70 }, { weight: 30 }])
+ expect((sizes('{cdf: own.txt, unit: 1460}')[0]!.value as Cdf).mean).toBe(73_000)
     for (const text of ['own.txt', '{cdf: own.txt, interpolation: log}', '{points: [[0, 0], [100, 1]]}'])
       expect((sizes(text)[0]!.value as Cdf).mean).toBe(50)
     expect(sizes('{cdf: own.txt, interpolation: log}')[0]!.value).toMatchObject({ interpolation: 'log' })
@@ -103,6 +104,16 @@ phases:
     ['faults: {loss: 2}', [/^x\.yaml:2: faults\.loss: /]],
     ['client: 4\nclients: 4', ['x.yaml:2: client: there are 4 clients, 0 to 3']],
     ['qps: 0\nsead: 4', [/qps/, /sead: .*'seed'/]],
+    ['size: WebSerch\nlaod: 0.5', [/^x\.yaml:3: laod: .*'load'/, /^x\.yaml:2: size: 'WebSerch' .*'WebSearch'/]],
+    ['verbs: {sendd: 3}\nduration: soon', [/^x\.yaml:2: verbs\.sendd: /, /^x\.yaml:3: duration: 'soon'/]],
+    ['phases:\n- {duration: [1], size: 4}\n- {size: WebSerch}', [/^x\.yaml:3: phases\.0\.duration/, /^x\.yaml:4: phases\.1\.size: 'WebSerch'/]], // biome-ignore format: row
+    ['phases: [3, {sise: 4}]\nsize: WebSerch', [/phases\.0: /, /phases\.1\.sise/, /^x\.yaml:3: size/]],
+    [
+      'size: {points: [[64, 0], [1024, 50], [2048, 100]]}',
+      ['x.yaml:2: size.points.1.1: shares are from 0 to 1; per cent is possible in a file'],
+    ],
+    ['size: {cdf: WebSearch, unit: 1460}', [/^x\.yaml:2: size: 'WebSearch' is a preset, whose sizes are bytes/]],
+    ['size: {cdf: own.txt, unit: big}', ["x.yaml:2: size.unit: 'big' is not a size such as 1460"]],
   ])('%j: every mistake with its line and key', (text, expected) => {
     const found = mistakes(`servers: [a]\n${text}`)
     expect(found).toHaveLength(expected.length)
@@ -115,6 +126,9 @@ phases:
     ['seed: 3', 'x.yaml: servers: it is missing'],
     ['- a', 'x.yaml: a configuration is a group of keys, such as servers and size'],
     ['', 'x.yaml: a configuration is a group of keys, such as servers and size'],
+    ['2\n3 1 3 100 20000 2.0\n1 2 3 100 400 2.1\n', /^x\.yaml: this looks like a list of flows, and none is taken: /],
+    ['Nodes 4\nConnections 2\n3->1 start 0 size 2000\n', /^x\.yaml: this looks like a list of flows/],
+    ['{"time":4,"size":8}\n{"time":9,"size":8}\n', /^x\.yaml: this looks like a list of flows/],
     ['servers: []', /^x\.yaml:1: servers: too small/],
     ['servers: [a, "b:99999"]', /^x\.yaml:1: servers\.1: 'b:99999' is no address/],
     ['a: [', /^x\.yaml:1: /],
@@ -170,7 +184,28 @@ fanout 8 20
     })
   })
 
+  it('has what follows the values on a line looked at by nobody, as there', () => {
+    const text = `server a 5001 1 spare
+req_size_dist WebSearch of 2010
+rate 500Mbps 30 slow
+dscp 1 25 0
+fanout 8 20 0
+load 500Mbps now
+num_reqs 1500 0`
+    const config = read(text)
+    expect(config).toMatchObject({ count: 1500, bandwidthBps: 5e8, servers: [{ host: 'a', port: 5001, rack: '' }] })
+    expect(config.phases[0]).toMatchObject({ rates: [{ value: 5e8 }], dscps: [{ value: 1 }], fanouts: [{ value: 8 }] })
+  })
+
+  it('has all lines told that are wrong', () => {
+    expect(mistakes('server a 5001\nsped 5\nrate 5xbps 3')).toEqual([
+      expect.stringMatching(/^x\.yaml:2: sped: /),
+      expect.stringMatching(/^x\.yaml:3: rate: /),
+    ])
+  })
+
   it.each([
+    ['server a 5001x', "x.yaml:1: server: 'a 5001x' is not valid, for example: server 192.168.1.51 5001"],
     ['server a 5001\nrate 5xbps 3', "x.yaml:2: rate: '5xbps 3' is not valid, for example: rate 500Mbps 30"],
     ['server a 5001\nspeed 5', 'x.yaml:2: speed: there is no such key; there are server, req_size_dist, rate'],
     ['server a 5001\n\ndscp 64 1', "x.yaml:3: dscp.64: '64' is not a whole number from 0 to 63"],

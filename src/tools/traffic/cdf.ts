@@ -1,26 +1,30 @@
 /** `verbena traffic cdf`: a distribution of sizes, drawn in the terminal. */
 import type { Command } from 'commander'
 import { print, printJson, table, terminalWidth } from '../../cli/terminal/index.ts'
-import { type Cdf, interpolations, presetCdf, presets, sizeText } from '../../traffic/index.ts'
+import { bytesOf, type Cdf, interpolations, presetCdf, presets, sizeText } from '../../traffic/index.ts'
 import { loadCdf } from '../../traffic/load/index.ts'
-import { choiceOption } from '../kit/index.ts'
+import { choiceOption, UsageError } from '../kit/index.ts'
 
 const help = `
-A file has rows of bytes and cumulative share, in per cent or from 0 to 1; # and // begin comments, and a first line with one
-number is the mean. A share above 0 in the first row, and two rows with one size, are sizes with a mass of their own.
+A file has rows of bytes and cumulative share, in per cent or from 0 to 1, with white space, commas, colons or semicolons between them; sizes
+may be such as 64KB. # and // begin comments, words alone in the first line are names of columns, and a first line with one
+number is the mean. Rows of three numbers, size, count and share, are those of ns-2: --unit says how many bytes 1 in its sizes is, often
+those of a packet. A share above 0 in the first row, and two rows with one size, are sizes with a mass of their own.
 Between rows a distribution goes on straight in bytes (linear), in their logarithm (log), or in 1/bytes (inverse). Without a
 name the presets are listed.
 
 Examples:
   verbena traffic cdf
   verbena traffic cdf WebSearch
-  verbena traffic cdf sizes.txt --json`
+  verbena traffic cdf sizes.txt --json
+  verbena traffic cdf CDF_dctcp.tcl --unit 1460`
 
 /** Percentiles that are shown. */
 const shown = [1, 10, 25, 50, 75, 90, 99, 99.9]
 
 interface Options {
   interpolation?: (typeof interpolations)[number]
+  unit?: string
   json?: boolean
 }
 
@@ -31,11 +35,16 @@ export function configure(command: Command): void {
     .addOption(
       choiceOption('--interpolation <rule>', 'between rows (default: that of the preset, linear)', interpolations),
     )
+    .option('--unit <bytes>', 'what 1 in the column of sizes of a file stands for, such as 1460 (default: 1)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', help)
     .action((name: string | undefined, options: Options) => {
+      const { interpolation, unit: text } = options
+      const unit = text === undefined ? undefined : bytesOf(text)
+      if (text !== undefined && !(unit !== undefined && unit > 0))
+        throw new UsageError('--unit', `'${text}' is no size. Expected for example: --unit 1460`)
       if (name === undefined) list(options)
-      else show(loadCdf(name, options.interpolation), options)
+      else show(loadCdf(name, { interpolation, unit }), options)
     })
 }
 

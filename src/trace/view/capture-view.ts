@@ -169,7 +169,7 @@ export class CaptureView {
   #place(at: number, bytes: Uint8Array, offset: number): boolean {
     const { analysis, index } = this
     const packet = this.#packet
-    packet.number = at + 1
+    packet.number = index.number(at)
     packet.dataOffset = index.dataOffset(at)
     packet.bytes = bytes
     packet.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

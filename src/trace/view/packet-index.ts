@@ -9,7 +9,7 @@
  *   psn     4   24 bits: PSN; 6 bits: Shape; 2 bits: the marks above those
  *
  * What few captures have is kept only where a chunk needs it: a length on the wire that is not the captured one, another
- * interface than the first, a packet without a time stamp, blocks of a pcapng file between packets that have numbers, too.
+ * interface than the first, a packet without a time stamp, blocks of a pcapng file that are no packets and have numbers, too.
  */
 import type { CapturedPacket } from '../../capture/index.ts'
 import type { Dissection, Verdict } from '../index.ts'
@@ -36,6 +36,8 @@ class Chunk {
   original: Uint32Array | undefined
   interfaceId: Uint32Array | undefined
   timeless: Uint8Array | undefined
+  /** Blocks with numbers that come before each packet, and are none. */
+  others: Uint32Array | undefined
 }
 
 export class PacketIndex {
@@ -51,9 +53,9 @@ export class PacketIndex {
 
   get bytes(): number {
     return this.#chunks.reduce((sum, chunk) => {
-      const { original, interfaceId, timeless } = chunk
-      const extra = (original?.byteLength ?? 0) + (interfaceId?.byteLength ?? 0) + (timeless?.byteLength ?? 0)
-      return sum + chunkSize * 26 + extra
+      const { original, interfaceId, timeless, others } = chunk
+      const extra = [original, interfaceId, timeless, others].map((part) => part?.byteLength ?? 0)
+      return extra.reduce((all, part) => all + part, sum + chunkSize * 26)
     }, 0)
   }
 
@@ -85,6 +87,29 @@ export class PacketIndex {
       chunk.timeless ??= new Uint8Array(chunkSize)
       chunk.timeless[slot] = 1
     }
+    if (packet.number !== this.#count) {
+      chunk.others ??= new Uint32Array(chunkSize)
+      chunk.others[slot] = packet.number - this.#count
+    }
+  }
+
+  /** The number of packet `at`, as the commands and tshark have it, from 1. */
+  number(at: number): number {
+    return at + 1 + (this.#chunks[at >> chunkBits]!.others?.[at & chunkMask] ?? 0)
+  }
+
+  /** Which packet, from 0, has a number; -1 if none has it. */
+  withNumber(number: number): number {
+    let low = 0
+    let high = Math.min(number, this.#count) - 1
+    while (low <= high) {
+      const middle = (low + high) >>> 1
+      const found = this.number(middle)
+      if (found === number) return middle
+      if (found < number) low = middle + 1
+      else high = middle - 1
+    }
+    return -1
   }
 
   /** Where the captured bytes of packet `at`, from 0, begin in the uncompressed file. */

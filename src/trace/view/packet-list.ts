@@ -47,7 +47,7 @@ export class PacketList {
       const packets = Uint32Array.from({ length: Math.min(block, index.count - from) }, (_, i) => from + i)
       await this.#view.rows(packets, (row) => {
         if (turn !== this.#turn) return false
-        if (filter(row)) this.#add(row.number - 1)
+        if (filter(row)) this.#add(index.withNumber(row.number))
         return undefined
       })
       await onProgress(this.#count, from + packets.length)

@@ -120,18 +120,21 @@ export class Session<Source> {
     extent: async ({ fromNs, toNs, ...name }) =>
       extentOf(this.#loaded().diagrams.get(name).levels, fromNs, toNs) ?? null,
     pick: async ({ timeNs, psn, nearNs, nearPsns, ...name }) => {
-      const { levels } = this.#loaded().diagrams.get(name)
-      const { points } = levelFor(levels, nearNs / 4, nearPsns / 4)
-      return spotAt(points, nearest(points, { timeNs, psn, nearNs, nearPsns }))
+      const { view, diagrams } = this.#loaded()
+      const { points } = levelFor(diagrams.get(name).levels, nearNs / 4, nearPsns / 4)
+      return spotAt(view, points, nearest(points, { timeNs, psn, nearNs, nearPsns }))
     },
     next: async ({ shape, after, ...name }) => {
-      const { points } = this.#loaded().diagrams.get(name).levels[0]!
-      const at = points.shape.findIndex((one, i) => one === shape && points.packet[i]! >= after)
-      return spotAt(points, at >= 0 ? at : points.shape.indexOf(shape))
+      const { view, diagrams } = this.#loaded()
+      const { points } = diagrams.get(name).levels[0]!
+      const last = view.index.withNumber(after)
+      const at = points.shape.findIndex((one, i) => one === shape && points.packet[i]! > last)
+      return spotAt(view, points, at >= 0 ? at : points.shape.indexOf(shape))
     },
     find: async ({ number, ...name }) => {
-      const { points } = this.#loaded().diagrams.get(name).levels[0]!
-      return spotAt(points, points.packet.indexOf(number - 1))
+      const { view, diagrams } = this.#loaded()
+      const { points } = diagrams.get(name).levels[0]!
+      return spotAt(view, points, points.packet.indexOf(view.index.withNumber(number)))
     },
     filter: async ({ text }) => {
       const { list } = this.#loaded()
@@ -155,12 +158,16 @@ export class Session<Source> {
       })
       return lines
     },
-    place: async ({ number }) => this.#loaded().list.placeOf(number - 1),
+    place: async ({ number }) => {
+      const { view, list } = this.#loaded()
+      return list.placeOf(view.index.withNumber(number))
+    },
     packet: async ({ number }) => {
       const { view } = this.#loaded()
       let detail: PacketDetail | null = null
-      if (number < 1 || number > view.index.count) return detail
-      await view.rows([number - 1], (row, packet, d) => {
+      const at = view.index.withNumber(number)
+      if (at < 0) return detail
+      await view.rows([at], (row, packet, d) => {
         detail = detailOf(row, packet, d)
         return undefined
       })
@@ -176,9 +183,10 @@ export class Session<Source> {
   }
 }
 
-function spotAt(points: Points, at: number): Spot | null {
+function spotAt({ index }: CaptureView, points: Points, at: number): Spot | null {
   if (at < 0) return null
-  return { number: points.packet[at]! + 1, timeNs: points.time[at]!, psn: points.psn[at]!, shape: points.shape[at]! }
+  const number = index.number(points.packet[at]!)
+  return { number, timeNs: points.time[at]!, psn: points.psn[at]!, shape: points.shape[at]! }
 }
 
 function summaryOf(view: CaptureView, most: number, cancelled: boolean): Summary {

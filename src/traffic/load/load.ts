@@ -27,8 +27,13 @@ export function readTraffic(text: string, path: string, overrides: Overrides = {
   const { settings, lineOf } = isTrafficGenerator(text) ? fromText(text, path) : fromYaml(text, path)
   const checked = checkShape(overridden(settings, overrides))
   const problems: Problem[] = 'problems' in checked ? checked.problems : []
-  if ('settings' in checked) {
-    const config = readSettings(checked.settings, contextOf(path), problems)
+  // Where the shape of some settings is wrong, the others are still read, so that all mistakes are told at once.
+  const removed = 'problems' in checked ? problems.map(({ path: at }) => settingOf(at)) : []
+  const sound = 'settings' in checked ? checked : checkShape(without(overridden(settings, overrides), removed))
+  if ('settings' in sound) {
+    const found: Problem[] = []
+    const config = readSettings(sound.settings, contextOf(path), found)
+    problems.push(...found.filter(({ path: at }) => !removed.some((gone) => gone.every((step, i) => step === at[i]))))
     if (problems.length === 0) return config
   }
   const lines = problems.map((problem) => {
@@ -41,9 +46,21 @@ export function readTraffic(text: string, path: string, overrides: Overrides = {
   throw new TrafficError('ERR_TRAFFIC_CONFIGURATION', lines.join('\n'))
 }
 
-/** The distribution of a preset, or of a file. Throws a `TrafficError`. */
-export function loadCdf(name: string, interpolation?: Interpolation, beside?: string): Cdf {
+export interface CdfOptions {
+  /** Between rows; that of the preset, or linear. */
+  interpolation?: Interpolation | undefined
+  /** Bytes that 1 in the column of sizes of a file stands for; 1. */
+  unit?: number | undefined
+  /** The file that names it: it is looked for there first. */
+  beside?: string | undefined
+}
+
+/** The distribution of a preset, or of a file; a rule alone is that between rows. Throws a `TrafficError`. */
+export function loadCdf(name: string, options: CdfOptions | Interpolation = {}): Cdf {
+  const { interpolation, unit, beside }: CdfOptions = typeof options === 'string' ? { interpolation: options } : options
   const preset = presetCdf(name)
+  if (preset !== undefined && unit !== undefined)
+    throw new TrafficError('ERR_TRAFFIC_CDF', `'${name}' is a preset, whose sizes are bytes: a unit is for files`)
   if (preset !== undefined)
     return interpolation === undefined ? preset : new Cdf(preset.name, preset.points, interpolation)
   const near = beside === undefined ? name : resolve(dirname(beside), name)
@@ -52,12 +69,27 @@ export function loadCdf(name: string, interpolation?: Interpolation, beside?: st
     text = readFileSync(near, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && beside !== undefined && near !== resolve(name)) return loadCdf(name, interpolation)
+    if (code === 'ENOENT' && beside !== undefined && near !== resolve(name)) return loadCdf(name, { interpolation, unit })
     const why =
       code === 'ENOENT' ? `neither a preset nor a file${nearPreset(name)}` : code === 'EISDIR' ? 'a folder' : message
     throw new TrafficError('ERR_TRAFFIC_CDF', `'${name}' is ${why}`)
   }
-  return Cdf.parse(text, name, interpolation)
+  return Cdf.parse(text, name, interpolation, unit)
+}
+
+/** The setting that holds what is at a path: a key of the whole, or of a phase. */
+function settingOf(path: Path): Path {
+  return path.slice(0, path[0] === 'phases' && path.length > 2 ? 3 : 1)
+}
+
+function without(settings: Parsed['settings'], removed: readonly Path[]): Parsed['settings'] {
+  const rest = structuredClone(settings)
+  for (const path of removed) {
+    // What holds it may be removed as well.
+    const holder = path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], rest)
+    if (holder !== undefined) delete (holder as Record<string, unknown>)[path.at(-1)!]
+  }
+  return rest
 }
 
 /** What is given counts in all phases, in the place of what they have of their own; but the duration is that of the whole. */
@@ -65,21 +97,21 @@ function overridden(settings: Parsed['settings'], overrides: Overrides): Parsed[
   const replaced = new Set(Object.keys(overrides))
   // They exclude each other.
   if (replaced.has('load') || replaced.has('requests')) for (const key of ['load', 'requests']) replaced.add(key)
-  const without = (group: object, kept: string): object =>
+  const lacking = (group: object, kept: string): object =>
     Object.fromEntries(Object.entries(group).filter(([key]) => key === kept || !replaced.has(key)))
-  const whole: Parsed['settings'] = { ...without(settings, ''), ...overrides }
+  const whole: Parsed['settings'] = { ...lacking(settings, ''), ...overrides }
   const { phases } = settings
   // What is no group is wrong, which is said later.
   const isGroup = (phase: unknown): phase is object =>
     typeof phase === 'object' && phase !== null && !Array.isArray(phase)
   if (Array.isArray(phases) && !replaced.has('phases'))
-    whole.phases = phases.map((phase: unknown) => (isGroup(phase) ? without(phase, 'duration') : phase))
+    whole.phases = phases.map((phase: unknown) => (isGroup(phase) ? lacking(phase, 'duration') : phase))
   return whole
 }
 
 function contextOf(path: string): Parameters<typeof readSettings>[1] {
   return {
-    cdf: (name, interpolation) => loadCdf(name, interpolation, path),
+    cdf: (name, options) => loadCdf(name, { ...options, beside: path }),
     points: (points, interpolation) => new Cdf('points', points, interpolation),
   }
 }
@@ -119,10 +151,20 @@ function fromYaml(text: string, name: string): Parsed {
     return refuse(undefined, `this is no YAML: ${(error as Error).message}`)
   }
   const [error] = document.errors
+  if (error !== undefined && looksLikeFlows(text)) refuse(undefined, flowsText)
   if (error !== undefined) refuse(counter.linePos(error.pos[0]).line, error.message)
   if (typeof content !== 'object' || content === null || Array.isArray(content))
-    return refuse(undefined, 'a configuration is a group of keys, such as servers and size')
+    return refuse(undefined, looksLikeFlows(text) ? flowsText : 'a configuration is a group of keys, such as servers and size')
   return { settings: content as Record<string, unknown>, lineOf: (path) => lineIn(document, path, counter) }
+}
+
+const flowsText =
+  'this looks like a list of flows, and none is taken: a configuration says which sizes, arrivals and servers there are (keys such as servers and size), and flows are drawn from it. Of a capture of the traffic, `verbena traffic fit` makes one'
+
+/** Lists of flows of ns-3 and its descendants (`3 1 3 100 20000 2.0`), of htsim (`3->1 start 0 size 20000`), and of --dry-run. */
+function looksLikeFlows(text: string): boolean {
+  const lines = text.split('\n', 20).filter((line) => line.trim() !== '')
+  return lines.some((line) => /^\s*(\d+(\s+[\d.]+){4,}\s*$|\d+\s*->\s*\d+\s|\{"time":\d)/.test(line))
 }
 
 /** The line of the key at a path, or of what is nearest above it. */

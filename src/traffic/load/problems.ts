@@ -18,7 +18,20 @@ export interface Problem {
 export function checkShape(raw: unknown): { settings: Settings } | { problems: Problem[] } {
   const checked = configurationSchema.safeParse(raw, { reportInput: true })
   if (checked.success) return { settings: checked.data }
-  return { problems: checked.error.issues.flatMap((issue) => problemsOf(issue as Issue, [])) }
+  return { problems: onceForPoints(checked.error.issues.flatMap((issue) => problemsOf(issue as Issue, []))) }
+}
+
+/** What is wrong with all points of a distribution is said of the first. */
+function onceForPoints(problems: readonly Problem[]): Problem[] {
+  const seen = new Set<string>()
+  return problems.filter(({ path, what }) => {
+    const at = path.indexOf('points')
+    const key = `${path.slice(0, at).join('\0')}\0${what}`
+    if (at < 0) return true
+    if (seen.has(key)) return false
+    seen.add(key)
+    return true
+  })
 }
 
 type Issue = z.core.$ZodIssue

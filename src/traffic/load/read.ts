@@ -26,8 +26,9 @@ import {
   type VerbShare,
   type Weighted,
 } from '../index.ts'
+import type { CdfOptions } from './load.ts'
 import type { Path, Problem } from './problems.ts'
-import type { PhaseSettings, Settings } from './settings.ts'
+import type { PhaseSettings, Quantity, Settings } from './settings.ts'
 
 export const defaultPort = 18515
 const defaultDurationNs = 10e9
@@ -39,7 +40,7 @@ const mostRequestBytes = 2 ** 40
 
 export interface ReadContext {
   /** The distribution of a preset or a file; throws what is wrong with it. */
-  cdf(name: string, interpolation: Interpolation | undefined): Cdf
+  cdf(name: string, options: Pick<CdfOptions, 'interpolation' | 'unit'>): Cdf
   /** That of points; throws likewise. */
   points(points: readonly (readonly [number, number])[], interpolation: Interpolation | undefined): Cdf
 }
@@ -197,8 +198,9 @@ class Reader {
   #sizes(path: Path, size: NonNullable<PhaseSettings['size']>): Weighted<SizeSource>[] {
     if (typeof size !== 'object') return [{ value: this.#size(path, size), weight: 1 }]
     if ('cdf' in size && typeof size.cdf === 'string') {
-      const { cdf, interpolation } = size as { cdf: string; interpolation?: Interpolation }
-      return [{ value: this.#cdf(path, cdf, interpolation), weight: 1 }]
+      const { cdf, interpolation, unit } = size as { cdf: string; interpolation?: Interpolation; unit?: Quantity }
+      const bytes = this.#quantity([...path, 'unit'], unit, bytesOf, 'a size such as 1460')
+      return [{ value: this.#cdf(path, cdf, { interpolation, unit: bytes }), weight: 1 }]
     }
     if ('points' in size && Array.isArray(size.points)) {
       const { points, interpolation } = size as { points: [number, number][]; interpolation?: Interpolation }
@@ -212,13 +214,13 @@ class Reader {
 
   #size(path: Path, value: string | number): SizeSource {
     const bytes = bytesOf(value)
-    if (bytes === undefined) return this.#cdf(path, String(value), undefined)
+    if (bytes === undefined) return this.#cdf(path, String(value), {})
     if (bytes > mostRequestBytes) this.#wrong(path, `${bytes} bytes are more than 1 TiB`)
     return bytes
   }
 
-  #cdf(path: Path, name: string, interpolation: Interpolation | undefined): SizeSource {
-    return this.#attempt(path, () => this.#context.cdf(name, interpolation))
+  #cdf(path: Path, name: string, options: Parameters<ReadContext['cdf']>[1]): SizeSource {
+    return this.#attempt(path, () => this.#context.cdf(name, options))
   }
 
   #attempt(path: Path, make: () => Cdf): SizeSource {

@@ -13,6 +13,8 @@ const time = (description: string) => quantity(`${description}; a number is seco
 const bytes = (description: string) => quantity(description, [4096, '64KiB', '1MB'])
 const weight = z.number().nonnegative()
 const share = z.number().min(0).max(1)
+const fromZeroToOne = 'shares are from 0 to 1; per cent is possible in a file'
+const pointShare = z.number().min(0, fromZeroToOne).max(1, fromZeroToOne)
 const weights = (description: string, examples: readonly Record<string, number>[]) =>
   z.record(z.string(), weight).meta({ description, examples: [...examples] })
 
@@ -24,9 +26,10 @@ const size = z
     z.strictObject({
       cdf: z.string().meta({ description: 'a preset, or a file of rows `bytes share`' }),
       interpolation: interpolation.optional(),
+      unit: bytes('bytes that 1 in its column of sizes stands for, where it counts packets; 1').optional(),
     }),
     z.strictObject({
-      points: z.array(z.tuple([z.number().nonnegative(), share])).min(1),
+      points: z.array(z.tuple([z.number().nonnegative(), pointShare])).min(1),
       interpolation: interpolation.optional(),
     }),
     z.record(z.string(), weight),

@@ -9,7 +9,7 @@ export type Weights = Record<string, number>
 export type SizeSetting =
   | number
   | string
-  | { cdf: string; interpolation?: Interpolation | undefined }
+  | { cdf: string; interpolation?: Interpolation | undefined; unit?: Quantity | undefined }
   | { points: [number, number][]; interpolation?: Interpolation | undefined }
   | Weights
 
