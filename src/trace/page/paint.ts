@@ -32,7 +32,8 @@ export interface Drawing {
 
 /** The space inside of the axes. */
 export function frameOf(width: number, height: number): Frame {
-  const left = width < 500 ? 62 : 78
+  // A PSN of eight digits has room in wide fonts, too.
+  const left = width < 500 ? 72 : 78
   return { left, top: 8, width: Math.max(1, width - left - 10), height: Math.max(1, height - 8 - 26) }
 }
 

@@ -68,6 +68,37 @@ describe('trace check', { timeout: 60_000 }, () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('Expected a port and what it carries')])
   })
 
+  it('takes several files: a document of each, and one that is bad makes the code', async () => {
+    const files = [capture('udaddy'), damaged(), capture('rping')]
+    const text = await verbena('trace', 'check', ...files)
+    expect(text.code).toBe(1)
+    const parts = text.stdout.split(/^(?=\/)/m)
+    expect(parts.map((part) => part.split('\n')[0])).toEqual(files)
+    expect(parts.map((part) => /^packets +(\d+)$/m.exec(part)?.[1])).toEqual(['12', '64', '65'])
+    const json = await verbena('trace', 'check', '--json', files[0]!, files[2]!)
+    expect([json.code, JSON.parse(json.stdout)]).toEqual([
+      0,
+      [
+        { file: files[0], packets: 12, roce: 12, icrcValid: 12, icrcInvalid: [], malformed: [] },
+        { file: files[2], packets: 65, roce: 65, icrcValid: 65, icrcInvalid: [], malformed: [] },
+      ],
+    ])
+  })
+
+  it('names a link type that is not read, as info does', async () => {
+    const bytes = readFileSync(capture('udaddy'))
+    bytes.writeUInt32LE(105, 20)
+    const file = join(dir, 'wireless.pcap')
+    writeFileSync(file, bytes)
+    const check = await verbena('trace', 'check', file)
+    const info = await verbena('trace', 'info', file)
+    expect([check.code, info.code]).toEqual([1, 0])
+    for (const { stderr } of [check, info]) {
+      expect(stderr).toMatch(/^No RDMA packet was found in the capture\. It has packets of .*105/)
+      expect(stderr).not.toContain('--roce-port')
+    }
+  })
+
   it('reads zstd, where Node.js can', async () => {
     // An empty raw block, the last one, in a frame without checksum: no capture, in either case.
     const file = join(dir, 'empty.zst')

@@ -73,6 +73,38 @@ describe('a session', () => {
     await expect(ask('filter', { text: 'nonsense' })).rejects.toThrow('there is no field "nonsense"')
   })
 
+  it('numbers packets as the commands and tshark do: a custom block has a number, too', async () => {
+    const section = (psns: readonly number[]): Uint8Array => {
+      const sink = memorySink()
+      const writer = new PcapngWriter(sink)
+      writer.addInterface({ resolution: 9 })
+      for (const psn of psns) {
+        const frame = roceFrame({ opcode: WireOpcode.RcSendOnly, payload: 8, psn })
+        writer.packet(frame, 0, frame.length, 1_700_000_000, psn * 1000)
+      }
+      writer.close()
+      return sink.bytes()
+    }
+    const custom = new Uint8Array(new Uint32Array([0xbad, 16, 32473, 16]).buffer)
+    const capture = new Uint8Array(
+      Buffer.concat([section([7]), custom, custom, section([8, 9]), custom, section([10])]),
+    )
+    const { session, ask } = start()
+    await session.take({ open: capture })
+    const numbers = async () => (await ask('lines', { from: 0, count: 9 })).map(({ number, psn }) => [number, psn])
+    expect(await numbers()).toEqual([[1, '7'], [4, '8'], [5, '9'], [7, '10']]) // biome-ignore format: rows
+    for (const none of [2, 6, 8]) expect(await ask('packet', { number: none })).toBeNull()
+    expect((await ask('packet', { number: 5 }))?.title).toMatch(/^Packet 5, /)
+    expect(await ask('place', { number: 7 })).toBe(3)
+    const name = { conversation: 1, direction: 0, diagram: 'psn' as const }
+    const spots = [await ask('find', { ...name, number: 5 })]
+    for (const after of [0, 1, 4, 7]) spots.push(await ask('next', { ...name, shape: spots[0]!.shape, after }))
+    expect(spots.map((spot) => spot?.number)).toEqual([5, 1, 4, 5, 1])
+    await ask('filter', { text: 'psn > 7' })
+    expect((await numbers()).map(([number]) => number)).toEqual([4, 5, 7])
+    expect(await ask('filter', { text: 'number == 5' })).toEqual({ shown: 1, complete: true })
+  })
+
   it('says why it cannot open something, and keeps what it had', async () => {
     const { session, said, ask } = start((source) => {
       if (source.length > 0) return captureBytes(source)
