@@ -50,7 +50,7 @@ _verbena() {
     'traffic client') commands='' options='--dry-run --pcap --rocev1 --seed --count --duration --load --bandwidth --client -i --ib-port -R --rdma_cm --wait --out --json -d --device -x --gid-index -h --help' ;;
     'traffic merge') commands='' options='--out --json -h --help' ;;
     'traffic fit') commands='' options='-d --decode-as --roce-port -o --out --all --client --server --scale --json -h --help' ;;
-    'traffic cdf') commands='' options='--interpolation --json -h --help' ;;
+    'traffic cdf') commands='' options='--interpolation --unit --json -h --help' ;;
     'collect') commands='counters l2 trace session' options='-h --help' ;;
     'collect counters') commands='' options='--sysfs-root -d --device --ib-port --interval --count --qp --all --json --csv --prometheus --listen --token-file --no-token -h --help' ;;
     'collect l2') commands='' options='--sysfs-root --json -h --help' ;;
@@ -266,6 +266,7 @@ _verbena_value() {
     esac ;;
     'traffic cdf') case $2 in
       --interpolation) value='word:linear log inverse' ;;
+      --unit) value='any' ;;
     esac ;;
     'collect counters') case $2 in
       --sysfs-root) value='folder' ;;

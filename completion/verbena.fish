@@ -265,6 +265,7 @@ complete -c verbena -n '__verbena_at traffic fit' -l scale -d 'times as many req
 complete -c verbena -n '__verbena_at traffic fit' -l json -d 'print the fit as one JSON document, and no configuration'
 complete -c verbena -n '__verbena_at traffic fit' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at traffic cdf' -l interpolation -d 'between rows' -r -f -a 'linear log inverse'
+complete -c verbena -n '__verbena_at traffic cdf' -l unit -d 'what 1 in the column of sizes of a file stands for, such as 1460' -r
 complete -c verbena -n '__verbena_at traffic cdf' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at traffic cdf' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at collect' -a counters -d 'counters of all RDMA devices in one vocabulary, with rates'

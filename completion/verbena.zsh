@@ -455,6 +455,7 @@ _verbena_traffic_fit() {
 _verbena_traffic_cdf() {
   _arguments -s \
     --interpolation'[between rows]:rule:_values -s , value linear log inverse' \
+    --unit'[what 1 in the column of sizes of a file stands for, such as 1460]:bytes:' \
     --json'[print one JSON document]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1::name:'

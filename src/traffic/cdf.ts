@@ -55,7 +55,7 @@ export class Cdf {
 
   /**
    * Reads a file of rows `bytes share`, separated by white space, commas, colons or semicolons; shares are per cent or from 0 to 1, sizes
-   * numbers or such as 64KB. Comments begin with `#` or `//`; so does a first line of words alone say what columns are. A first line with one
+   * numbers or such as 64KB. Comments begin with `#` or `//`, and words alone in the first line are names of columns. A first line with one
    * number is the mean, as Homa's files have it. Rows of three numbers are those of ns-2, of which the last is the share.
    *
    * @param unit bytes that 1 in the column of sizes stands for; null if nobody said it: then it is a byte, and rows of three numbers,
@@ -95,7 +95,9 @@ export class Cdf {
           'three numbers, size, count and share, as ns-2 has them, where sizes are often packets: say how many bytes one is (unit: 1460, or unit: 1; --unit of traffic cdf)',
         )
       else if (numbers.length !== (columns || 2) && !(columns === 0 && numbers.length === 3))
-        refuse(`expected ${columns === 3 ? 'three numbers, size, count and share' : 'two numbers, bytes and share'}, not ${numbers.length}`)
+        refuse(
+          `expected ${columns === 3 ? 'three numbers, size, count and share' : 'two numbers, bytes and share'}, not ${numbers.length}`,
+        )
       else {
         columns = numbers.length
         points.push([numbers[0]!, numbers.at(-1)!])

@@ -2,6 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { formatShare } from '../../src/report/format.ts'
 import { loadResults, loadTrafficRecord, renderReport } from '../../src/report/index.ts'
 import { summaryOf } from '../../src/traffic/index.ts'
 import { temporaryDirectory } from './synthetic.ts'
@@ -25,7 +26,7 @@ describe('a report of traffic', () => {
     expect(all.done + all.lost + all.failed).toBe(3000)
     expect(html).toContain(`${all.done.toLocaleString('en-GB')} of 3,000 requests are complete`)
     expect(html).toContain(`<dt>Failed</dt><dd>${all.failed} (`)
-    expect(html).toContain(`<dt>Sizes, KS</dt><dd>${generated.sizes!.ks!.toFixed(4)}</dd>`)
+    expect(html).toContain(`<dt>Sizes: off from those asked</dt><dd>at most ${formatShare(generated.sizes!.ks!)}</dd>`)
     expect(notes).toEqual([])
   })
 
@@ -36,7 +37,9 @@ describe('a report of traffic', () => {
     ] as const) {
       const texts = textsOf(name)
       expect(texts).toEqual(expect.arrayContaining([title, 'asked', 'generated', '100 %', '0 %']))
-      expect(texts.join('\n')).toMatch(/^Distance \(KS\) 0\.0\d{3}; /m)
+      expect(texts.join('\n')).toMatch(
+        /^Shares are off by at most \d\.\d\d %; of draws from the distribution itself by more than 2\.48 %/m,
+      )
     }
   })
 

@@ -65,7 +65,7 @@ phases:
     expect(sizes('4096')).toEqual([{ value: 4096, weight: 1 }])
     expect(sizes('64KiB')).toEqual([{ value: 65536, weight: 1 }])
     expect(sizes('{4KiB: 70, WebSearch: 30}')).toMatchObject([{ value: 4096, weight: 70 }, { weight: 30 }])
- expect((sizes('{cdf: own.txt, unit: 1460}')[0]!.value as Cdf).mean).toBe(73_000)
+    expect((sizes('{cdf: own.txt, unit: 1460}')[0]!.value as Cdf).mean).toBe(73_000)
     for (const text of ['own.txt', '{cdf: own.txt, interpolation: log}', '{points: [[0, 0], [100, 1]]}'])
       expect((sizes(text)[0]!.value as Cdf).mean).toBe(50)
     expect(sizes('{cdf: own.txt, interpolation: log}')[0]!.value).toMatchObject({ interpolation: 'log' })

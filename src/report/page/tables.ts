@@ -118,7 +118,8 @@ export function constantSettings(entries: readonly Entry[]): string {
   const items = [...constant].map(
     ([key, value]) => `<span>${escapeHtml(key)} <b>${escapeHtml(show(key, value))}</b></span>`,
   )
-  return `<p class="settings faint">The same in all sets: ${items.join(' ')}</p>${unless}`
+  const what = entries.length === 1 ? 'Settings' : 'The same in all sets'
+  return `<p class="settings faint">${what}: ${items.join(' ')}</p>${unless}`
 }
 
 const FIGURES = { median: 'median', p90: 'p90', p99: 'p99', p999: 'p99.9', max: 'max' } as const

@@ -35,7 +35,9 @@ export function trafficHeadline(entries: readonly TrafficEntry[]): Headline {
       ...(all.slowdown ? [['Slowdown p50 / p99', pair(all.slowdown.p50, all.slowdown.p99)] as [string, string]] : []),
       ['Lost', trouble(all.lost)],
       ['Failed', trouble(all.failed)],
-      ...(generated.sizes?.ks == null ? [] : [['Sizes, KS', generated.sizes.ks.toFixed(4)] as [string, string]]),
+      ...(generated.sizes?.ks == null
+        ? []
+        : [['Sizes: off from those asked', `at most ${formatShare(generated.sizes.ks)}`] as [string, string]]),
     ],
   }
 }
@@ -51,7 +53,13 @@ export function trafficSections(
       notes.push(`${entries.length > 1 ? `${trafficName(entry, entries)}: ` : ''}${server}: ${why}`)
   const several = entries.length > 1
   return [
-    section('traffic-rates', 'Asked and reached', ratesTable(entries), draw(seriesCharts(entries, plot))),
+    section(
+      'traffic-rates',
+      'Asked and reached',
+      constantSettings(entries),
+      ratesTable(entries),
+      draw(seriesCharts(entries, plot)),
+    ),
     section(
       'traffic-completion',
       'Flow completion times',
@@ -67,8 +75,7 @@ export function trafficSections(
     section(
       'traffic-tables',
       'By size, verb, type and server',
-      '<p class="faint">Times in microseconds. Press a heading to sort.</p>',
-      constantSettings(entries),
+      '<p class="faint">Times are flow completion times (FCT). Press a heading to sort.</p>',
       ...(['sizes', 'verbs', 'types', 'servers'] as const).map((key) => {
         const title = { sizes: 'Size', verbs: 'Verb', types: 'Type', servers: 'Server' }[key]
         const rows = entries.flatMap((entry) =>
@@ -122,21 +129,22 @@ function figuresTable(what: string, rows: readonly [string, Figures, number][]):
     ...Object.values(SLOWDOWNS).map(number),
     ...['bytes', ...Object.values(MORE_TIMES), 'slowdown max'].map(extra),
   ]
-  const figure = (value: number | undefined, unit: number, digits: number): Cell =>
-    value === undefined ? NONE : { text: (value / unit).toFixed(digits), value, number: true }
+  const figure = (value: number | undefined, text: (value: number) => string): Cell =>
+    value === undefined ? NONE : { text: text(value), value, number: true }
   const cells = rows.map(([name, { done, lost, failed, bytes, fct, slowdown }, seconds], i): Cell[] => {
     const bps = seconds > 0 ? (8 * bytes) / seconds : 0
-    const micros = (key: keyof NonNullable<Figures['fct']>): Cell => figure(fct?.[key], 1000, 1)
-    const slow = (key: keyof NonNullable<Figures['slowdown']>): Cell => figure(slowdown?.[key], 1, 2)
+    const time = (key: keyof NonNullable<Figures['fct']>): Cell => figure(fct?.[key], formatNs)
+    const slow = (key: keyof NonNullable<Figures['slowdown']>): Cell =>
+      figure(slowdown?.[key], (times) => times.toFixed(2))
     return [
       // Sizes are in their order, not in that of their letters.
       { text: name, ...(what === 'size' && { value: i }) },
       ...[done, lost, failed].map(count),
       { text: bits(bps), value: bps, number: true },
-      ...(Object.keys(TIMES) as (keyof typeof TIMES)[]).map(micros),
+      ...(Object.keys(TIMES) as (keyof typeof TIMES)[]).map(time),
       ...(Object.keys(SLOWDOWNS) as (keyof typeof SLOWDOWNS)[]).map(slow),
       count(bytes),
-      ...(Object.keys(MORE_TIMES) as (keyof typeof MORE_TIMES)[]).map(micros),
+      ...(Object.keys(MORE_TIMES) as (keyof typeof MORE_TIMES)[]).map(time),
       slow('max'),
     ]
   })

@@ -7,7 +7,7 @@ import { Cumulative, type Distribution } from '../../stats/index.ts'
 import { curveAt, type Generated, sizeClasses, type Times } from '../../traffic/index.ts'
 import { MAX_LINES } from '../charts/lines.ts'
 import type { Line, LineSpec } from '../charts/spec.ts'
-import { formatCount, type Quantity } from '../format.ts'
+import { formatCount, formatShare, type Quantity } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import type { TrafficEntry } from '../settings.ts'
 
@@ -52,7 +52,7 @@ export function generatedCharts(entries: readonly TrafficEntry[], plot: PlotSett
 /** How far what was drawn is from what was asked for. */
 export function fitText({ ks, limit, generated }: Generated): string {
   if (ks === null || limit === null) return `${formatCount(generated.total)} drawn; no distribution is asked for`
-  return `Distance (KS) ${ks.toFixed(4)}; samples of the distribution itself have more than ${limit.toFixed(4)} in 5 % of cases`
+  return `Shares are off by at most ${formatShare(ks)}; of draws from the distribution itself by more than ${formatShare(limit)} in 5 % of cases`
 }
 
 export function completionCharts(entries: readonly TrafficEntry[], plot: PlotSettings): LineSpec[] {

@@ -23,7 +23,7 @@ import {
   parseNumber,
   UsageError,
 } from '../kit/index.ts'
-import { LiveLine } from './live.ts'
+import { Progress } from './live.ts'
 import { setOf, settingsOf } from './results.ts'
 import { runClient } from './session.ts'
 import { documentOf, show } from './show.ts'
@@ -114,7 +114,7 @@ async function send(config: TrafficConfig, file: string, options: Options): Prom
     ibPort: parseInteger('-i', options.ibPort, 1, 1, 255),
     gidIndex: parseGidIndex('-x', options.gidIndex),
   }
-  const line = new LiveLine()
+  const progress = new Progress(stderr, options.json ? null : note, () => performance.now())
   const interruption = interruptible('Stopping.')
   try {
     const run = await runClient({
@@ -122,11 +122,9 @@ async function send(config: TrafficConfig, file: string, options: Options): Prom
       onBegin: (servers) => {
         if (!options.json) note(`connected to ${servers} of ${config.servers.length} servers`)
       },
-      onLive: (live) => {
-        if (stderr.isTTY) stderr.write(`\r\u001b[K${line.text(live, stderr.columns ?? 80)}`)
-      },
+      onLive: (live) => progress.show(live),
     })
-    if (stderr.isTTY) stderr.write('\r\u001b[K')
+    progress.clear()
     const interrupted = run.interrupted ? 'interrupted' : undefined
     const set = setOf(run.record, settingsOf(config, file, run.device), run.counted, interrupted)
     clearTimestamps(outDir)

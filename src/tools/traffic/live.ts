@@ -2,6 +2,54 @@
 import { rateText } from '../../traffic/index.ts'
 import { Live } from '../../traffic/run/index.ts'
 
+/** A run that is longer than this says so where nobody sees a line that is written over; then again and again, milliseconds. */
+const firstNoteMs = 2000
+const noteEveryMs = 10_000
+/** Columns of what is no terminal. */
+const wide = 200
+
+interface Terminal {
+  isTTY?: boolean | undefined
+  columns?: number | undefined
+  write(text: string): unknown
+}
+
+/** How far a run is: on a terminal a line that is written over, elsewhere a line now and then. */
+export class Progress {
+  readonly #terminal: Terminal
+  readonly #note: ((text: string) => void) | null
+  readonly #now: () => number
+  readonly #line = new LiveLine()
+  #nextMs: number
+
+  /**
+   * @param note writes a line elsewhere; null: none is wanted there
+   * @param now milliseconds, from anywhere
+   */
+  constructor(terminal: Terminal, note: ((text: string) => void) | null, now: () => number) {
+    this.#terminal = terminal
+    this.#note = note
+    this.#now = now
+    this.#nextMs = now() + firstNoteMs
+  }
+
+  /** `live`: what the data thread shows. */
+  show(live: Float64Array): void {
+    const { isTTY = false, columns = 80 } = this.#terminal
+    const text = this.#line.text(live, isTTY ? columns : wide)
+    if (isTTY) this.#terminal.write(`\r\u001b[K${text}`)
+    else if (this.#now() >= this.#nextMs) {
+      this.#nextMs = this.#now() + noteEveryMs
+      this.#note?.(text)
+    }
+  }
+
+  /** The run is over. */
+  clear(): void {
+    if (this.#terminal.isTTY) this.#terminal.write('\r\u001b[K')
+  }
+}
+
 /** Rates are those of about the last second, nanoseconds. */
 const windowNs = 1e9
 

@@ -1,9 +1,12 @@
 /** Traffic as saved results: a run is one set, and the record of its histograms is beside it. */
 import { basename } from 'node:path'
 import type { Setting, TrafficSet } from '../../report/index.ts'
-import { rateText, summaryOf, type TrafficConfig, type TrafficRecord } from '../../traffic/index.ts'
+import { rateText, sizeText, summaryOf, type TrafficConfig, type TrafficRecord } from '../../traffic/index.ts'
 
 const id = '001'
+const byPhase = 'by phase'
+/** Names in a setting; of more only how many there are. */
+const mostNames = 4
 
 /** What a comparison of results tells apart. `file`: of the configuration. */
 export function settingsOf(config: TrafficConfig, file: string, device: string): Record<string, Setting> {
@@ -16,16 +19,30 @@ export function settingsOf(config: TrafficConfig, file: string, device: string):
   const collective = shared((phase) => phase.collective?.name)
   const load = shared((phase) => phase.load)
   const requests = shared((phase) => phase.requestsPerSecond)
+  const sizes = shared((phase) =>
+    textOf(phase.sizes.map(({ value }) => (typeof value === 'number' ? sizeText(value) : value.name))),
+  )
+  const verbs = shared((phase) => textOf(phase.verbs.map(({ verb }) => verb)))
+  const types = shared((phase) => textOf(phase.types.map(({ value }) => value)))
+  const destinations = shared((phase) => phase.destinations.type)
   return {
     configuration: file === '-' ? 'standard input' : basename(file),
     device,
     ...(phases.length > 1 && { phases: phases.length }),
-    ...(collective === undefined ? { arrival: shared(({ arrival }) => arrival.type) ?? 'by phase' } : { collective }),
+    ...(collective === undefined && { sizes: sizes ?? byPhase }),
+    ...{ verbs: verbs ?? byPhase, types: types ?? byPhase },
+    ...(collective === undefined && destinations !== 'uniform' && { destinations: destinations ?? byPhase }),
+    ...(collective === undefined ? { arrival: shared(({ arrival }) => arrival.type) ?? byPhase } : { collective }),
     ...(typeof load === 'number' && { load }),
     ...(typeof requests === 'number' && { requests }),
     bandwidth: rateText(bandwidthBps),
     ...{ flow, qps, depth, servers: servers.length, seed },
   }
+}
+
+function textOf(names: readonly string[]): string {
+  const all = [...new Set(names)]
+  return all.length > mostNames ? `${all.length} kinds` : all.join(' + ')
 }
 
 export function setOf(

@@ -1,6 +1,6 @@
 /** The results of a client as a person reads them. */
 import { note, paint, print, printFailure, table } from '../../cli/terminal/index.ts'
-import type { TrafficSet } from '../../report/index.ts'
+import { formatNs, type TrafficSet } from '../../report/index.ts'
 import { type Figures, type Generated, rateText } from '../../traffic/index.ts'
 
 /** What --json prints: all but distributions, which are in the saved results. */
@@ -21,7 +21,7 @@ export function show(run: TrafficSet, outDir: string): void {
   print(`reached  ${count(reached.perSecond)} requests/s, ${rateText(reached.bitsPerSecond)}`)
   if (all.lost > 0) print(`lost     ${count(all.lost)} (UC, UD)`)
   if (all.failed > 0) print(`failed   ${count(all.failed)}`)
-  print(`sent at most ${micros(run.latestNs)} µs late\n`)
+  print(`sent at most ${formatNs(run.latestNs)} late\n`)
   const groups = [
     ['size', run.sizes],
     ['verb', run.verbs],
@@ -42,17 +42,13 @@ export function show(run: TrafficSet, outDir: string): void {
 }
 
 function grouped(name: string, rows: readonly [string, Figures][]): string {
-  const head = [name, 'done', 'lost', 'failed', 'FCT p50 µs', 'p99 µs', 'p99.9 µs', 'max µs', 'slowdown p50', 'p99']
+  const head = [name, 'done', 'lost', 'failed', 'FCT p50', 'p99', 'p99.9', 'max', 'slowdown p50', 'p99']
   return table(
     head,
     rows.map(([key, { done, lost, failed, fct, slowdown }]) => [
       ...[key, done, lost, failed],
-      ...(fct === null ? ['–', '–', '–', '–'] : [fct.p50, fct.p99, fct.p999, fct.max].map(micros)),
+      ...(fct === null ? ['–', '–', '–', '–'] : [fct.p50, fct.p99, fct.p999, fct.max].map(formatNs)),
       ...(slowdown === null ? ['–', '–'] : [slowdown.p50.toFixed(2), slowdown.p99.toFixed(2)]),
     ]),
   )
-}
-
-function micros(ns: number): string {
-  return (ns / 1000).toFixed(1)
 }

@@ -69,7 +69,8 @@ export function loadCdf(name: string, options: CdfOptions | Interpolation = {}):
     text = readFileSync(near, 'utf8')
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' && beside !== undefined && near !== resolve(name)) return loadCdf(name, { interpolation, unit })
+    if (code === 'ENOENT' && beside !== undefined && near !== resolve(name))
+      return loadCdf(name, { interpolation, unit })
     const why =
       code === 'ENOENT' ? `neither a preset nor a file${nearPreset(name)}` : code === 'EISDIR' ? 'a folder' : message
     throw new TrafficError('ERR_TRAFFIC_CDF', `'${name}' is ${why}`)
@@ -154,7 +155,10 @@ function fromYaml(text: string, name: string): Parsed {
   if (error !== undefined && looksLikeFlows(text)) refuse(undefined, flowsText)
   if (error !== undefined) refuse(counter.linePos(error.pos[0]).line, error.message)
   if (typeof content !== 'object' || content === null || Array.isArray(content))
-    return refuse(undefined, looksLikeFlows(text) ? flowsText : 'a configuration is a group of keys, such as servers and size')
+    return refuse(
+      undefined,
+      looksLikeFlows(text) ? flowsText : 'a configuration is a group of keys, such as servers and size',
+    )
   return { settings: content as Record<string, unknown>, lineOf: (path) => lineIn(document, path, counter) }
 }
 

@@ -26,7 +26,6 @@ import {
   type VerbShare,
   type Weighted,
 } from '../index.ts'
-import type { CdfOptions } from './load.ts'
 import type { Path, Problem } from './problems.ts'
 import type { PhaseSettings, Quantity, Settings } from './settings.ts'
 
@@ -40,7 +39,7 @@ const mostRequestBytes = 2 ** 40
 
 export interface ReadContext {
   /** The distribution of a preset or a file; throws what is wrong with it. */
-  cdf(name: string, options: Pick<CdfOptions, 'interpolation' | 'unit'>): Cdf
+  cdf(name: string, options: { interpolation?: Interpolation | undefined; unit?: number | undefined }): Cdf
   /** That of points; throws likewise. */
   points(points: readonly (readonly [number, number])[], interpolation: Interpolation | undefined): Cdf
 }
