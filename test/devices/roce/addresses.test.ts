@@ -15,6 +15,8 @@ import {
 import { openDevices } from '../../../src/devices/roce/driver.ts'
 import { openOnes, tellOpenDevices } from '../../../src/devices/roce/service-handle.ts'
 import { openDevice } from '../../../src/index.ts'
+import { errnos } from '../../../src/memory/index.ts'
+import { libc } from '../../../src/memory/native/libc.ts'
 import { formatIp, gidOfIp, ipOfGid } from '../../../src/wire/index.ts'
 import { holds } from '../../property.ts'
 
@@ -238,6 +240,12 @@ describe('a process that is out of descriptors, so that the interfaces cannot be
       })
     })
     syncBuiltinESMExports()
+    // The kernel is asked by a socket, which takes a descriptor, too.
+    const socket = libc === null ? null : vi.spyOn(libc, 'socket')
+    socket?.mockImplementation(() => {
+      ;(libc!.koffi.errno as (value: number) => number)(errnos.EMFILE)
+      return -1
+    })
     try {
       for (const name of ['roce', 'roce:127.93.0.1', 'roce:10.0.0.7'])
         expect(() => openDevice(name)).toThrow(/EMFILE.*ulimit -n.*\(EMFILE\)/)
@@ -249,6 +257,7 @@ describe('a process that is out of descriptors, so that the interfaces cannot be
     } finally {
       tellOpenDevices(openDevices)
       list.mockRestore()
+      socket?.mockRestore()
       syncBuiltinESMExports()
     }
     expect(hostAddresses().length).toBeGreaterThan(0)
