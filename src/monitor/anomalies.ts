@@ -59,7 +59,7 @@ function incastOnto(window: Window, name: string, where: Partial<KeyFields>, byt
   const marked = sum(window, 'marked', where)
   const { destination } = where
   const back = destination === undefined ? 0 : sum(window, 'cnp', { source: destination })
-  const lost = sum(window, 'missing', where)
+  const lost = Math.max(0, sum(window, 'missing', where) - sum(window, 'late', where))
   if (marked + back + lost === 0) return []
   const signs = [
     marked > 0 && many(marked, 'packet to it was marked (ECN)', 'packets to it were marked (ECN)'),

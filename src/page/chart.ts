@@ -93,7 +93,10 @@ export class Chart {
     const [from, to] = this.#range()
     const height = this.#height
     const all = [...data.lines.flatMap(({ values, upper }) => upper ?? values), data.level?.value ?? 0]
-    const most = all.reduce((a, b) => Math.max(a, b), 0) || 1
+    const largest = all.reduce((a, b) => Math.max(a, b), 0) || 1
+    const step = roundStep(largest / 4)
+    // The axis ends at a tick, so that what the highest value is can be read.
+    const most = Math.ceil(largest / step - 1e-9) * step
     const x = (value: number): number => left + ((value - from) / (to - from || 1)) * (width - left - right)
     const y = (value: number): number => height - bottom - (value / most) * (height - top - bottom)
     const parts: SVGElement[] = []
@@ -103,7 +106,6 @@ export class Chart {
       const size = { y: `${top}`, width: `${Math.max(2, end - begin)}`, height: `${height - top - bottom}` }
       parts.push(svg('rect', { class: 'chosen', x: `${begin}`, ...size }))
     }
-    const step = roundStep(most / 3)
     for (let value = 0; value <= most * (1 + 1e-9); value += step) {
       parts.push(
         svg('line', { class: 'grid', x1: `${left}`, x2: `${width - right}`, y1: `${y(value)}`, y2: `${y(value)}` }),

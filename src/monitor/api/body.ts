@@ -13,7 +13,7 @@ export const pageBody = `<header>
 <section id="detail" hidden></section>
 <section id="keys"><h2>Largest keys</h2><div class="row"><label>Key <select id="by"></select></label><label>of <select id="of"></select></label></div><div id="key-rows"></div></section>
 <section id="map"><h2>Hosts × hosts</h2><div id="heat"></div></section>
-<section id="microbursts"><h2>Microbursts</h2><div id="burst-rows"></div><div id="burst" hidden></div></section>
+<section id="microbursts"><h2>Microbursts</h2><p class="faint">Of all windows so far, the newest first: click one to see its rates.</p><div id="burst-rows"></div><div id="burst" hidden></div></section>
 <section id="latency"><h2>Latencies</h2><div id="latency-rows"></div></section>
 <section id="changed" hidden><h2>Changes to the window before</h2><div id="change-rows"></div></section>
 <section id="watchers"><h2>Who watches</h2><div id="agents"></div></section>

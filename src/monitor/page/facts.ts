@@ -19,7 +19,12 @@ export function showFigures({ rates, totals, flows, hosts, latency }: WindowAnsw
     ['hosts', `${hosts.lower === hosts.upper ? '' : 'about '}${count(hosts.value)}`, range(hosts)],
     ...latencyFigures('ACK latency', latency.ack),
     ...latencyFigures('READ latency', latency.read),
-    ['missing PSNs', whole(lost), `${whole(totals.retransmission)} sent again`, lost > 0],
+    [
+      'missing PSNs',
+      whole(lost),
+      `${whole(totals.late)} came late, ${whole(totals.retransmission)} sent again`,
+      lost > 0,
+    ],
     ['ECN marks', whole(totals.marked), `${whole(totals.cnp)} CNPs`],
     ['wrong ICRC', whole(totals.icrc), '', totals.icrc > 0],
   ]

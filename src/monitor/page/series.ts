@@ -4,6 +4,32 @@ import type { EventName } from '../index.ts'
 import type { Point } from '../view/index.ts'
 import { bitText, scaled } from './format.ts'
 
+/** Events in a few words. Those that were missing are those that came late, too, until these are taken off. */
+const words: Readonly<Record<EventName, string>> = {
+  retransmission: 'sent again',
+  duplicate: 'duplicates',
+  missing: 'missing PSNs',
+  late: 'came late',
+  repeat: 'responses again',
+  restart: 'restarts',
+  timeout: 'time-outs',
+  nakSequence: 'NAKs of sequence',
+  nakInvalid: 'NAKs of requests',
+  nakAccess: 'NAKs of access',
+  nakOperational: 'operational NAKs',
+  nakOther: 'other NAKs',
+  rnr: 'RNR NAKs',
+  cnp: 'CNPs',
+  marked: 'ECN marks',
+  icrc: 'wrong ICRCs',
+  malformed: 'malformed',
+}
+
+/** How often an event happened in a window, as the figures of the window have it. */
+function countOf(name: EventName, { events }: Point): number {
+  return Math.max(0, (events[name] ?? 0) - (name === 'missing' ? (events.late ?? 0) : 0))
+}
+
 /** More are kept by the server, and would not be seen. */
 const mostPoints = 3600
 const mostEvents = 6
@@ -54,11 +80,14 @@ export class Series {
       lines: [of('packets', ({ packets }) => packets), of('messages', ({ messages }) => messages)],
     })
     const sums = new Map<EventName, number>()
-    for (const { events } of points)
-      for (const [event, count] of Object.entries(events) as [EventName, number][])
-        sums.set(event, (sums.get(event) ?? 0) + count)
-    const names = [...sums].sort(([, a], [, b]) => b - a).slice(0, mostEvents)
-    const lines = names.map(([name]) => of(name, ({ events }) => events[name] ?? 0))
+    for (const point of points)
+      for (const event of Object.keys(point.events) as EventName[])
+        sums.set(event, (sums.get(event) ?? 0) + countOf(event, point))
+    const names = [...sums]
+      .filter(([, sum]) => sum > 0)
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, mostEvents)
+    const lines = names.map(([name]) => of(words[name], (point) => countOf(name, point)))
     this.#events.show({ ...common, lines, yText: count })
   }
 }
