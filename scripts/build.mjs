@@ -6,7 +6,8 @@
  * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach. The script
  * of the report's page is a bundle of its own, and so are those of other pages (pages.mjs).
  *
- * `npm install` runs this through `prepare`; where the compilers are not installed, dist/ is already there.
+ * `npm install` in a clone runs this through `prepublish`, packing through `prepack`; where the compilers are not installed, dist/ is
+ * already there. A script `prepare` would do both, but npm warns everybody who installs the packed file of a script that has to run.
  */
 import { spawn } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'

@@ -65,6 +65,11 @@ describe('the package', () => {
     const manifest = JSON.parse(readFileSync(join(bare, 'node_modules/verbena/package.json'), 'utf8'))
     expect(manifest.dependencies).toBeUndefined()
     expect(Object.keys(manifest.optionalDependencies)).toEqual(['koffi'])
+    // npm warns of a package of which it has to run one of these, and asks for leave.
+    for (const script of ['preinstall', 'install', 'postinstall', 'prepare'])
+      expect(manifest.scripts).not.toHaveProperty(script)
+    // A clone is built when its dependencies are installed, and before it is packed.
+    expect(manifest.scripts).toMatchObject({ prepublish: 'npm run build', prepack: 'npm run build' })
     expect(bytesBelow(join(full, 'node_modules'))).toBeLessThan(15e6)
   })
 
