@@ -161,7 +161,10 @@ export interface FlameNode {
 
 export interface Machine {
   cpu: string
+  /** That the program may use. */
   cores: number
+  /** The numbers of those that the thread that measures was bound to, where they are not all; `others` and `stolen` are of them. */
+  boundTo?: readonly number[]
   memoryBytes: number
   os: string
   /** One minute load average when the run began. */

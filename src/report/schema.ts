@@ -120,6 +120,7 @@ const head = {
   machine: z.object({
     cpu: z.string(),
     cores: count,
+    boundTo: z.array(count).exactOptional(),
     memoryBytes: count,
     os: z.string(),
     load: figure,

@@ -1,7 +1,8 @@
 /** What makes a chart readable: ticks with units, text that has room, words for a machine that was not quiet. */
 import { afterAll, describe, expect, it } from 'vitest'
 import { chartOf } from '../../src/report/charts/index.ts'
-import type { HistogramSpec } from '../../src/report/charts/spec.ts'
+import type { HistogramSpec, LineSpec } from '../../src/report/charts/spec.ts'
+import { renderSvg } from '../../src/report/charts/svg.ts'
 import { fitted, textWidth, wrapped } from '../../src/report/charts/text.ts'
 import { decadeTicks } from '../../src/report/charts/ticks.ts'
 import { formatNsTick } from '../../src/report/format.ts'
@@ -51,6 +52,28 @@ describe('ticks', () => {
     const [axis] = option.yAxis as unknown as { max: number; axisLabel: { formatter(value: number): string } }[]
     expect(axis!.max).toBeGreaterThan(150)
     expect([50, 100, 200].map(axis!.axisLabel.formatter)).toEqual(['50 %', '100 %', ''])
+  })
+
+  it.each([
+    ['processes', [1, 2], true],
+    ['gigabits', [0.5, 2], false],
+  ])('of an axis of %s are whole numbers where all its values are', (xName, xs, whole) => {
+    const line = { label: 'WRITE', settings: {}, points: xs.map((x) => ({ x, y: 1000 * x })) }
+    const common = { name: 'l', title: '', subtitle: '', width: 1000, height: 300, logarithmic: false, linearY: true }
+    const spec: LineSpec = {
+      ...common,
+      kind: 'lines',
+      over: xName,
+      xName,
+      x: 'plain',
+      yName: '',
+      y: 'ns',
+      lines: [line],
+    }
+    const svg = renderSvg(chartOf(spec))
+    const numbers = [...svg.matchAll(/>([\d.]+)<\/text>/g)].map(([, text]) => Number(text))
+    expect(numbers).toEqual(expect.arrayContaining([1, 2]))
+    expect(numbers.every(Number.isInteger)).toBe(whole)
   })
 
   it('of slow medians are short', async () => {
@@ -117,6 +140,7 @@ it('a machine that others kept busy is named at the top', async () => {
     [{ load: 44.51 }, 'load 44.5 on 2 cores at the start'],
     [{ stolen: 0.123 }, '12.3 % of the time stolen by the host'],
     [{ others: 0.4 }, 'other programs used 40.0 % of the time of 2 cores'],
+    [{ boundTo: [1], others: 0.4 }, 'other programs used 40.0 % of the time of core 1'],
     [{ pollingThreads: 3 }, '3 polling threads on 2 cores'],
   ] as const) {
     const { html, notes } = await run(Object.keys(figures)[0]!, figures)

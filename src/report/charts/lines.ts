@@ -78,7 +78,11 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
       ? { type: 'category' as const, data: xs.map((x) => settingText(spec, x)) }
       : logX
         ? { type: 'log' as const, logBase: 2 }
-        : { type: 'value' as const, scale: true, splitNumber: Math.max(2, Math.floor(room / 110)) }),
+        : {
+            ...{ type: 'value' as const, scale: true, splitNumber: Math.max(2, Math.floor(room / 110)) },
+            // Between one process and two there is none.
+            ...(!spec.curve && xs.every(Number.isInteger) ? { minInterval: 1 } : {}),
+          }),
     ...(limits ? { min: limits[0], max: limits[1] } : {}),
     name: spec.xName,
     nameLocation: 'middle',

@@ -3,7 +3,7 @@ import type { Group } from '../../collectives/launch/index.ts'
 import type { Context } from '../../index.ts'
 import type { Plan, PlannedSet } from '../bench-kit/index.ts'
 import { openAsked } from '../kit/index.ts'
-import { deviceNames, placeRanks, tell } from '../rank-kit/index.ts'
+import { deviceNames, placeRanks, ranksHere, tell } from '../rank-kit/index.ts'
 import { End, probe, worst } from './end.ts'
 import { type DeviceFacts, planCollective } from './plan.ts'
 import type { SetRun, Tally } from './scenario.ts'
@@ -54,6 +54,12 @@ export class Rank {
     this.#waiter = waiter
     this.#contexts = contexts
     this.plan = plan
+  }
+
+  /** The most ranks of this host that take part in a step: they poll at the same time. */
+  get pollingHere(): number {
+    const last = Math.max(0, ...this.plan.sets.map(({ settings }) => settings.processes))
+    return ranksHere(this.#group).filter((rank) => rank <= last).length
   }
 
   /** All ranks together. Throws a UsageError, the same at all, if nothing can be measured. */

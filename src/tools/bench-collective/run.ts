@@ -30,7 +30,10 @@ const saveMs = 2000
 export async function runCollective(run: CollectiveRun): Promise<CollectiveResults> {
   const { rank, outDir, signal } = run
   const { plan } = rank
-  const results: CollectiveResults = { ...beginResults(run.command, 0), tool: 'collective', unit: 'ns', sets: [] }
+  const results: CollectiveResults = {
+    ...beginResults(run.command, rank.pollingHere),
+    ...{ tool: 'collective', unit: 'ns', sets: [] },
+  }
   const save = saverOf(results, outDir)
   clearTimestamps(outDir)
   saveResults(outDir, results, collectivePlot())

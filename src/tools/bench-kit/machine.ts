@@ -4,13 +4,19 @@ import { createRequire } from 'node:module'
 import { arch, availableParallelism, cpus, loadavg, platform, release, totalmem } from 'node:os'
 import { pathToFileURL } from 'node:url'
 import { version } from '../../cli/terminal/index.ts'
-import { lockMemory, nativeAvailable, nativeCrc32 } from '../../memory/index.ts'
+import { currentCores, lockMemory, nativeAvailable, nativeCrc32 } from '../../memory/index.ts'
 import type { Machine } from '../../report/index.ts'
 
+/** Before a thread of the run was bound to fewer. */
+const cores = availableParallelism()
+const coresBefore = currentCores()
+
 export function describeMachine(): Machine {
+  const coresNow = currentCores()
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
-    cores: availableParallelism(),
+    cores,
+    ...(coresNow.length < coresBefore.length ? { boundTo: coresNow } : {}),
     memoryBytes: totalmem(),
     os: `${platform()} ${release()} ${arch()}`,
     load: loadavg()[0] ?? 0,

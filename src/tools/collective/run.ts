@@ -19,7 +19,7 @@ import {
   type RunHooks,
   saverOf,
 } from '../bench-kit/index.ts'
-import { placeRanks } from '../rank-kit/index.ts'
+import { placeRanks, ranksHere } from '../rank-kit/index.ts'
 import { FirstRanks } from './first-ranks.ts'
 import { medianInterval } from './interval.ts'
 import { MeasuringRank, rounds } from './rank.ts'
@@ -44,7 +44,7 @@ export async function runAlgorithms(
   { command, signal, onSet }: RunHooks<AlgorithmSet>,
 ): Promise<AlgorithmResults> {
   const results: AlgorithmResults = {
-    ...beginResults(command, run.group.size),
+    ...beginResults(command, ranksHere(run.group).length),
     ...{ tool: 'algorithms', unit: 'ns', sets: [] },
   }
   const save = saverOf(results, outDir)

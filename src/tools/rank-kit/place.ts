@@ -30,12 +30,17 @@ export async function deviceNames(group: Group, asked: readonly string[], purpos
   return first
 }
 
+/** The ranks of the caller's host. */
+export function ranksHere({ rank, members }: Pick<Group, 'rank' | 'members'>): number[] {
+  const { host } = members[rank]!
+  return members.filter((member) => member.host === host).map((member) => member.rank)
+}
+
 /** A core for each rank of this host, if there are enough; whether there are fewer. All ranks together. */
 export async function placeRanks(group: Pick<Group, 'rank' | 'members' | 'allgather'>, pin: boolean): Promise<boolean> {
   const mine = currentCores()
   const all = await tell(group, { cores: mine, count: availableParallelism() })
-  const { host } = group.members[group.rank]!
-  const here = group.members.filter((member) => member.host === host).map(({ rank }) => rank)
+  const here = ranksHere(group)
   const cores = [...new Set(here.flatMap((rank) => all[rank]!.cores))]
   const available = cores.length > 0 ? cores.length : Math.max(...here.map((rank) => all[rank]!.count))
   if (here.length > available) return true

@@ -1,6 +1,6 @@
 /** `verbena bench collective` with ranks that it starts itself. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/index.ts'
@@ -39,6 +39,7 @@ it.skipIf(!nativeAvailable)('measures every transport and operation, and rank 0 
   expect(stderr).toMatch(/a datagram on shm:\S+ has at most 4096 bytes/)
   const results = loadResults(out).results as CollectiveResults
   expect(results).toMatchObject({ tool: 'collective', complete: true })
+  expect(results.machine).toMatchObject({ cores: availableParallelism(), pollingThreads: 3 })
   expect(readFileSync(join(out, '001.csv'), 'utf8')).toMatch(/^repetition,time\n(\d,\d+(\.\d)?\n){5}$/)
   if (process.platform === 'linux')
     expect(readdirSync('/dev/shm').filter((name) => name.includes('bench-collective'))).toEqual([])

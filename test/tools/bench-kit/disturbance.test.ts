@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest'
+import { currentCores, pinThread } from '../../../src/memory/index.ts'
 import { parseCpuTicks, sharesOf, watchDisturbance } from '../../../src/tools/bench-kit/disturbance.ts'
+import { describeMachine } from '../../../src/tools/bench-kit/machine.ts'
 
 const stat = (cpu1: string): string => `cpu  999 0 999 999 0 0 0 99 0 0
 cpu0 100 10 20 300 5 1 2 7 50 0
@@ -35,5 +37,18 @@ it('watches the machine', async () => {
   for (const share of [seen.stolen!, seen.others!]) {
     expect(share).toBeGreaterThanOrEqual(0)
     expect(share).toBeLessThanOrEqual(1)
+  }
+})
+
+it.skipIf(currentCores().length < 2)('a thread that was bound to a core is on the same machine as before', () => {
+  const cores = currentCores()
+  const before = describeMachine()
+  expect(before).toMatchObject({ cores: cores.length })
+  expect(before.boundTo).toBeUndefined()
+  try {
+    expect(pinThread([cores[1]!])).toBe(true)
+    expect(describeMachine()).toMatchObject({ cores: cores.length, boundTo: [cores[1]] })
+  } finally {
+    pinThread(cores)
   }
 })
