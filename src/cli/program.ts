@@ -1,5 +1,6 @@
 /** The command line as commander knows it. */
 import { Command } from 'commander'
+import { nearest } from '../spelling/index.ts'
 import { type CommandEntry, commands } from './registry.ts'
 import { type Io, version } from './terminal/index.ts'
 
@@ -31,6 +32,7 @@ export async function buildProgram(io: Io, wanted: (name: string, entry: Command
     .configureOutput({
       writeOut: (text) => io.stdout.write(text),
       writeErr: (text) => io.stderr.write(text),
+      outputError: (text, write) => write(failureText(text)),
       getOutHelpWidth: () => io.stdout.columns ?? 80,
       getErrHelpWidth: () => io.stderr.columns ?? 80,
       getOutHasColors: () => io.stdout.hasColors?.() ?? false,
@@ -43,6 +45,14 @@ export async function buildProgram(io: Io, wanted: (name: string, entry: Command
     if (wanted(name, entry)) await (await load()).configure(command)
   }
   return program
+}
+
+/** Commander's text of an error, as all others begin; it does not know the commands that help does not list. */
+function failureText(text: string): string {
+  const [, unknown] = /^error: unknown command '(.+)'\n$/.exec(text) ?? []
+  const unlisted = Object.keys(commands).filter((name) => commands[name]!.hidden)
+  const near = unknown === undefined ? undefined : nearest(unknown, unlisted)
+  return text.replace(/^error: /, 'verbena: ').replace(/\n$/, near === undefined ? '\n' : `\n(Did you mean ${near}?)\n`)
 }
 
 /** The command that the first words of a command line name, as far as they name one. */

@@ -98,6 +98,17 @@ describe.each(all)('verbena %s', (name, described) => {
   })
 })
 
+it.each([
+  ['ib_send_latt', 'ib_send_lat'],
+  ['gatway', 'gateway'],
+])('an unknown command %s is told as any failure, with the one that is near', async (word, near) => {
+  const { code, stdout, stderr } = await verbena(word)
+  expect(stderr).toBe(
+    `verbena: unknown command '${word}'\n(Did you mean ${near}?)\n\nRun \`verbena --help\` to see what there is.\n`,
+  )
+  expect([code, stdout]).toEqual([2, ''])
+})
+
 const capture = new URL('../captures/rping.pcap', import.meta.url).pathname
 
 it.each([

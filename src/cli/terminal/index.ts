@@ -5,6 +5,7 @@ export { type Interruption, interruptible } from './interrupt.ts'
 export { currentRun, endWith, type Io, type OutputStream, runWith } from './io.ts'
 export { Lines } from './lines.ts'
 export {
+  isTerminal,
   note,
   paint,
   print,

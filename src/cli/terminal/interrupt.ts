@@ -4,6 +4,7 @@
  */
 import { exitCodes } from './exit-codes.ts'
 import { currentRun } from './io.ts'
+import { isTerminal } from './output.ts'
 
 const signals = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const
 
@@ -43,7 +44,7 @@ export function interruptible(
   }
   const release = outer === undefined ? onSignals(interrupt) : onAbort(outer, interrupt)
   const showCursor = () => {
-    if (stderr.isTTY) stderr.write('\u001b[?25h')
+    if (isTerminal(stderr)) stderr.write('\u001b[?25h')
   }
   process.on('exit', showCursor)
   return {

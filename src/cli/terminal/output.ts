@@ -4,9 +4,17 @@ import { currentRun, type OutputStream } from './io.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
+/**
+ * Whether a person looks at the stream itself. Not so for a rank of Open MPI: mpirun gives it a terminal, and passes on what is written,
+ * also to a file.
+ */
+export function isTerminal(stream: { isTTY?: boolean | undefined }): boolean {
+  return stream.isTTY === true && process.env.OMPI_COMM_WORLD_RANK === undefined
+}
+
 /** Colours for a terminal that has them; plain text elsewhere, and where NO_COLOR is set. */
 export function wantsColour(stream: OutputStream = currentRun().io.stdout): boolean {
-  return stream.isTTY === true && !process.env.NO_COLOR && stream.hasColors?.() === true
+  return isTerminal(stream) && !process.env.NO_COLOR && stream.hasColors?.() === true
 }
 
 export function paint(style: Style, text: string, stream?: OutputStream): string {

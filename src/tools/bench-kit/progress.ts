@@ -1,6 +1,6 @@
 /** A progress bar on stderr: only where a person looks, and only for runs that last longer than a moment. */
 import { Presets, SingleBar } from 'cli-progress'
-import { currentRun, type OutputStream } from '../../cli/terminal/index.ts'
+import { currentRun, isTerminal, type OutputStream } from '../../cli/terminal/index.ts'
 
 const patienceMs = 2000
 
@@ -13,7 +13,7 @@ export class Progress {
 
   constructor(total: number, stream: OutputStream = currentRun().io.stderr) {
     this.#total = total
-    this.#timer = stream.isTTY ? setTimeout(() => this.#show(stream), patienceMs) : null
+    this.#timer = isTerminal(stream) ? setTimeout(() => this.#show(stream), patienceMs) : null
     this.#timer?.unref()
   }
 

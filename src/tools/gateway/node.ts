@@ -6,6 +6,7 @@ import {
   endWith,
   exitCodes,
   interruptible,
+  isTerminal,
   note,
   printFailure,
   printJson,
@@ -165,7 +166,7 @@ class ProgressLine {
   #shown = false
 
   follow(gateway: SuperNode): void {
-    if (!this.#stream.isTTY) return
+    if (!isTerminal(this.#stream)) return
     let before = new Map<string, number>()
     const started = performance.now()
     let last = started

@@ -1,4 +1,5 @@
 /** One line about a run that goes on, written over and over. */
+import { isTerminal } from '../../cli/terminal/index.ts'
 import { rateText } from '../../traffic/index.ts'
 import { Live } from '../../traffic/run/index.ts'
 
@@ -35,9 +36,10 @@ export class Progress {
 
   /** `live`: what the data thread shows. */
   show(live: Float64Array): void {
-    const { isTTY = false, columns = 80 } = this.#terminal
-    const text = this.#line.text(live, isTTY ? columns : wide)
-    if (isTTY) this.#terminal.write(`\r\u001b[K${text}`)
+    const { columns = 80 } = this.#terminal
+    const writtenOver = isTerminal(this.#terminal)
+    const text = this.#line.text(live, writtenOver ? columns : wide)
+    if (writtenOver) this.#terminal.write(`\r\u001b[K${text}`)
     else if (this.#now() >= this.#nextMs) {
       this.#nextMs = this.#now() + noteEveryMs
       this.#note?.(text)
@@ -46,7 +48,7 @@ export class Progress {
 
   /** The run is over. */
   clear(): void {
-    if (this.#terminal.isTTY) this.#terminal.write('\r\u001b[K')
+    if (isTerminal(this.#terminal)) this.#terminal.write('\r\u001b[K')
   }
 }
 
