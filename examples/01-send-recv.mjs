@@ -6,7 +6,7 @@ import { closeIb, pollCq, setupAndConnect } from './setup.mjs'
 
 const options = readOptions({
   about:
-    'Ping-pong with SEND and RECV over a reliable connection; [size] [concurrent] as in msg_size, num_concurr_msgs.',
+    'Ping-pong with SEND and RECV over a reliable connection. [size] and [concurrent] are --size and --concurrent.',
   positionals: ['size', 'concurrent'],
   table: {
     size: { default: 64, min: 4, max: 1 << 20, help: 'bytes of a message' },

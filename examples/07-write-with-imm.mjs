@@ -79,7 +79,7 @@ async function client(channel, options, device) {
   await channel.exchange('done')
   closeIb(ib)
   print(options, { example: '07-write-with-imm', peers, concurrent, size, messages, runs }, [
-    `${peers} peers, ${concurrent} messages at a time, ${messages} messages each`,
+    `${peers} peers, ${concurrent} messages at a time, ${messages} messages in each measurement`,
     ...runs.map(
       ({ way, messagesPerSecond }) =>
         `${way === 'cq' ? 'WRITE_WITH_IMM, one CQ:     ' : 'WRITE, memory of each peer: '}` +
