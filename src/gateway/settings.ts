@@ -127,13 +127,20 @@ export class SettingsReader {
     return Object.keys(this.settings)
   }
 
+  /** Throws an error that names all keys that nobody has read. */
   done(): void {
     for (const key of this.#unread) this.group(key).done()
-    for (const key of this.keys()) {
-      if (this.#known.includes(key)) continue
-      const known = this.#known.length === 0 ? '' : `${didYouMean(key, this.#known)} It has: ${this.#known.join(', ')}`
-      this.fail(`${this.of} has no setting '${key}'.${known}`, key)
-    }
+    const unknown = this.keys().filter((key) => !this.#known.includes(key))
+    const [first, ...others] = unknown
+    if (first === undefined) return
+    const has = this.#known.length === 0 ? '' : ` It has: ${this.#known.join(', ')}`
+    if (others.length === 0)
+      this.fail(`${this.of} has no setting '${first}'.${didYouMean(first, this.#known)}${has}`, first)
+    const at = (key: string): string => (this.placeOf(key) === this.placeOf(first) ? '' : ` (${this.placeOf(key)})`)
+    const near = (key: string): string =>
+      didYouMean(key, this.#known).replace('Did you mean', `For '${key}', did you mean`)
+    const names = unknown.map((key) => `'${key}'${at(key)}`).join(', ')
+    this.fail(`${this.of} has no settings ${names}.${unknown.map(near).join('')}${has}`, first)
   }
 
   /** Where a key stands in a file, or the settings without one; undefined: nobody knows. */

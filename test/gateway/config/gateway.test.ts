@@ -122,6 +122,11 @@ describe('mistakes', () => {
   it.each<[string, object, string | RegExp]>([
     ['unknown key', { idlestop: true }, "the configuration has no setting 'idlestop'. Did you mean 'idle_stop'?"],
     [
+      'unknown keys',
+      { idlestop: true, opcua_config: 1, nods: {} },
+      /configuration has no settings 'idlestop', 'opcua_config', 'nods'\. For 'idlestop', did you mean 'idle_stop'\? For 'nods', did you mean 'nodes'\? It has: /,
+    ],
+    [
       'wrong value',
       { stats: 'fast' },
       /the configuration: stats: "fast" is not valid. Expected a number from 0 to 1000/,
