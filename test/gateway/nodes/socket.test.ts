@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -233,6 +233,30 @@ describe('tcp', () => {
     client.write(5)
     expect(await second.read(1)).toEqual(samplesOf(5))
     expect(client.counters).toEqual({ not_connected: 3, connections: 2, disconnects: 1, sent: 2 })
+  })
+
+  it('begins each connection with the line of names, if there is one', async () => {
+    const port = await freeTcpPort()
+    const texts: string[] = []
+    const server = createServer((peer) => {
+      const place = texts.push('') - 1
+      peer.on('data', (bytes) => {
+        texts[place] += String(bytes)
+        if (texts[place]!.endsWith('\n')) peer.destroy()
+      })
+    }).listen(port)
+    const format = { type: 'csv', header: true }
+    const client = await start({ layer: 'tcp-client', format, out: { address: at(port) } })
+    for (const round of [1, 2]) {
+      await until(() => client.node.state === 'connected' && client.counters.connections === round)
+      client.write(round)
+      await until(() => client.counters.disconnects === round)
+    }
+    expect(texts).toEqual([
+      expect.stringMatching(/^# secs.*\n.*,1\.0.*\n$/),
+      expect.stringMatching(/^# secs.*\n.*,2\.0.*\n$/),
+    ])
+    server.close()
   })
 
   it('ends the connection of a peer that sends what is no message, and goes on with the others', async () => {

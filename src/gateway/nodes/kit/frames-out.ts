@@ -27,7 +27,8 @@ export class FramesOut implements Destination {
   released = 0
   readonly #context: NodeContext
   readonly #counters: Counters
-  readonly #encoder: Encoder
+  readonly #format: Format
+  #encoder: Encoder
   readonly #framing: Framing
   readonly #options: FrameOptions
   readonly #bytes: Uint8Array
@@ -41,6 +42,7 @@ export class FramesOut implements Destination {
   constructor(context: NodeContext, format: Format, counters: Counters, options: FrameOptions) {
     this.#context = context
     this.#counters = counters
+    this.#format = format
     this.#encoder = format.encoder(context.signals.out)
     this.#options = options
     this.#most = this.#encoder.alone ? 1 : (options.samples ?? Number.POSITIVE_INFINITY)
@@ -48,6 +50,11 @@ export class FramesOut implements Destination {
     const { open, between } = this.#framing
     this.#bytes = new Uint8Array(open.length + options.limit + between.length + this.#encoder.bound)
     this.#frame = this.#bytes.subarray(0, 0)
+  }
+
+  /** What comes next is the first that a peer gets: it begins with the line of names, if the format has one. */
+  begin(): void {
+    this.#encoder = this.#format.encoder(this.#context.signals.out)
   }
 
   write(samples: Int32Array, count: number): number {

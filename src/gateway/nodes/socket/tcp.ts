@@ -100,6 +100,8 @@ class TcpNode implements RunningNode {
 
   #add(socket: Socket): void {
     socket.setNoDelay(true)
+    // What was written before, somebody else got, or nobody.
+    if (this.#peers.size === 0) this.destination.begin()
     this.#peers.add(socket)
     this.#counters.add('connections')
     this.state = 'connected'
