@@ -32,6 +32,8 @@ export type InfinibandState = 'started' | 'pending connect' | 'connected' | 'sto
 
 const backlog = 10
 const retryMs = 1000
+/** So often it is said that nothing comes of attempts to connect. */
+const sayNs = 3600e9
 /** How long a node that stops waits for completions of what it has sent, and for the peer to disconnect. */
 const finishNs = 1e9
 const farewellNs = 0.3e9
@@ -64,6 +66,9 @@ export class ConnectionManager {
   #hasTried = false
   #timer: NodeJS.Timeout | undefined
   #retryAtNs = Number.POSITIVE_INFINITY
+  /** What the last attempts came to, and when it is said again. */
+  #said = ''
+  #sayAtNs = 0
   #calls = 0
   #servedNs = 0
   #serving = false
@@ -227,6 +232,7 @@ export class ConnectionManager {
     this.state = 'connected'
     this.#hasTried = true
     this.counts.connections++
+    this.#said = ''
     this.#context.log('info', `connected with ${this.#peer}`)
   }
 
@@ -243,7 +249,15 @@ export class ConnectionManager {
       return
     }
     this.#hasTried = true
-    this.#context.log('warn', `${what}; ${this.#next()}`)
+    this.#sayFailed(what, this.#next())
+  }
+
+  /** Attempts are made each second: the same news are said once, and then rarely. */
+  #sayFailed(what: string, next: string): void {
+    const isNew = what !== this.#said || nowNs() >= this.#sayAtNs
+    if (isNew) this.#sayAtNs = nowNs() + sayNs
+    this.#said = what
+    this.#context.log(isNew ? 'warn' : 'debug', `${what}; ${next}${isNew ? ' (counted as connect_failed)' : ''}`)
   }
 
   /** The connection is over. What has arrived can still be read. */

@@ -62,7 +62,9 @@ it('an active node that nobody accepts listens, and accepts', async () => {
 it('an active node tries again, so that it does not matter which node starts first', async () => {
   const bed = bedOn()
   const a = await bed.start('a', at(1520, 1521))
-  await until(() => a.counters.connect_failed! > 0)
+  await until(() => a.counters.connect_failed! > 1)
+  const ofAttempts = a.lines.filter((line) => line.includes('tries to connect')).map((line) => line.split(':')[0])
+  expect(ofAttempts).toEqual(['warn', ...ofAttempts.slice(1).fill('debug')])
   const b = await bed.start('b', at(1521))
   await connected(a, b)
   await works(a, b)
