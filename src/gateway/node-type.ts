@@ -50,6 +50,8 @@ export interface NodeContext {
   readonly signals: { readonly in: readonly Signal[]; readonly out: readonly Signal[] }
   /** Some path writes to it, in whatever thread. */
   readonly isWritten?: boolean
+  /** The gateway is to stop: a node that still waits to start gives up. */
+  isStopping?(): boolean
   /** There is something to read from a source that cannot be waited for. */
   readable(): void
   /** Something that an operator should know: one line, said in order. */

@@ -42,12 +42,13 @@ export class LiveData {
     const [node, format] = split(decodeURIComponent(address.pathname.slice(1)))
     const { host, origin, authorization } = request.headers
     const token = address.searchParams.get('token') ?? undefined
-    const rejection = this.#guard.check({ host, origin, authorization, token }) ?? this.#whyNot(node, format)
+    const door = address.searchParams.has('watch') ? undefined : this.#gateway.door(node)
+    const rejection =
+      this.#guard.check({ host, origin, authorization, token }) ?? this.#whyNot(node, format, door !== undefined)
     if (rejection !== null) {
       refuse(socket, rejection.status, rejection.message)
       return
     }
-    const door = address.searchParams.has('watch') ? undefined : this.#gateway.door(node)
     if (door !== undefined) {
       passOn(request, socket, head, door)
       return
@@ -64,12 +65,12 @@ export class LiveData {
     })
   }
 
-  #whyNot(node: string, format: string): { status: number; message: string } | null {
+  #whyNot(node: string, format: string, isDoor: boolean): { status: number; message: string } | null {
     if (!this.#gateway.config.nodes.some(({ name }) => name === node))
       return { status: 404, message: `there is no node '${node}'` }
     if (!formatNames.includes(format)) return { status: 404, message: `there is no format '${format}'` }
     // Connections of nodes are theirs, as soon as they run.
-    if (['parsed', 'starting'].includes(this.#gateway.state))
+    if (!isDoor && ['parsed', 'starting'].includes(this.#gateway.state))
       return { status: 503, message: 'the gateway has not started yet' }
     if (this.#viewers.size >= mostViewers) return { status: 503, message: `there are ${mostViewers} viewers already` }
     return null

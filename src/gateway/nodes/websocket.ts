@@ -10,6 +10,7 @@ import { createServer, type Server } from 'node:http'
 import type { ListenOptions } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type RawData, WebSocket, WebSocketServer } from 'ws'
 import { Token } from '../../web/index.ts'
 import {
@@ -38,6 +39,8 @@ interface WebsocketSettings {
   readonly address: string
   /** Of that port, what clients have to know; the port of the API has its own. */
   readonly token: Token | undefined
+  /** The node has not started before it is connected to all destinations. */
+  readonly waitConnected: boolean
 }
 
 const subProtocol = 'live'
@@ -49,6 +52,8 @@ const mostBehind = 1 << 20
 const mostPeers = 64
 const heartbeatMs = 10_000
 const endMs = 1000
+/** How often a node that waits for its connections looks for them. */
+const lookMs = 20
 const text: readonly string[] = ['villas.human', 'csv', 'tsv', 'json', 'value']
 
 function websocketSettings(settings: SettingsReader): WebsocketSettings {
@@ -74,8 +79,16 @@ function websocketSettings(settings: SettingsReader): WebsocketSettings {
   if (token !== undefined && port === undefined)
     settings.fail('token: it is for a port of its own (port); on the port of the API it is http.token', 'token')
   if (token !== undefined && token.length < 16) settings.fail('token: expected at least 16 characters', 'token')
+  const waitConnected = settings.boolean('wait_connected', false)
   noMoreSettings(settings)
-  return { format, destinations, port, address, token: token === undefined ? undefined : new Token(token) }
+  return {
+    format,
+    destinations,
+    port,
+    address,
+    token: token === undefined ? undefined : new Token(token),
+    waitConnected,
+  }
 }
 
 /** Connections with one format. */
@@ -116,6 +129,8 @@ class WebsocketNode implements RunningNode {
   readonly #channels = new Map<string, Channel>()
   readonly #alive = new WeakMap<WebSocket, boolean>()
   readonly #peers = new Set<WebSocket>()
+  /** Destinations that it is connected to. */
+  readonly #reached = new Set<string>()
   readonly #stops: (() => void)[] = []
   #server: Server | undefined
   #stopped = false
@@ -216,9 +231,11 @@ class WebsocketNode implements RunningNode {
         failures = 0
         backoff.reset()
         this.#context.log('info', `connected to ${uri}`)
+        this.#reached.add(uri)
         this.#add(peer, format)
       })
       peer.on('close', () => {
+        this.#reached.delete(uri)
         if (this.#stopped) return
         if (connected) this.#context.log('warn', `the connection to ${uri} has ended, connecting again`)
         backoff.schedule()
@@ -229,6 +246,15 @@ class WebsocketNode implements RunningNode {
       if (current.readyState === WebSocket.CONNECTING) current.terminate()
     })
     attempt()
+  }
+
+  /** Returns when it is connected to all destinations, or the gateway is to stop. */
+  async connected(): Promise<void> {
+    const wanted = new Set(this.#settings.destinations.map(({ uri }) => uri))
+    const isOver = (): boolean => this.#reached.size === wanted.size || this.#context.isStopping?.() === true
+    if (isOver()) return
+    this.#context.log('info', 'it waits until all destinations are connected (wait_connected)')
+    while (!isOver()) await delay(lookMs)
   }
 
   /** Takes what comes to the port of the API. Nobody else of this machine has access to the folder. */
@@ -320,6 +346,7 @@ export const websocket: NodeType = {
         throw error
       }
       for (const destination of settings.destinations) node.connect(destination)
+      if (settings.waitConnected) await node.connected()
       return node
     }
     return {

@@ -6,7 +6,9 @@ export const Control = {
   attention: 16,
   /** Counts seconds, or as often as statistics are asked for: hooks do what they do periodically. */
   tick: 32,
-  words: 48,
+  /** Not 0: the gateway is to stop, and nodes do not wait any more to start. */
+  stopping: 48,
+  words: 64,
 } as const
 
 /** `drain`: read what is left in nodes that mirror others, whose writers have stopped, then stop. */

@@ -86,6 +86,11 @@ export class GroupHost {
     this.#worker.postMessage(null)
   }
 
+  /** Its nodes do not wait any more to start. */
+  hurry(): void {
+    Atomics.store(this.#control, Control.stopping, 1)
+  }
+
   /** It reads what is left in mirrors, writes everything, and stops. */
   stop(): void {
     this.#command(Command.drain)

@@ -37,6 +37,7 @@ async function run(): Promise<void> {
       group?.choose()
     },
     finished: (node) => post({ kind: 'finished', node }),
+    isStopping: () => Atomics.load(control, Control.stopping) !== 0,
     wake: () => wake(),
   })
   const report = (): void => post({ kind: 'report', nodes: members.reports() })

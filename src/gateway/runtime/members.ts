@@ -38,6 +38,8 @@ export interface MembersOptions {
   failed(node: string, error: Error): void
   /** A node has done what the gateway was started for. */
   finished(node: string): void
+  /** The gateway is to stop. */
+  isStopping(): boolean
   /** The loop should look at its sources. */
   wake(): void
 }
@@ -154,6 +156,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
       clock: this.#clock,
       signals,
       isWritten,
+      isStopping: () => this.#options.isStopping(),
       readable: () => {
         if (reader === null) return
         reader.ready = true

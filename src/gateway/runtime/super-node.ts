@@ -136,10 +136,13 @@ export class SuperNode {
       await this.#startGroups(this.#plan.groups)
     } catch (error) {
       if (this.#pool === null) this.#finish()
-      else await this.stop()
+      else {
+        this.#state = 'stopping'
+        await this.stop()
+      }
       throw error
     }
-    this.#state = 'started'
+    this.#state = this.#stopping ? 'stopping' : 'started'
     const { statsHz } = this.config
     if (statsHz > 0) this.#ticker = setInterval(() => this.ask(), 1000 / statsHz)
     this.#proceed()
@@ -214,7 +217,9 @@ export class SuperNode {
       return
     }
     this.#stopping = true
-    this.#state = 'stopping'
+    for (const group of this.#groups) group.hurry()
+    // What starts has started before it stops.
+    if (this.#state !== 'starting') this.#state = 'stopping'
     this.#proceed()
     await this.#done
   }
@@ -346,6 +351,7 @@ export class SuperNode {
       return host
     })
     this.#groups = [...this.#groups, ...hosts]
+    if (this.#stopping) for (const group of hosts) group.hurry()
     const ready = await Promise.all(hosts.map((group) => group.ready))
     if (ready.includes(false)) {
       await stopInOrder(hosts)

@@ -3,6 +3,8 @@ import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import type { Settings } from '../../../src/gateway/index.ts'
+import { checkSettings } from '../../../src/gateway/load/index.ts'
+import { SuperNode } from '../../../src/gateway/runtime/index.ts'
 import { freeTcpPort } from './ports.ts'
 import { samplesOf, TestNode, until, wrongWith } from './running.ts'
 
@@ -80,6 +82,32 @@ describe('client and server', () => {
     client.write(5)
     expect(await second.read(1)).toEqual(samplesOf(5))
     expect(client.counters).toEqual({ not_connected: 3, connections: 2, disconnects: 1, sent: 2 })
+  })
+
+  it('wait_connected: a client has started when all its servers are reached, or when the gateway is to stop', async () => {
+    const ports = [await freeTcpPort(), await freeTcpPort()]
+    const destinations = ports.map((port) => `ws://127.0.0.1:${port}/node`)
+    await start({ port: ports[0] })
+    let started = false
+    const client = start({ destinations, wait_connected: true }).then((node) => {
+      started = true
+      return node
+    })
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(started).toBe(false)
+    await start({ port: ports[1] })
+    expect((await client).counters).toEqual({ connections: 2 })
+    const { config } = checkSettings({
+      nodes: { far: { type: 'websocket', destinations: ['ws://127.0.0.1:1/far'], wait_connected: true } },
+      paths: [{ in: 'far' }],
+    })
+    const lines: string[] = []
+    const gateway = await SuperNode.parse(config, { log: (_, __, line) => void lines.push(line) })
+    const starting = gateway.start()
+    await expect.poll(() => lines).toContain('it waits until all destinations are connected (wait_connected)')
+    await gateway.stop()
+    await starting
+    expect(gateway.state).toBe('stopped')
   })
 
   it('count messages that are malformed, and go on', async () => {
