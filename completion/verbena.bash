@@ -67,13 +67,13 @@ _verbena() {
     'replay server') commands='' options='-p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
     'replay client') commands='' options='--decode-as --roce-port --mode --speed --depth -p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
-    'gateway convert') commands='' options='-i --input-format -o --output-format -t --types -h --help' ;;
-    'gateway compare') commands='' options='-e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
-    'gateway hook') commands='' options='-c --config -f --input-format -F --output-format -t --types -v --vectorize -o --option -h --help' ;;
-    'gateway node') commands='' options='-d --log --duration --no-token --json -h --help' ;;
-    'gateway pipe') commands='' options='-f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive -d --log-level -h --help' ;;
-    'gateway signal') commands='' options='-v --values -r --rate -n --no-realtime -F --frequency -a --amplitude -D --stddev -o --offset -p --phase -l --limit -f --format -h --help' ;;
-    'gateway check') commands='' options='--json -c --check -h --help' ;;
+    'gateway convert') commands='' options='-d --log -V --version -i --input-format -o --output-format -t --types -h --help' ;;
+    'gateway compare') commands='' options='-d --log -V --version -e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
+    'gateway hook') commands='' options='-d --log -V --version -c --config -f --input-format -F --output-format -t --types -v --vectorize -o --option -h --help' ;;
+    'gateway node') commands='' options='-d --log -V --version -C --capabilities --duration --no-token --json -h --help' ;;
+    'gateway pipe') commands='' options='-d --log-level -V --version -f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive --no-token -h --help' ;;
+    'gateway signal') commands='' options='-d --log -V --version -v --values -r --rate -n --no-realtime -F --frequency -a --amplitude -D --stddev -o --offset -p --phase -l --limit -f --format -h --help' ;;
+    'gateway check') commands='' options='--json -c --check -V --version -h --help' ;;
     'gateway graph') commands='' options='-f --format -o --output --json -h --help' ;;
     'perf') commands='send_lat send_bw write_lat write_bw read_lat read_bw atomic_lat atomic_bw' options='-h --help' ;;
     'perf send_lat') commands='' options='-i --ib-port -p --port -d --device -x --gid-index -s --size -a --all -n --iters -D --duration -f --margin --warmup -t --tx-depth -r --rx-depth -c --connection -m --mtu -I --inline_size -e --events -y --limit_msgrate --limit-latency --limit-lost -H --report-histogram -U --report-unsorted --output --rate -S --sl -u --qp-timeout --retry_count --perform_warm_up -F --CPU-freq -R --rdma_cm --bind_source_ip -V --version --wait --timeout --json -h --help' ;;
@@ -324,23 +324,23 @@ _verbena_value() {
       -d|--device|--ib-dev) value='device' ;;
     esac ;;
     'gateway convert') case $2 in
-      -i|--input-format|-o|--output-format|-t|--types) value='any' ;;
+      -d|--log|-i|--input-format|-o|--output-format|-t|--types) value='any' ;;
     esac ;;
     'gateway compare') case $2 in
-      -e|--epsilon|-f|--format|-t|--types) value='any' ;;
+      -d|--log|-e|--epsilon|-f|--format|-t|--types) value='any' ;;
     esac ;;
     'gateway hook') case $2 in
+      -d|--log|-f|--input-format|-F|--output-format|-t|--types|-v|--vectorize|-o|--option) value='any' ;;
       -c|--config) value='file' ;;
-      -f|--input-format|-F|--output-format|-t|--types|-v|--vectorize|-o|--option) value='any' ;;
     esac ;;
     'gateway node') case $2 in
       -d|--log|--duration) value='any' ;;
     esac ;;
     'gateway pipe') case $2 in
-      -f|--format|-t|--types|-o|--option|-T|--timeout|-L|--limit-send|-l|--limit-receive|-d|--log-level) value='any' ;;
+      -d|--log-level|-f|--format|-t|--types|-o|--option|-T|--timeout|-L|--limit-send|-l|--limit-receive) value='any' ;;
     esac ;;
     'gateway signal') case $2 in
-      -v|--values|-r|--rate|-F|--frequency|-a|--amplitude|-D|--stddev|-o|--offset|-p|--phase|-l|--limit|-f|--format) value='any' ;;
+      -d|--log|-v|--values|-r|--rate|-F|--frequency|-a|--amplitude|-D|--stddev|-o|--offset|-p|--phase|-l|--limit|-f|--format) value='any' ;;
     esac ;;
     'gateway graph') case $2 in
       -f|--format) value='any' ;;

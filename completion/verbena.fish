@@ -477,10 +477,14 @@ complete -c verbena -f -n '__verbena_at gateway' -a signal -d 'generate samples'
 complete -c verbena -f -n '__verbena_at gateway' -a check -d 'whether a configuration is right'
 complete -c verbena -f -n '__verbena_at gateway' -a graph -d 'draw the nodes and paths of a configuration'
 complete -c verbena -n '__verbena_at gateway' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway convert' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway convert' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway convert' -s i -l input-format -d 'of standard input' -r
 complete -c verbena -n '__verbena_at gateway convert' -s o -l output-format -d 'of standard output' -r
 complete -c verbena -n '__verbena_at gateway convert' -s t -l types -d 'number and types of the values' -r
 complete -c verbena -n '__verbena_at gateway convert' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway compare' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway compare' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway compare' -s e -l epsilon -d 'values and seconds may differ by as much' -r
 complete -c verbena -n '__verbena_at gateway compare' -s v -l no-values -d 'leave values out'
 complete -c verbena -n '__verbena_at gateway compare' -s T -l no-timestamp -d 'leave times out'
@@ -489,6 +493,8 @@ complete -c verbena -n '__verbena_at gateway compare' -s f -l format -d 'of all 
 complete -c verbena -n '__verbena_at gateway compare' -s t -l types -d 'number and types of the values' -r
 complete -c verbena -n '__verbena_at gateway compare' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at gateway compare' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway hook' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway hook' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway hook' -s c -l config -d 'settings of the hook, as JSON' -r -F
 complete -c verbena -n '__verbena_at gateway hook' -s f -l input-format -d 'of standard input' -r
 complete -c verbena -n '__verbena_at gateway hook' -s F -l output-format -d 'of standard output' -r
@@ -497,10 +503,14 @@ complete -c verbena -n '__verbena_at gateway hook' -s v -l vectorize -d 'samples
 complete -c verbena -n '__verbena_at gateway hook' -s o -l option -d 'a setting of the hook' -r
 complete -c verbena -n '__verbena_at gateway hook' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway node' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway node' -s V -l version -d 'print the version'
+complete -c verbena -n '__verbena_at gateway node' -s C -l capabilities -d 'print node-types, hooks, formats and requests of the API as JSON; nothing runs'
 complete -c verbena -n '__verbena_at gateway node' -l duration -d 'stop after this time' -r
 complete -c verbena -n '__verbena_at gateway node' -l no-token -d 'dangerous: whoever reaches the API may do everything'
 complete -c verbena -n '__verbena_at gateway node' -l json -d 'print one JSON document at the end'
 complete -c verbena -n '__verbena_at gateway node' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway pipe' -s d -l log-level -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway pipe' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway pipe' -s f -l format -d 'of standard input and output' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s t -l types -d 'number and types of the values of standard input' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s o -l option -d 'a setting of the node' -r
@@ -510,8 +520,10 @@ complete -c verbena -n '__verbena_at gateway pipe' -s r -l receive -d 'only from
 complete -c verbena -n '__verbena_at gateway pipe' -s T -l timeout -d 'stop after this time' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s L -l limit-send -d 'stop after as many samples sent' -r
 complete -c verbena -n '__verbena_at gateway pipe' -s l -l limit-receive -d 'stop after as many samples received' -r
-complete -c verbena -n '__verbena_at gateway pipe' -s d -l log-level -d 'say what has this level or a graver one: off, error, warn, info, debug, trace' -r
+complete -c verbena -n '__verbena_at gateway pipe' -l no-token -d 'dangerous: whoever reaches the API of a websocket server may do everything'
 complete -c verbena -n '__verbena_at gateway pipe' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at gateway signal' -s d -l log -d 'least important lines that are said: trace, debug, info, warning, error, critical, off' -r
+complete -c verbena -n '__verbena_at gateway signal' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway signal' -s v -l values -d 'values of a sample' -r
 complete -c verbena -n '__verbena_at gateway signal' -s r -l rate -d 'samples per second' -r
 complete -c verbena -n '__verbena_at gateway signal' -s n -l no-realtime -d 'as fast as they are taken'
@@ -525,6 +537,7 @@ complete -c verbena -n '__verbena_at gateway signal' -s f -l format -d 'of stand
 complete -c verbena -n '__verbena_at gateway signal' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway check' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at gateway check' -s c -l check -d 'as for villas test-config: it always checks everything'
+complete -c verbena -n '__verbena_at gateway check' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway check' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway graph' -s f -l format -d 'text, svg, dot, json' -r
 complete -c verbena -n '__verbena_at gateway graph' -s o -l output -d 'where to write' -r -F

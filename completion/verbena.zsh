@@ -807,6 +807,8 @@ _verbena_gateway() {
 
 _verbena_gateway_convert() {
   _arguments -s \
+    '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     '(-i --input-format)'{-i,--input-format}'[of standard input]:format:' \
     '(-o --output-format)'{-o,--output-format}'[of standard output]:format:' \
     '(-t --types)'{-t,--types}'[number and types of the values]:types:' \
@@ -815,6 +817,8 @@ _verbena_gateway_convert() {
 
 _verbena_gateway_compare() {
   _arguments -s \
+    '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     '(-e --epsilon)'{-e,--epsilon}'[values and seconds may differ by as much]:number:' \
     '(-v --no-values)'{-v,--no-values}'[leave values out]' \
     '(-T --no-timestamp)'{-T,--no-timestamp}'[leave times out]' \
@@ -828,6 +832,8 @@ _verbena_gateway_compare() {
 
 _verbena_gateway_hook() {
   _arguments -s \
+    '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     '(-c --config)'{-c,--config}'[settings of the hook, as JSON]:file:_files' \
     '(-f --input-format)'{-f,--input-format}'[of standard input]:format:' \
     '(-F --output-format)'{-F,--output-format}'[of standard output]:format:' \
@@ -841,15 +847,19 @@ _verbena_gateway_hook() {
 _verbena_gateway_node() {
   _arguments -s \
     '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
+    '(-C --capabilities)'{-C,--capabilities}'[print node-types, hooks, formats and requests of the API as JSON; nothing runs]' \
     --duration'[stop after this time]:seconds:' \
     --no-token'[dangerous\: whoever reaches the API may do everything]' \
     --json'[print one JSON document at the end]' \
     '(-h --help)'{-h,--help}'[print help]' \
-    '1:config:'
+    '1::config:'
 }
 
 _verbena_gateway_pipe() {
   _arguments -s \
+    '(-d --log-level)'{-d,--log-level}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     '(-f --format)'{-f,--format}'[of standard input and output]:format:' \
     '(-t --types)'{-t,--types}'[number and types of the values of standard input]:types:' \
     '(-o --option)'{-o,--option}'[a setting of the node]:key=value:' \
@@ -859,7 +869,7 @@ _verbena_gateway_pipe() {
     '(-T --timeout)'{-T,--timeout}'[stop after this time]:seconds:' \
     '(-L --limit-send)'{-L,--limit-send}'[stop after as many samples sent]:count:' \
     '(-l --limit-receive)'{-l,--limit-receive}'[stop after as many samples received]:count:' \
-    '(-d --log-level)'{-d,--log-level}'[say what has this level or a graver one\: off, error, warn, info, debug, trace]:level:' \
+    --no-token'[dangerous\: whoever reaches the API of a websocket server may do everything]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:' \
     '2:node:'
@@ -867,6 +877,8 @@ _verbena_gateway_pipe() {
 
 _verbena_gateway_signal() {
   _arguments -s \
+    '(-d --log)'{-d,--log}'[least important lines that are said\: trace, debug, info, warning, error, critical, off]:level:' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     '(-v --values)'{-v,--values}'[values of a sample]:count:' \
     '(-r --rate)'{-r,--rate}'[samples per second]:hz:' \
     '(-n --no-realtime)'{-n,--no-realtime}'[as fast as they are taken]' \
@@ -885,6 +897,7 @@ _verbena_gateway_check() {
   _arguments -s \
     --json'[print one JSON document]' \
     '(-c --check)'{-c,--check}'[as for villas test-config\: it always checks everything]' \
+    '(-V --version)'{-V,--version}'[print the version]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'
 }

@@ -63,9 +63,7 @@ export function makeApp({ control, guard, version, page, shutdown }: AppOptions)
       failures: gateway.failures,
     })
   })
-  app.get(`${prefix}/capabilities`, (c) =>
-    c.json({ apis: namesOf(app), nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }),
-  )
+  app.get(`${prefix}/capabilities`, (c) => c.json(capabilitiesOf(app)))
   app.get(`${prefix}/config`, (c) => c.json(control.settings as object))
   app.get(`${prefix}/metrics`, (c) => c.body(metricsOf(control, version), 200, { 'Content-Type': metricsType }))
   app.get(`${prefix}/:graph{graph\\.(svg|dot|text|json)}`, (c) => {
@@ -136,6 +134,16 @@ function statsOf(control: GatewayControl, nameOrUuid: string): object {
   const { count, sumSeconds, maxSeconds } = delays
   const [p10, p50, p90, p99, p999] = [0.1, 0.5, 0.9, 0.99, 0.999].map((share) => delays.quantileSeconds(share))
   return { counts, delay: { unit: 's', count, mean: sumSeconds / count, max: maxSeconds, p10, p50, p90, p99, p999 } }
+}
+
+/** What a gateway can do, as VILLASnode names it: names of its requests, node-types, formats and hooks. */
+export function capabilities(): object {
+  // Nobody makes a request of this one, so that it needs nothing.
+  return capabilitiesOf(makeApp({} as AppOptions))
+}
+
+function capabilitiesOf(app: Hono): object {
+  return { apis: namesOf(app), nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }
 }
 
 /** Of all requests, as VILLASnode names its own: "node/stats/reset" is that of `/node/:node/stats/reset`. */

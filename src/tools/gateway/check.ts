@@ -1,6 +1,6 @@
 /** `verbena gateway check`: whether a configuration is right, without starting anything. */
 import type { Command } from 'commander'
-import { endWith, exitCodes, note, print, printJson } from '../../cli/terminal/index.ts'
+import { endWith, exitCodes, note, print, printJson, version } from '../../cli/terminal/index.ts'
 import { GatewayError } from '../../gateway/index.ts'
 import { mistakesOf, readConfiguration } from './configuration.ts'
 
@@ -20,6 +20,7 @@ export function configure(command: Command): void {
     .argument('<config>', "a file, or '-' for standard input")
     .option('--json', 'print one JSON document')
     .option('-c, --check', 'as for villas test-config: it always checks everything')
+    .version(version, '-V, --version', 'print the version')
     .addHelpText('after', help)
     .action(check)
 }

@@ -6,6 +6,7 @@ import { endWith, interruptible, print, printJson } from '../../cli/terminal/ind
 import { type Difference, differenceOf, formatNames, SampleReader, type Signal } from '../../gateway/index.ts'
 import { parseNumber, UsageError } from '../kit/index.ts'
 import { describeProblems, parseFormat, parseSignals } from './formats.ts'
+import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const codes = { equal: 0, length: 1, sequence: 2, timestamp: 3, count: 4, data: 5 } as const
 
@@ -34,10 +35,11 @@ interface Options {
   format: string
   types: string
   json?: boolean
+  log?: string
 }
 
 export function configure(command: Command): void {
-  command
+  addVillasOptions(command)
     .description('Compare files of samples: numbers, times, values.')
     .argument('<files...>', 'files of samples, at least two')
     .option('-e, --epsilon <number>', 'values and seconds may differ by as much', '1e-6')
@@ -53,6 +55,7 @@ export function configure(command: Command): void {
 
 async function compare(files: string[], options: Options): Promise<void> {
   if (files.length < 2) throw new UsageError('files', 'one file is equal to itself. Expected at least two')
+  const says = saidLevels(options.log)
   const signals = parseSignals('--types', options.types)
   const epsilon = Number(options.epsilon)
   if (!(epsilon >= 0)) parseNumber('--epsilon', options.epsilon, 1e-6, 0, Number.MAX_VALUE)
@@ -61,7 +64,7 @@ async function compare(files: string[], options: Options): Promise<void> {
   try {
     const found = await firstDifference(sides, signals, { ...options, epsilon }, interruption.signal)
     const isMalformed = sides.some(({ reader }) => reader.decoder.problems.count > 0)
-    for (const { file, reader } of sides) describeProblems(file, reader.decoder.problems, signals)
+    if (says('warn')) for (const { file, reader } of sides) describeProblems(file, reader.decoder.problems, signals)
     if (options.json) printJson({ equal: found === null, ...found, samples: sides[0]!.reader.count })
     else print(found === null ? `${sides[0]!.reader.count} samples are equal` : text(found, sides[0]!.file))
     endWith(

@@ -4,6 +4,7 @@ import { endWith, exitCodes, interruptible } from '../../cli/terminal/index.ts'
 import { Converter, formatNames } from '../../gateway/index.ts'
 import { describeProblems, parseFormat, parseSignals, usable } from './formats.ts'
 import { standardInput, standardOutput } from './standard-io.ts'
+import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const help = `
 Formats: ${formatNames.join(', ')}.
@@ -33,10 +34,11 @@ interface Options {
   inputFormat: string
   outputFormat: string
   types: string
+  log?: string
 }
 
 export function configure(command: Command): void {
-  command
+  addVillasOptions(command)
     .description('Read samples in one format from standard input, and write them in another to standard output.')
     .option('-i, --input-format <format>', 'of standard input', 'villas.human')
     .option('-o, --output-format <format>', 'of standard output', 'villas.human')
@@ -45,7 +47,8 @@ export function configure(command: Command): void {
     .action(convert)
 }
 
-async function convert({ inputFormat, outputFormat, types }: Options): Promise<void> {
+async function convert({ inputFormat, outputFormat, types, log }: Options): Promise<void> {
+  const says = saidLevels(log)
   const signals = parseSignals('--types', types)
   const input = parseFormat('--input-format', inputFormat)
   const output = parseFormat('--output-format', outputFormat)
@@ -63,6 +66,6 @@ async function convert({ inputFormat, outputFormat, types }: Options): Promise<v
   } finally {
     interruption.dispose()
   }
-  describeProblems('The input', problems, signals)
+  if (says('warn')) describeProblems('The input', problems, signals)
   endWith(interruption.exitCode() ?? (problems.count > 0 ? exitCodes.failed : exitCodes.done))
 }

@@ -23,6 +23,7 @@ import {
 import { parseInteger, UsageError } from '../kit/index.ts'
 import { describeProblems, parseFormat, parseSignals, usable } from './formats.ts'
 import { standardInput, standardOutput } from './standard-io.ts'
+import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const width = Math.max(...Object.keys(hookTypes).map((name) => name.length))
 const list = Object.values(hookTypes)
@@ -53,10 +54,11 @@ interface Options {
   types: string
   vectorize: string
   option: string[]
+  log?: string
 }
 
 export function configure(command: Command): void {
-  command
+  addVillasOptions(command)
     .description('Run samples from standard input to standard output through a hook.')
     .argument('<name>', 'of the hook')
     .option('-c, --config <file>', 'settings of the hook, as JSON (default: none)')
@@ -70,11 +72,15 @@ export function configure(command: Command): void {
 }
 
 async function run(name: string, options: Options): Promise<void> {
+  const says = saidLevels(options.log)
   const signals = parseSignals('--types', options.types)
   const input = parseFormat('--input-format', options.inputFormat)
   const output = options.outputFormat === undefined ? input : parseFormat('--output-format', options.outputFormat)
   const batch = parseInteger('--vectorize', options.vectorize, 128, 1, 1 << 16)
-  const chain = await makeChain({ ...settingsFile(options.config), ...settingsOf(options.option), type: name }, signals)
+  const settings = { ...settingsFile(options.config), ...settingsOf(options.option), type: name }
+  const chain = await makeChain(settings, signals, (level, line) => {
+    if (says(level)) note(line)
+  })
   const decoder = usable('--input-format', () => input.decoder(signals))
   const encoder = usable('--output-format', () => output.encoder(chain.signals))
   const { problems } = decoder
@@ -100,14 +106,14 @@ async function run(name: string, options: Options): Promise<void> {
     clearInterval(periodic)
     interruption.dispose()
   }
-  describeProblems('The input', problems, signals)
+  if (says('warn')) describeProblems('The input', problems, signals)
   const { errors } = chain
-  if (errors > 0)
+  if (errors > 0 && says('warn'))
     note(`${errors === 1 ? 'One sample' : `${errors} samples`} could not be processed: values or fields are missing.`)
   endWith(interruption.exitCode() ?? (problems.count + errors > 0 ? exitCodes.failed : exitCodes.done))
 }
 
-async function makeChain(settings: Settings, signals: readonly Signal[]): Promise<HookChain> {
+async function makeChain(settings: Settings, signals: readonly Signal[], log: HookContext['log']): Promise<HookChain> {
   const of = 'verbena gateway hook'
   const configs = usable('name', () => readHooks(of, { hooks: [settings] }, () => undefined))
   const types = await loadHookTypes(configs).catch((error: unknown) => usable('name', () => rethrow(error)))
@@ -118,9 +124,7 @@ async function makeChain(settings: Settings, signals: readonly Signal[]): Promis
     stamp,
     nowNs: () => performance.now() * 1e6,
     open,
-    log: (level, line) => {
-      if (level !== 'debug') note(line)
-    },
+    log,
     hash: hashOf,
   }
   return usable('name', () => hooksOf(configs, context, { types, of }))

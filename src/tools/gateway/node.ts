@@ -10,17 +10,14 @@ import {
   note,
   printFailure,
   printJson,
-  version,
 } from '../../cli/terminal/index.ts'
 import type { Api } from '../../gateway/api/index.ts'
-import { GatewayError, type HttpConfig } from '../../gateway/index.ts'
+import { GatewayError } from '../../gateway/index.ts'
 import { type GatewayLogLevel, SuperNode } from '../../gateway/runtime/index.ts'
-import { pageUrl } from '../../web/index.ts'
-import { isLoopback, parseNumber, UsageError } from '../kit/index.ts'
+import { parseNumber, UsageError } from '../kit/index.ts'
 import { readConfiguration } from './configuration.ts'
-
-const levels = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const
-const levelOf: Readonly<Record<GatewayLogLevel, number>> = { debug: 1, info: 2, warn: 3, error: 4 }
+import { announce, httpOf, listen } from './http.ts'
+import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const help = `
 It starts all nodes, then all paths, and says on standard error what happens. Ctrl-C or SIGTERM stop it in order: sources first, then
@@ -43,16 +40,17 @@ Examples:
 
 interface Options {
   log?: string
+  capabilities?: boolean
   token: boolean
   duration?: string
   json?: boolean
 }
 
 export function configure(command: Command): void {
-  command
+  addVillasOptions(command, '--log', 'logging.level')
     .description('Run a gateway: nodes and paths of a configuration.')
-    .argument('<config>', "a file, or '-' for standard input")
-    .option('-d, --log <level>', `least important lines that are said: ${levels.join(', ')} (default: logging.level)`)
+    .argument('[config]', "a file, or '-' for standard input")
+    .option('-C, --capabilities', 'print node-types, hooks, formats and requests of the API as JSON; nothing runs')
     .option('--duration <seconds>', 'stop after this time (default: never)')
     .option('--no-token', 'dangerous: whoever reaches the API may do everything (default: they need a token)')
     .option('--json', 'print one JSON document at the end')
@@ -60,19 +58,21 @@ export function configure(command: Command): void {
     .action(run)
 }
 
-async function run(file: string, options: Options): Promise<void> {
+async function run(file: string | undefined, options: Options): Promise<void> {
+  if (options.capabilities) return printJson((await import('../../gateway/api/index.ts')).capabilities())
+  if (file === undefined) throw new UsageError('config', "it is missing. Expected a file, or '-' for standard input")
   const loaded = readConfiguration(file)
   for (const { message } of loaded.errors) printFailure(message)
   if (loaded.errors.length > 0) return endWith(exitCodes.failed)
   const { config, placeOf } = loaded
-  const http = httpOf(config.http, options)
+  const http = httpOf(config.http, options.token)
   for (const { place, what } of loaded.notices) note(place === undefined ? what : `${place}: ${what}`)
   const durationMs =
     1000 * (options.duration === undefined ? 0 : parseNumber('--duration', options.duration, 60, 0.001, 1e9))
-  const least = levels.indexOf(levelOption(options.log) ?? config.logging.level)
+  const says = saidLevels(options.log, config.logging.level)
   const progress = new ProgressLine()
   const log = (level: GatewayLogLevel, owner: string, line: string): void => {
-    if (levelOf[level] < least) return
+    if (!says(level)) return
     const text = owner === '' ? line : `${owner}: ${line}`
     if (config.logging.file !== null)
       appendFileSync(config.logging.file, `${new Date().toISOString()} ${level} ${text}\n`)
@@ -88,11 +88,11 @@ async function run(file: string, options: Options): Promise<void> {
     // A port that is taken is known before anything happens.
     if (http.enabled) api = await listen(gateway, http)
     const started = performance.now()
+    const stop = (): void => void gateway.stop()
+    interruption.signal.addEventListener('abort', stop, { once: true })
     await gateway.start()
     if (api !== undefined) announce(api, http)
-    const stop = (): void => void gateway.stop()
     if (interruption.signal.aborted) stop()
-    interruption.signal.addEventListener('abort', stop, { once: true })
     if (durationMs > 0) timeout = setTimeout(stop, durationMs)
     progress.follow(gateway)
     await gateway.done
@@ -112,36 +112,6 @@ async function run(file: string, options: Options): Promise<void> {
     await api?.close()
     interruption.dispose()
   }
-}
-
-/** Those of the configuration, without a token if that was asked for. */
-function httpOf(http: HttpConfig, { token: wantsToken }: Options): HttpConfig {
-  if (wantsToken) return http
-  if (http.token !== null) throw new UsageError('--no-token', 'the configuration has http.token')
-  if (!isLoopback(http.host))
-    throw new UsageError('--no-token', `whoever reaches ${http.host} (http.host) could control the gateway`)
-  return { ...http, open: true }
-}
-
-/** The API of a gateway that is about to start. */
-async function listen(gateway: SuperNode, http: HttpConfig): Promise<Api> {
-  const { startApi } = await import('../../gateway/api/index.ts')
-  return await startApi(gateway, http, { version, shutdown: () => void gateway.stop() })
-}
-
-/** A token that somebody has chosen they know: it is not printed where logs are kept. */
-function announce({ url, token }: Api, http: HttpConfig): void {
-  note(`the API and a live page: ${token === null || http.token !== null ? url : pageUrl(url, token)}`)
-  if (token === null)
-    note('there is no token: every user of this host can change the gateway, and run commands as its user')
-  if (http.tls === null && !isLoopback(http.host))
-    note('without TLS, whoever sees the traffic can read the token: set http.ssl_cert and http.ssl_private_key')
-}
-
-function levelOption(text: string | undefined): (typeof levels)[number] | undefined {
-  const level = text === 'warn' ? 'warning' : text
-  if (level === undefined || levels.includes(level as 'info')) return level as 'info' | undefined
-  throw new UsageError('--log', `'${text}' is no level. Expected one of ${levels.join(', ')}`)
 }
 
 function document(gateway: SuperNode, duration: number): unknown {

@@ -1,16 +1,19 @@
 /** `verbena gateway pipe`: `villas pipe`, standard input to a node, and the node to standard output. */
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note, printFailure } from '../../cli/terminal/index.ts'
+import type { Api } from '../../gateway/api/index.ts'
 import { formatNames, GatewayError, isGroup, type Settings } from '../../gateway/index.ts'
-import { checkSettings, SuperNode } from '../../gateway/runtime/index.ts'
+import { checkSettings, type GatewayLogLevel, SuperNode } from '../../gateway/runtime/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import { readConfiguration } from './configuration.ts'
 import { formatSettings, parseFormat, parseSignals } from './formats.ts'
 import { settingsOf } from './hook.ts'
+import { announce, httpOf, listen } from './http.ts'
+import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const help = `
 Samples of standard input are written to the node, and samples of the node to standard output; other nodes and the paths of the
-configuration do not run. It ends at the end of standard input, unless there is a limit of samples to receive, or with -r.
+configuration do not run. Peers of a websocket node that is a server come to the port of the configuration's http. It ends at the end of standard input, unless there is a limit of samples to receive, or with -r.
 
 Formats: ${formatNames.join(', ')}, or settings of one as JSON; see verbena gateway convert --help.
 
@@ -29,13 +32,12 @@ interface Options {
   timeout?: string
   limitSend?: string
   limitReceive?: string
-  logLevel: string
+  logLevel?: string
+  token: boolean
 }
 
-const levels = ['off', 'error', 'warn', 'info', 'debug', 'trace']
-
 export function configure(command: Command): void {
-  command
+  addVillasOptions(command, '--log-level')
     .description('Connect a node with standard input and output.')
     .argument('<config>', "a file, or '-' for standard input with -r")
     .argument('<node>', 'the name of a node in it')
@@ -48,7 +50,7 @@ export function configure(command: Command): void {
     .option('-T, --timeout <seconds>', 'stop after this time (default: never)')
     .option('-L, --limit-send <count>', 'stop after as many samples sent (default: never)')
     .option('-l, --limit-receive <count>', 'stop after as many samples received (default: never)')
-    .option('-d, --log-level <level>', `say what has this level or a graver one: ${levels.join(', ')}`, 'info')
+    .option('--no-token', 'dangerous: whoever reaches the API of a websocket server may do everything')
     .addHelpText('after', help)
     .action(run)
 }
@@ -70,9 +72,8 @@ async function run(file: string, name: string, options: Options): Promise<void> 
   }
   const seconds = options.timeout === undefined ? 0 : parseNumber('--timeout', options.timeout, 10, 0.001, 1e9)
   parseSignals('--types', options.types)
-  const most = levels.indexOf(options.logLevel)
-  if (most < 0) throw new UsageError('--log-level', `'${options.logLevel}' is no level. Expected ${levels.join(', ')}`)
-  const node = nodeSettings(file, name, options)
+  const says = saidLevels(options.logLevel, 'info', '--log-level')
+  const { node, http: given } = nodeSettings(file, name, options)
   const [input, output] = ['stdin', 'stdout'].map((each) => (each === name ? `${each}_` : each)) as [string, string]
   const nodes: Settings = { [name]: node }
   const paths: Settings[] = []
@@ -85,20 +86,25 @@ async function run(file: string, name: string, options: Options): Promise<void> 
     nodes[output] = { type: 'file', uri: '-', format, out: { flush: true, limit: limits.receive } }
     paths.push({ in: name, out: output })
   }
-  const { config, errors } = checkSettings({ nodes, paths, idle_stop: true, stats: 1000 / lookMs })
+  const { config, errors } = checkSettings({ nodes, paths, idle_stop: true, stats: 1000 / lookMs, http: given })
   for (const { message } of errors) printFailure(message)
   if (errors.length > 0) return endWith(exitCodes.failed)
-  const log = (level: string, owner: string, line: string): void => {
-    if (levels.indexOf(level) <= most && owner !== input) note(`${owner}: ${line}`)
+  const http = httpOf(config.http, options.token)
+  const isServed = http.enabled && isServedByHttp(node)
+  const log = (level: GatewayLogLevel, owner: string, line: string): void => {
+    if (says(level) && owner !== input) note(`${owner}: ${line}`)
   }
   const interruption = interruptible('')
   let timer: NodeJS.Timeout | undefined
+  let api: Api | undefined
   try {
     const gateway = await SuperNode.parse(config, { log })
-    await gateway.start()
+    if (isServed) api = await listen(gateway, http)
     const stop = (): void => void gateway.stop()
-    if (interruption.signal.aborted) stop()
     interruption.signal.addEventListener('abort', stop, { once: true })
+    await gateway.start()
+    if (api !== undefined) announce(api, http)
+    if (interruption.signal.aborted) stop()
     const until = seconds > 0 ? performance.now() + 1000 * seconds : Number.POSITIVE_INFINITY
     const isOver = (): boolean => {
       if (performance.now() >= until) return true
@@ -118,12 +124,18 @@ async function run(file: string, name: string, options: Options): Promise<void> 
     endWith(exitCodes.failed)
   } finally {
     clearInterval(timer)
+    await api?.close()
     interruption.dispose()
   }
 }
 
-/** The settings of the node in the configuration, with those of -o and -x. */
-function nodeSettings(file: string, name: string, options: Options): Settings {
+/** A WebSocket without a port of its own, whose peers come to that of the API. */
+function isServedByHttp({ type, port, destinations }: Settings): boolean {
+  return type === 'websocket' && port === undefined && destinations === undefined
+}
+
+/** The settings of the node in the configuration, with those of -o and -x, and those of its API. */
+function nodeSettings(file: string, name: string, options: Options): { node: Settings; http: unknown } {
   const { config } = readConfiguration(file)
   const nodes = config.settings.nodes
   const found = isGroup(nodes) ? nodes[name] : undefined
@@ -132,7 +144,7 @@ function nodeSettings(file: string, name: string, options: Options): Settings {
     throw new UsageError('node', `${file} has no node '${name}'. It has: ${names.join(', ') || 'none'}`)
   }
   const swapped = options.swap ? { ...found, in: found.out ?? {}, out: found.in ?? {} } : found
-  return merged(swapped, settingsOf(options.option))
+  return { node: merged(swapped, settingsOf(options.option)), http: config.settings.http }
 }
 
 function merged(settings: Settings, others: Settings): Settings {

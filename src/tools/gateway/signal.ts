@@ -7,6 +7,7 @@ import { checkSettings, type StandaloneNode, startStandalone } from '../../gatew
 import { oneOf, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import { parseFormat, usable } from './formats.ts'
 import { standardOutput } from './standard-io.ts'
+import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const shapes = ['mixed', 'random', 'sine', 'triangle', 'square', 'ramp', 'constant', 'counter', 'pulse'] as const
 
@@ -34,10 +35,11 @@ interface Options {
   phase: string
   limit?: string
   format: string
+  log?: string
 }
 
 export function configure(command: Command): void {
-  command
+  addVillasOptions(command)
     .description('Generate samples on standard output.')
     .argument('<type>', `shape of the values: ${shapes.join(', ')}`)
     .option('-v, --values <count>', 'values of a sample', '1')
@@ -55,6 +57,7 @@ export function configure(command: Command): void {
 }
 
 async function run(type: string, options: Options): Promise<void> {
+  const says = saidLevels(options.log)
   const shape = oneOf(...shapes)(type)
   if (shape === undefined) throw new UsageError('type', `'${type}' is no shape. Expected one of ${shapes.join(', ')}`)
   const { config, errors } = checkSettings({
@@ -82,7 +85,7 @@ async function run(type: string, options: Options): Promise<void> {
     const generator = await startStandalone(config.nodes[0]!, {
       samples: batch,
       log: (level, line) => {
-        if (level !== 'debug') note(line)
+        if (says(level)) note(line)
       },
     })
     const encoder = usable('--format', () => format.encoder(generator.signals))

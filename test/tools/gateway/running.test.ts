@@ -1,9 +1,12 @@
 /** `verbena gateway node`, `signal` and `pipe`: gateways that run. */
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
+import { version } from '../../../src/cli/terminal/index.ts'
 import { command } from '../../built.ts'
 import { begin, verbena } from '../../cli/in-process.ts'
 
@@ -86,6 +89,27 @@ describe('gateway node', () => {
   })
 })
 
+describe('as villas node has them', () => {
+  it('-C: what there is, as JSON; -V: the version; neither needs a configuration', async () => {
+    const { code, stdout } = await verbena('gateway', 'node', '-C')
+    expect(code).toBe(0)
+    const { apis, nodes, formats, hooks } = JSON.parse(stdout)
+    expect([apis.includes('node/stats/reset'), nodes.includes('loopback')]).toEqual([true, true])
+    expect([formats.includes('csv'), hooks.includes('scale')]).toEqual([true, true])
+    for (const tool of ['node', 'pipe', 'signal', 'convert', 'compare', 'hook', 'check'])
+      expect(await verbena('gateway', tool, '-V')).toMatchObject({ code: 0, stdout: `${version}\n` })
+    const missing = await verbena('gateway', 'node')
+    expect([missing.code, missing.stderr]).toEqual([2, expect.stringContaining('config: it is missing')])
+  })
+
+  it('-d: how much is said', async () => {
+    const said = async (...args: string[]) => (await verbena('gateway', 'signal', 'sine', '-r', '1000', ...args)).stderr
+    expect(await said('-l', '3', '-d', 'debug')).toMatch(/waits by/)
+    expect(await said('-l', '3', '-d', 'off')).toBe('')
+    expect(await said('-d', 'loud')).toContain("--log: 'loud' is no level. Expected one of trace, debug, info, warning")
+  })
+})
+
 describe('gateway signal', () => {
   it('generates samples as fast as they are taken', async () => {
     const { code, stdout } = await verbena('gateway', 'signal', 'counter', '-n', '-v', '2', '-l', '1000', '-a', '0.5')
@@ -152,6 +176,24 @@ describe('gateway pipe', () => {
       '10.000000000(1)\t1.00000000000000000',
       '10.000000000(2)\t2.00000000000000000',
     ])
+  })
+
+  it('starts the HTTP of a websocket node that is a server', async () => {
+    const token = 'sixteen-letters-and-more'
+    const web = { type: 'websocket', format: 'json', in: { signals: '1f' } }
+    const file = config('web.json', { http: { port: 0, token }, nodes: { web } })
+    // Samples go to the standard output of the process.
+    const child = spawn(process.execPath, [command, 'gateway', 'pipe', file, 'web', '-r', '-l', '1', '-f', 'csv'])
+    let stdout = ''
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    const ended = once(child, 'close')
+    const [line] = await once(child.stderr, 'data')
+    const address = /http:\/\/([\d.:]+)/.exec(String(line))?.[1]
+    const peer = new WebSocket(`ws://${address}/web?token=${token}`, 'live')
+    peer.on('open', () => peer.send('[{"sequence": 7, "data": [1.5]}]'))
+    expect([...(await ended), stdout]).toEqual([0, null, expect.stringMatching(/,7,1\.5/)])
   })
 
   it('says which nodes there are', async () => {

@@ -1,0 +1,31 @@
+/** The HTTP API of a gateway that a command runs. */
+import { note, version } from '../../cli/terminal/index.ts'
+import type { Api } from '../../gateway/api/index.ts'
+import type { HttpConfig } from '../../gateway/index.ts'
+import type { SuperNode } from '../../gateway/runtime/index.ts'
+import { pageUrl } from '../../web/index.ts'
+import { isLoopback, UsageError } from '../kit/index.ts'
+
+/** Those of the configuration, without a token if that was asked for. */
+export function httpOf(http: HttpConfig, wantsToken: boolean): HttpConfig {
+  if (wantsToken) return http
+  if (http.token !== null) throw new UsageError('--no-token', 'the configuration has http.token')
+  if (!isLoopback(http.host))
+    throw new UsageError('--no-token', `whoever reaches ${http.host} (http.host) could control the gateway`)
+  return { ...http, open: true }
+}
+
+/** The API of a gateway that is about to start. */
+export async function listen(gateway: SuperNode, http: HttpConfig): Promise<Api> {
+  const { startApi } = await import('../../gateway/api/index.ts')
+  return await startApi(gateway, http, { version, shutdown: () => void gateway.stop() })
+}
+
+/** A token that somebody has chosen they know: it is not printed where logs are kept. */
+export function announce({ url, token }: Api, http: HttpConfig): void {
+  note(`the API and a live page: ${token === null || http.token !== null ? url : pageUrl(url, token)}`)
+  if (token === null)
+    note('there is no token: every user of this host can change the gateway, and run commands as its user')
+  if (http.tls === null && !isLoopback(http.host))
+    note('without TLS, whoever sees the traffic can read the token: set http.ssl_cert and http.ssl_private_key')
+}

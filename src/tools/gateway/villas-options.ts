@@ -1,0 +1,31 @@
+/** Options that the tools of VILLASnode have in common: -d and -V. */
+import type { Command } from 'commander'
+import { version } from '../../cli/terminal/index.ts'
+import type { GatewayLogLevel } from '../../gateway/runtime/index.ts'
+import { UsageError } from '../kit/index.ts'
+
+export const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const
+export type LogLevelName = (typeof logLevels)[number]
+
+/** What VILLASnode's library of logs also takes for them. */
+const otherNames: Readonly<Record<string, LogLevelName>> = { warn: 'warning', err: 'error' }
+const levelOf: Readonly<Record<GatewayLogLevel, number>> = { debug: 1, info: 2, warn: 3, error: 4 }
+
+/** -V, and -d as `flag` with its usual level. */
+export function addVillasOptions(command: Command, flag = '--log', usual: string = 'info'): Command {
+  return command
+    .option(`-d, ${flag} <level>`, `least important lines that are said: ${logLevels.join(', ')} (default: ${usual})`)
+    .version(version, '-V, --version', 'print the version')
+}
+
+/** Whether lines of a level are said, with the level that -d gave, or else `usual`. Throws a `UsageError`. */
+export function saidLevels(
+  text: string | undefined,
+  usual: LogLevelName = 'info',
+  flag = '--log',
+): (level: GatewayLogLevel) => boolean {
+  const name = text === undefined ? usual : (otherNames[text] ?? text)
+  const least = logLevels.indexOf(name as LogLevelName)
+  if (least < 0) throw new UsageError(flag, `'${text}' is no level. Expected one of ${logLevels.join(', ')}`)
+  return (level) => levelOf[level] >= least
+}
