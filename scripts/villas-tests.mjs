@@ -79,17 +79,20 @@ const work = mkdtempSync(join(tmpdir(), 'villas-tests-'))
 const bin = join(work, 'bin')
 mkdirSync(bin)
 
-/** `villas TOOL …` and `villas-TOOL …`; options are passed on as they are. */
+/** `villas TOOL …` and `villas-TOOL …`; options are passed on as they are. The scripts call the API without a token. */
 function launcher(name, text) {
   writeFileSync(join(bin, name), `#!/bin/sh\n${text}\n`)
   chmodSync(join(bin, name), 0o755)
 }
 const tools = ['node', 'pipe', 'signal', 'convert', 'compare', 'hook', 'graph', 'test-config']
+const commands = { 'test-config': 'check', node: 'node --no-token' }
 const commandOf = (tool) =>
   options.villas === undefined
-    ? `exec ${process.execPath} ${resolve(options.cli)} gateway ${tool === 'test-config' ? 'check' : tool} "$@"`
+    ? `exec ${process.execPath} ${resolve(options.cli)} gateway ${commands[tool] ?? tool} "$@"`
     : `exec ${join(resolve(options.villas), `villas-${tool}`)} "$@"`
 for (const tool of tools) launcher(`villas-${tool}`, commandOf(tool))
+// Of a package that few machines have.
+launcher('uuidgen', `exec ${process.execPath} -p 'crypto.randomUUID()'`)
 launcher('villas', `tool=$1; shift; exec "${bin}/villas-$tool" "$@"`)
 
 const isolates = spawnSync('unshare', ['-n', 'true']).status === 0
