@@ -60,7 +60,7 @@ const shared = [
   'test/{cli,examples,node/preload}/*.test.ts',
   'test/attacks/other-user.test.ts',
   'test/devices/middleware/wraps.test.ts',
-  'test/devices/roce/{addresses,datagram-socket,host-sockets,pacing,reply}.test.ts',
+  'test/devices/roce/{datagram-socket,host-sockets,pacing,reply}.test.ts',
   'test/devices/shm/{multicast,waiting,wake-after}.test.ts',
 ]
 /** `npm run test:slow` has them, and what needs more than Node.js. */

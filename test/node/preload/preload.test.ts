@@ -45,8 +45,10 @@ describe('a peer that does not answer over RDMA', () => {
     const connects = err.filter((line) => line.startsWith('verbena: connect'))
     const silent = connects.filter((line) => / TCP, because nothing answered over RDMA in \d+ ms/.test(line))
     const late = connects.filter((line) => line.includes(': RDMA ('))
-    // Eight clients and five at once, of which one is reset and one destroyed before anything is decided.
-    expect([silent.length, late.length, connects.length]).toEqual([12, 12, 24])
+    // Eight clients and five at once. One is reset and one destroyed before anything is decided; the log names these where that took long.
+    const givenUp = connects.filter((line) => line.includes(': given up after'))
+    expect([silent.length, late.length, connects.length - givenUp.length]).toEqual([12, 12, 24])
+    expect(givenUp.length).toBeLessThanOrEqual(4)
   })
 
   it('is left alone after a program has given up, and the log says so', async () => {

@@ -4,7 +4,7 @@ import { verbena } from '../../cli/run.ts'
 
 describe('usage', () => {
   it.each([
-    [['--rank', '0', '--ranks', '2'], /does not say where rank 0 is.*--meet/],
+    [['--rank', '0', '--ranks', '2'], /nothing says where rank 0 is.*--meet/],
     [['--rank', '0', '--ranks', '1'], /one rank has nobody to talk to/],
     [[], /no launcher says which rank this is/],
     [['--procs', '1'], /--procs: '1'/],
