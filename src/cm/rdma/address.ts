@@ -1,5 +1,6 @@
 /** IP addresses with ports, as programs give them and as messages carry them. */
 import { isOwnAddress } from '../../memory/index.ts'
+import { describe } from '../../verbs/provider/index.ts'
 import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 import { RdmaCmError } from './errors.ts'
 
@@ -29,14 +30,14 @@ export function parseAddress(call: string, name: string, value: CmAddress, defau
     throw new RdmaCmError('EINVAL', call, `${name} must be { address, port }`)
   const { address = defaultText, port = 0 } = value
   if (!Number.isInteger(port) || port < 0 || port > 65535)
-    throw new RdmaCmError('EINVAL', call, `${name}.port must be an integer from 0 to 65535, not ${String(port)}`)
+    throw new RdmaCmError('EINVAL', call, `${name}.port must be an integer from 0 to 65535, not ${describe(port)}`)
   const percent = typeof address === 'string' ? address.indexOf('%') : -1
   const parsed = typeof address === 'string' ? parseIp(percent < 0 ? address : address.slice(0, percent)) : undefined
   if (parsed === undefined)
     throw new RdmaCmError(
       'EINVAL',
       call,
-      `${name}.address must be an IPv4 or IPv6 address, not '${String(address)}'; look names up with dns.lookup first`,
+      `${name}.address must be an IPv4 or IPv6 address, not ${describe(address)}; look names up with dns.lookup first`,
     )
   return { bytes: ipOfGid(gidOfIp(parsed)), port, zone: percent < 0 ? '' : address.slice(percent + 1) }
 }

@@ -22,6 +22,7 @@ import {
   QpType,
   type QueuePair,
 } from '../../verbs/index.ts'
+import { describe } from '../../verbs/provider/index.ts'
 import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
 import type { CmEvent as IbEvent } from '../ib/index.ts'
 import {
@@ -279,7 +280,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
   listen(backlog = 0): void {
     this.#expect('listen', 'idle', 'bound')
     if (!Number.isInteger(backlog) || backlog < 0)
-      throw new RdmaCmError('EINVAL', 'listen', `backlog must be a whole number, not ${String(backlog)}`)
+      throw new RdmaCmError('EINVAL', 'listen', `backlog must be a whole number, not ${describe(backlog)}`)
     if (this.#state === 'idle') this.bindAddr({})
     const { devices } = this.#channel
     const { agent, port } = this.#address
@@ -560,7 +561,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
 
 function checkTimeout(call: string, timeoutMs: number): void {
   if (typeof timeoutMs !== 'number' || !(timeoutMs >= 0))
-    throw new RdmaCmError('EINVAL', call, `timeoutMs must be a number of milliseconds, not ${String(timeoutMs)}`)
+    throw new RdmaCmError('EINVAL', call, `timeoutMs must be a number of milliseconds, not ${describe(timeoutMs)}`)
 }
 
 /** `rdma_event_channel`: where events of ids arrive. Ways to take them: see event-queue.ts. */

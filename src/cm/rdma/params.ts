@@ -7,6 +7,7 @@ import type {
   QpType,
   SharedReceiveQueue,
 } from '../../verbs/index.ts'
+import { describe } from '../../verbs/provider/index.ts'
 import { RdmaCmError } from './errors.ts'
 
 /** `rdma_conn_param`. */
@@ -94,7 +95,7 @@ export function checkOption<K extends keyof IdOptionValues>(name: K, value: IdOp
 
 export function checkInteger(call: string, name: string, value: unknown, max: number): void {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
-    throw new RdmaCmError('EINVAL', call, `${name} must be an integer from 0 to ${max}, not ${String(value)}`)
+    throw new RdmaCmError('EINVAL', call, `${name} must be an integer from 0 to ${max}, not ${describe(value)}`)
 }
 
 export function checkPrivateData(call: string, value: unknown, max: number): Uint8Array {

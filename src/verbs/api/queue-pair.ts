@@ -110,11 +110,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const { context } = pd
     const { host, attr, index } = context.device
     if (!Object.values(QpType).includes(init.type))
-      throw new VerbsError(
-        'EINVAL',
-        verb,
-        `type must be QpType.RC, UC, UD or GSI; ${describe(init.type)} is not supported`,
-      )
+      throw new VerbsError('EINVAL', verb, `type must be QpType.RC, UC, UD or GSI, not ${describe(init.type)}`)
     for (const name of ['sendCq', 'recvCq'] as const) {
       const cq = init[name]
       if (!(cq instanceof CompletionQueueObject))

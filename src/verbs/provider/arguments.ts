@@ -4,6 +4,7 @@ import { VerbsError } from './errors.ts'
 /** A value as an error message names it. */
 export function describe(value: unknown): string {
   if (typeof value === 'bigint') return `${value}n`
+  if (typeof value === 'string') return `'${value.length > 40 ? `${value.slice(0, 40)}…` : value}'`
   if (value === null || typeof value !== 'object') return String(value)
   return Array.isArray(value) ? 'an array' : 'an object'
 }

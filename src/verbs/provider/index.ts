@@ -3,6 +3,7 @@
  * segment, and what all devices of a segment have in common. Pure: nothing here, nor anything that it imports, is of Node.
  * Devices, `transport` and the connection manager import this; programs import `verbs/index.ts`.
  */
+export { describe } from './arguments.ts'
 export type * from './attributes.ts'
 export * from './constants.ts'
 export {

@@ -1,5 +1,6 @@
 /** Limits of the communication manager, as programs on the RDMA CM set them. */
 import { afterEach, describe, expect, it } from 'vitest'
+import { parseAddress } from '../../../src/cm/rdma/address.ts'
 import {
   CmEventType,
   createEventChannel,
@@ -120,4 +121,12 @@ it('a device without a free address handle drops what the communication manager 
     Atomics.sub(host.i32, used, attr.maxAh)
   }
   expect(dropped()).toBe(before + 1)
+})
+
+it('an address that is none is quoted, and a port that is text', () => {
+  const refusal = (text: string) => expect.objectContaining({ code: 'EINVAL', message: expect.stringContaining(text) })
+  const parsed = (address: object) => () => parseAddress('bindAddr', 'address', address as never)
+  expect(parsed({ address: '127.0.0.1', port: '5' })).toThrow(refusal("from 0 to 65535, not '5'"))
+  expect(parsed({ address: 'localhost', port: 5 })).toThrow(refusal("not 'localhost'; look names up"))
+  expect(parsed({ address: 7, port: 5 })).toThrow(refusal('not 7; look names up'))
 })

@@ -13,8 +13,10 @@ import {
   type PdHandle,
   QpState,
   QpType,
+  recvWr,
   SendFlag,
   type SrqHandle,
+  sendWr,
   VerbsError,
   WcStatus,
   workCompletions,
@@ -687,6 +689,43 @@ describe('misuse', () => {
     for (const bad of [undefined, null, 1, {}, 'x']) expect(() => cq.poll(bad as never)).toThrow(invalid)
     expect(() => cq.poll([], 1)).toThrow(invalid)
     cq.close()
+  })
+
+  it('quotes a string, which would look like the number or the constant that was wanted', () => {
+    const pd = context.allocPd()
+    const cq = context.createCq(4)
+    const messageOf = (action: () => unknown): string => {
+      try {
+        action()
+      } catch (error) {
+        return (error as Error).message
+      }
+      return 'nothing was thrown'
+    }
+    expect(messageOf(() => context.createCq('4' as never))).toMatch(/must be an integer from 1 to \d+, not '4' /)
+    expect(messageOf(() => pd.createQp({ type: 'RC' as never, sendCq: cq, recvCq: cq }))).toMatch(
+      /type must be QpType\.RC, UC, UD or GSI, not 'RC' /,
+    )
+    cq.close()
+    pd.close()
+  })
+
+  it.each([
+    ['sge', { wrId: 1, sge: [{ addr: 0, length: 4, lkey: 0 }] }],
+    ['sg_list', { sg_list: [], num_sge: 0 }],
+    ['data', { wrId: 1, next: null, data: 4 }],
+  ])('names a field %s that a work request without a list does not have', (name, init) => {
+    const wrong = expect.objectContaining({
+      code: 'EINVAL',
+      message: expect.stringContaining(`no field '${name}', but wr`),
+    })
+    expect(() => recvWr(init as never)).toThrow(wrong)
+    expect(() => sendWr({ opcode: Opcode.Send, ...init } as never)).toThrow(wrong)
+    expect(() => sendWr({ opcode: Opcode.Send, next: { opcode: Opcode.Send, ...init } } as never)).toThrow(wrong)
+  })
+
+  it('of a receive request with the fields of a send request is none', () => {
+    expect(recvWr({ wrId: 3, opcode: Opcode.Send, sendFlags: 0 } as never).wrId).toBe(3)
   })
 })
 
