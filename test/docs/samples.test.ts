@@ -1,6 +1,6 @@
 /**
- * The programs of the documentation compile under `strict` against the built package: each block of `js`, `mjs` or `ts` that
- * begins with its imports. One of JavaScript may leave types of its parameters out.
+ * The programs of the documentation compile under `strict` and `noUncheckedIndexedAccess` against the built package: each block
+ * of `js`, `mjs` or `ts` that begins with its imports. One of JavaScript may leave types of its parameters out.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -12,6 +12,7 @@ import { blocksOf, pages, root, textOf } from './markdown.ts'
 
 const compilerOptions = {
   strict: true,
+  noUncheckedIndexedAccess: true,
   module: 'nodenext',
   target: 'es2023',
   lib: ['es2023', 'esnext.disposable'],
