@@ -13,7 +13,8 @@ import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const help = `
 Samples of standard input are written to the node, and samples of the node to standard output; other nodes and the paths of the
-configuration do not run. Peers of a websocket node that is a server come to the port of the configuration's http. It ends at the end of standard input, unless there is a limit of samples to receive, or with -r.
+configuration do not run. It ends at the end of standard input, unless there is a limit of samples to receive, or with -r. Peers of a
+websocket node that is a server come to the port of the configuration's group http.
 
 Formats: ${formatNames.join(', ')}, or settings of one as JSON; see verbena gateway convert --help.
 

@@ -8,6 +8,7 @@ import { type Api, startApi } from '../../../src/gateway/api/index.ts'
 import type { HttpConfig, Settings } from '../../../src/gateway/index.ts'
 import { checkSettings } from '../../../src/gateway/load/index.ts'
 import { SuperNode } from '../../../src/gateway/runtime/index.ts'
+import { freeTcpPort } from '../nodes/ports.ts'
 import { parsePrometheus } from './prometheus.ts'
 
 const settings: Settings = {
@@ -328,6 +329,21 @@ describe('a running gateway', () => {
     await gateway.stop()
     await closed
     expect(counts().connections).toBe(1)
+    await api.close()
+  })
+
+  it('takes WebSockets of nodes while others still start: those that wait for them', async () => {
+    const port = await freeTcpPort()
+    const nodes = {
+      near: { type: 'websocket', in: { signals: '1f' } },
+      far: { type: 'websocket', destinations: [`ws://127.0.0.1:${port}/near`], wait_connected: true },
+    }
+    const { config } = checkSettings({ nodes, paths: [{ in: 'near' }, { in: 'far' }] })
+    const gateway = await SuperNode.parse(config, { watched: true })
+    const api = await startApi(gateway, { ...loopback, port }, { version: '', shutdown: () => {} })
+    await gateway.start()
+    expect(gateway.state).toBe('started')
+    await gateway.stop()
     await api.close()
   })
 
