@@ -65,6 +65,8 @@ const shared = [
 ]
 /** `npm run test:slow` has them, and what needs more than Node.js. */
 const slower = [
+  // The clients of others have tests of their own.
+  '**/node_modules/**',
   'test/**/*.slow.test.ts',
   'test/**/*allocation.test.ts',
   ...['browser', 'interop', 'slow'].map((folder) => `test/${folder}/**`),

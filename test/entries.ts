@@ -50,7 +50,7 @@ function* ofTests(): Generator<[name: string, file: string]> {
 
 function modulesIn(folder: string): string[] {
   const paths = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-  return paths.filter((path) => path.endsWith('.ts')).map((path) => join(root, folder, path))
+  return paths.filter((path) => /^(?!.*node_modules).*\.ts$/.test(path)).map((path) => join(root, folder, path))
 }
 
 const bundles: Record<string, string> = process.env.TEST_ENTRIES

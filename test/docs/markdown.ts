@@ -13,7 +13,7 @@ export const pages: readonly string[] = [
 
 function markdownIn(folder: string, recursive: boolean): string[] {
   const names = readdirSync(join(root, folder), { recursive }) as string[]
-  return names.filter((name) => name.endsWith('.md')).map((name) => join(folder, name))
+  return names.filter((name) => /^(?!.*node_modules).*\.md$/.test(name)).map((name) => join(folder, name))
 }
 
 export const textOf = (page: string): string => readFileSync(`${root}${page}`, 'utf8')
