@@ -102,7 +102,7 @@ describe('the packages that are needed for development', () => {
   const code = ['src', 'test', 'bench', 'scripts']
     .flatMap((folder) => (readdirSync(join(root, folder), { recursive: true }) as string[]).map((n) => join(folder, n)))
     .concat('biome.json', 'vitest.config.ts')
-    .filter((name) => /\.(m?[jt]s|json)$/.test(name))
+    .filter((name) => /^(?!.*node_modules).*\.(m?[jt]s|json)$/.test(name))
     .map((name) => readFileSync(join(root, name), 'utf8'))
     .join('\n')
 

@@ -262,7 +262,8 @@ describe('file', () => {
     const path = output()
     const run = await parsed({
       nodes: {
-        source: { type: 'signal', signal: 'counter', rate: 100, limit: 5 },
+        // Not in real time: a loaded machine would miss steps.
+        source: { type: 'signal', signal: 'counter', rate: 100, limit: 5, realtime: false },
         log: { type: 'file', uri: path, in: { eof: 'wait', epoch_mode: 'original', signals }, out: { flush: true } },
       },
       paths: [{ in: 'source', out: 'log' }, { in: 'log' }],
