@@ -7,7 +7,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { rolldown } from 'rolldown'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -15,6 +14,8 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 export default async function setup(): Promise<(() => void) | undefined> {
   // The projects of a configuration share them.
   if (process.env.TEST_ENTRIES) return undefined
+  // Native code of the host's processor, on which tests need not run.
+  const { rolldown } = await import('rolldown')
   const folder = join(root, 'build', `test-${process.pid}`)
   const input = Object.fromEntries([...ofSources(), ...ofTests()])
   const isPackage = (id: string): boolean => !/^[./]/.test(id)

@@ -158,11 +158,15 @@ describe('garbage', () => {
     const cut = zipped.subarray(0, zipped.length - 1000)
     const flipped = new Uint8Array(zipped)
     flipped.fill(0x55, zipped.length - 1000, zipped.length - 900)
-    for (const broken of [cut, flipped]) {
+    // Where bytes are others, only the checksum at the end may tell: then all that they decode to is there, as zcat gives it.
+    for (const [broken, most] of [
+      [cut, 99],
+      [flipped, 100],
+    ] as const) {
       const numbers: number[] = []
       const parser = await streamSource(Readable.from([broken])).read(({ number }) => void numbers.push(number))
       expect(numbers.length).toBeGreaterThan(20)
-      expect(numbers.length).toBeLessThan(100)
+      expect(numbers.length).toBeLessThanOrEqual(most)
       expect(parser.damage.list[0]!.what).toContain('gzip stream is damaged')
     }
   })
