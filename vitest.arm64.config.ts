@@ -14,6 +14,8 @@ export default defineConfig({
   test: {
     globalSetup: ['./test/entries.ts', './test/arm64/reached.ts'],
     include: [...files],
+    // QEMU has no io_submit, and passes on no interface of struct ip_mreqn: the kernel then looks for one of the number 1.
+    testNamePattern: /^(?!.*(\b100 multicast|\bpoll requests\b))/,
     pool: 'forks',
     maxWorkers: 2,
     testTimeout: 120_000,
