@@ -57,6 +57,6 @@ it('whatever the load', () => {
       expect(outside).toBeLessThanOrEqual(allowed + 3 * Math.sqrt(allowed * Math.min(keys, 8)) + 1)
     }),
     12,
-    400,
+    60,
   )
 })
