@@ -56,6 +56,7 @@ it('a sample allocates nothing between its source and its destination', async ()
     log: () => {},
     wake: () => {},
     finished: () => {},
+    isStopping: () => false,
     failed: (node, error) => {
       throw new Error(`${node}: ${error.message}`)
     },
