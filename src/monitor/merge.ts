@@ -1,5 +1,5 @@
 /** Two windows become one. */
-import { highest } from './burst.ts'
+import { type Burst, highest } from './burst.ts'
 import { burstsOf } from './bursts.ts'
 import { planDifference } from './config.ts'
 import { MonitorError } from './error.ts'
@@ -7,9 +7,9 @@ import { mostSourceQps, type Window } from './window.ts'
 
 /**
  * Adds to a window another one, of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if their plans differ,
- * or if it has a part that is in this one already.
+ * or if it has a part that is in this one already. `bursts`: those of the other one, if they are known.
  */
-export function mergeWindow(window: Window, other: Window): void {
+export function mergeWindow(window: Window, other: Window, bursts?: readonly Burst[]): void {
   const difference = planDifference(window.plan, other.plan)
   if (difference !== undefined)
     throw new MonitorError('ERR_MONITOR_MISMATCH', `windows cannot be merged: of the other, ${difference}`)
@@ -22,7 +22,7 @@ export function mergeWindow(window: Window, other: Window): void {
       `windows cannot be merged: both have window ${twice.sequence} of ${twice.agent}`,
     )
   const isLong = other.index !== window.index || other.isLong || window.isLong
-  if (isLong) window.bursts = highest([...burstsOf(window), ...burstsOf(other)])
+  if (isLong) window.bursts = highest([...burstsOf(window), ...(bursts ?? burstsOf(other))])
   else window.sketches.rates.merge(other.sketches.rates)
   for (const part of other.parts) window.parts.push(part)
   window.span = Math.max(window.span, other.index + other.span - window.index)

@@ -24,7 +24,9 @@ const sender = '10.0.0.33'
 class Source {
   readonly #traffic = new Traffic({ memoryBytes: 2 ** 25, agent: name })
   readonly #alerts = new Alerts([parseAlert('nakSequence > 0')])
-  readonly live = new LiveView({ keys: ['connection', 'qp'], measure: 'bytes', rules: 1, agents: () => this.agents })
+  readonly live = new LiveView({
+    ...{ keys: ['connection', 'qp'], measure: 'bytes', rules: 1, sums: true, agents: () => this.agents },
+  })
   agents: AgentState[] = []
   #psn = 0
   #windows = 0
@@ -133,6 +135,30 @@ describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
       live.isOver = true
       next()
       await page.getByText('all was read').waitFor()
+    })
+  })
+
+  it('ends with the sum of all windows, from which each window can be opened', async () => {
+    await withPage({}, async (page, next, { live }) => {
+      live.isOver = true
+      next()
+      await page.getByText('Sum of all 3 windows: 3 s from').waitFor()
+      const figures = page.locator('#figures')
+      const { packets } = live.view(0)!.answer.totals
+      expect(await figures.textContent()).toContain(`${packets.toLocaleString('en')} are RDMA`)
+      // Its tables and details are those of all windows, too.
+      const sent = () => rowsOf(page, '#key-rows').then((rows) => rows.find(([name]) => name!.includes(sender))?.[1])
+      await page.locator('#of').selectOption('packets')
+      await expect.poll(sent).toBe('900')
+      await page.locator('#heat').getByRole('button', { name: sender, exact: true }).first().click()
+      await page.locator('#detail').getByRole('heading', { name: 'from its queue pairs' }).waitFor()
+      expect(await page.locator('#hold').isVisible()).toBe(false)
+      await page.locator('#bits svg').click({ position: { x: 80, y: 80 } })
+      await page.locator('html[data-window="1"]').waitFor()
+      await expect.poll(sent).toBe('300')
+      await page.getByRole('button', { name: 'All windows' }).click()
+      await page.locator('html[data-window="0"]').waitFor()
+      await expect.poll(sent).toBe('900')
     })
   })
 

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { type AlertEvent, answerOf, MonitorError, query, type Window } from '../../src/monitor/index.ts'
+import {
+  type AlertEvent,
+  answerOf,
+  decodeWindow,
+  encodeWindow,
+  MonitorError,
+  query,
+  type Window,
+} from '../../src/monitor/index.ts'
 import {
   answerQuestion,
   curveView,
@@ -12,6 +20,7 @@ import {
   mostHosts,
   mostRows,
   parseQuestion,
+  sumNumber,
 } from '../../src/monitor/view/index.ts'
 import { A, B, Traffic } from './traffic.ts'
 
@@ -24,8 +33,8 @@ function add(live: LiveView, windows: readonly Window[], alerts: readonly AlertE
 }
 
 /** Windows of a second, each with so many SENDs and their ACKs. */
-function windowsOf(counts: readonly number[]): Window[] {
-  const traffic = new Traffic({ memoryBytes: 2 ** 20 })
+function windowsOf(counts: readonly number[], memoryBytes = 2 ** 20): Window[] {
+  const traffic = new Traffic({ memoryBytes })
   let psn = 0
   for (const [at, count] of counts.entries()) {
     traffic.nowNs = at * 1e9
@@ -69,6 +78,50 @@ describe('a live view', () => {
     two!.late = true
     add(live, [one!, two!])
     expect(live.update(0, 0)).toMatchObject({ late: 1, points: { length: 1 }, window: { number: 1 } })
+  })
+
+  it('sums up all windows of what ends, once all was read', () => {
+    const live = new LiveView({ keys: ['qp'], measure: 'packets', sums: true })
+    const windows = windowsOf([3, 1, 2], 2 ** 24)
+    const before = windows.map((one) => answerOf(one))
+    add(live, windows)
+    expect(live.update(0, 0).sum).toBe(null)
+    expect(() => answerQuestion(live, { ask: 'window', window: sumNumber })).toThrow('there is no sum of all windows')
+    live.isOver = true
+    const { sum, window } = live.update(0, 0)
+    expect(window).toMatchObject({ number: 3, windows: 1, answer: { totals: { messages: 2 } } })
+    expect(sum).toMatchObject({
+      ...{ number: sumNumber, windows: 3, heat: { measure: 'packets', cells: [{ value: 6 }, { value: 6 }] } },
+      answer: { startMs: windows[0]!.startMs, seconds: 3, totals: { messages: 6 }, top: { qp: [{ value: 6 }, {}] } },
+    })
+    expect(answerQuestion(live, { ask: 'rows', window: sumNumber, by: 'hosts', of: 'messages' })).toMatchObject({
+      rows: [{ value: 6 }],
+    })
+    expect(answerQuestion(live, { ask: 'detail', window: sumNumber, host: B, qp: 0xb })).toMatchObject({ host: B })
+    // There are no bins of microseconds for all of it.
+    const curve = { ask: 'curve', window: sumNumber, host: B, qp: null, fromNs: 0, toNs: 1e9 } as const
+    expect(answerQuestion(live, curve)).toBe(null)
+    // The windows themselves are what they were.
+    expect(windows.map((one) => answerOf(one))).toEqual(before)
+  })
+
+  it('has no sum of one window, of what goes on, or of windows that cannot be merged', () => {
+    const windows = windowsOf([1, 1])
+    const other = new Traffic({ memoryBytes: 2 ** 20, seed: 2 })
+    other.nowNs = 5e9
+    other.send(1)
+    const sumOf = (sums: boolean, all: readonly Window[]): unknown => {
+      const live = new LiveView({ keys: ['qp'], measure: 'bytes', sums })
+      add(
+        live,
+        all.map((window) => decodeWindow(encodeWindow(window))),
+      )
+      live.isOver = true
+      return live.update(0, 0).sum
+    }
+    expect([sumOf(true, windows.slice(1)), sumOf(false, windows)]).toEqual([null, null])
+    expect(sumOf(true, windows)).toMatchObject({ windows: 2 })
+    expect(sumOf(true, [...windows, other.end()])).toBe(null)
   })
 
   it('knows which alerts fire', () => {

@@ -12,7 +12,8 @@ const mostMessages = 10
 export class Detail {
   readonly #connection: Connection
   #place: Place | undefined
-  #window = 0
+  /** Undefined before the first one. */
+  #window: number | undefined
   /** When it began. */
   #startMs = 0
   #isAsking = false
@@ -30,7 +31,7 @@ export class Detail {
   }
 
   clear(): void {
-    this.#window = 0
+    this.#window = undefined
   }
 
   /** The window that is shown is another one. */
@@ -52,7 +53,7 @@ export class Detail {
 
   async #ask(): Promise<void> {
     const [place, window, startMs] = [this.#place, this.#window, this.#startMs]
-    if (place === undefined || window === 0 || this.#isAsking) return
+    if (place === undefined || window === undefined || this.#isAsking) return
     this.#isAsking = true
     try {
       const detail = await this.#connection.ask({ ask: 'detail', window, ...place })
@@ -120,11 +121,11 @@ export class Detail {
       two.append(element('section', {}, element('h3', {}, 'latencies'), table))
     }
     if (!hasAllLatencies) {
-      const text = 'Latencies are of the flows that had some first in this window: others may have some, too.'
+      const text = 'Latencies are of the flows that had some first in this time: others may have some, too.'
       two.append(element('p', { class: 'faint' }, text))
     }
     if (tables.length === 0)
-      two.append(element('p', { class: 'faint' }, `Nothing of it was found in the window of ${clockText(startMs)}.`))
+      two.append(element('p', { class: 'faint' }, `Nothing of it was found in the time from ${clockText(startMs)}.`))
     replace(byId('detail'), ...parts, two)
     if (curve !== null)
       drawCurve(figure, `Bits a second to ${placeText(place)} in the window of ${clockText(startMs)}`, curve, 0)

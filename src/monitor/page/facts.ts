@@ -1,7 +1,7 @@
 /** What a window says in figures and in words: totals, alerts and anomalies, latencies, changes, agents. */
 import { byId, clockText, element, whole } from '../../page/index.ts'
 import type { AgentState, LatencyAnswer, WindowAnswer } from '../index.ts'
-import type { Update } from '../view/index.ts'
+import type { Update, WindowView } from '../view/index.ts'
 import { amountText, bitText, boundedText, quantileText, scaled } from './format.ts'
 import { link, type Open, plainTable, replace } from './tables.ts'
 
@@ -72,7 +72,7 @@ export function showWrong({ anomalies }: WindowAnswer, { firing, recent, rules }
   if (items.length > 0) parts.push(element('ul', {}, ...items))
   else
     parts.push(
-      element('p', { class: 'faint' }, `Nothing is wrong in this window${rules === 0 ? '' : ', and no alert fires'}.`),
+      element('p', { class: 'faint' }, `Nothing is wrong in this time${rules === 0 ? '' : ', and no alert fires'}.`),
     )
   if (recent.length > 0) {
     const events = recent.map(({ state, text, at, reasons }) => {
@@ -103,7 +103,7 @@ export function showLatencies({ latency, slowestFlows }: WindowAnswer): void {
     ...slowestFlows.slice(0, 10),
   ]
   if (all.length === 0) {
-    replace(byId('latency-rows'), element('p', { class: 'faint' }, 'None were measured in this window.'))
+    replace(byId('latency-rows'), element('p', { class: 'faint' }, 'None were measured in this time.'))
     return
   }
   const rows = all.map(({ flow, latency: { count, p50, p90, p99, max } }) => [
@@ -150,7 +150,9 @@ export function showAgents(agents: readonly AgentState[], { agents: names }: Win
 }
 
 /** What the window is of. */
-export function aboutText({ start, seconds, flows }: WindowAnswer): string {
+export function aboutText({ windows, answer: { start, seconds, flows } }: WindowView): string {
   const date = new Date(start).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
-  return `Window of ${seconds} s from ${date}; ${boundedText(flows, (value) => whole(Math.round(value)))} flows`
+  const what =
+    windows === 1 ? `Window of ${seconds} s` : `Sum of all ${whole(windows)} windows: ${Number(seconds.toFixed(3))} s`
+  return `${what} from ${date}; ${boundedText(flows, (value) => whole(Math.round(value)))} flows`
 }

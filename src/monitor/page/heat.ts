@@ -10,7 +10,7 @@ let pointed: string | undefined
 export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open: Open): void {
   const place = byId('heat')
   if (hosts.length === 0) {
-    replace(place, element('p', { class: 'faint' }, `No ${measure} in this window.`))
+    replace(place, element('p', { class: 'faint' }, `No ${measure} in this time.`))
     return
   }
   const amount = (value: number): string => amountText(value, measure)

@@ -9,7 +9,8 @@ export class Keys {
   readonly #open: Open
   readonly #by = byId<HTMLSelectElement>('by')
   readonly #of = byId<HTMLSelectElement>('of')
-  #window = 0
+  /** Undefined before the first one. */
+  #window: number | undefined
   #isAsking = false
 
   constructor(connection: Connection, open: Open) {
@@ -27,7 +28,7 @@ export class Keys {
   }
 
   clear(): void {
-    this.#window = 0
+    this.#window = undefined
   }
 
   show({ number }: WindowView): void {
@@ -36,9 +37,9 @@ export class Keys {
   }
 
   async #ask(): Promise<void> {
-    if (this.#isAsking || this.#window === 0) return
-    this.#isAsking = true
     const [window, by, of] = [this.#window, this.#by.value, this.#of.value]
+    if (this.#isAsking || window === undefined) return
+    this.#isAsking = true
     try {
       const { rows, rest, total } = await this.#connection.ask({ ask: 'rows', window, by, of })
       replace(byId('key-rows'), rowsTable({ by, measure: of, rows, total, rest, open: this.#open }))

@@ -1,6 +1,6 @@
 /**
- * The script of the monitor's live page: an update comes for each window. What is shown is the newest window, or one that was
- * chosen and is held. Everything that comes becomes text, never markup.
+ * The script of the monitor's live page: an update comes for each window. What is shown is the newest window, or once all was read, the
+ * sum of all, if there is one; or a window that was chosen and is held. Everything that comes becomes text, never markup.
  */
 import { byId, clockText, theme } from '../../page/index.ts'
 import type { Update, WindowView } from '../view/index.ts'
@@ -61,8 +61,14 @@ function say(text: string, isBad: boolean): void {
   byId('status').className = isBad ? 'bad' : ''
 }
 
+/** What is shown while nothing is held. */
+function usual(): WindowView | null | undefined {
+  return newest?.sum ?? newest?.window
+}
+
 function show(): void {
-  const view = held ?? newest?.window
+  const view = held ?? usual()
+  showHold()
   if (newest === undefined || view === null || view === undefined) {
     say('no window has ended yet', false)
     return
@@ -80,7 +86,7 @@ function show(): void {
     ...(skipped > 0 ? [`${skipped} updates left out, since this page was too slow`] : []),
   ]
   say(notes.join(' · '), false)
-  byId('about').textContent = aboutText(answer)
+  byId('about').textContent = aboutText(view)
   showFigures(answer)
   showWrong(answer, alerts, detail.open)
   series.show(number)
@@ -99,12 +105,18 @@ async function choose(window: number): Promise<void> {
 
 function setHeld(view: WindowView | undefined): void {
   held = view
-  hold.setAttribute('aria-pressed', String(view !== undefined))
-  hold.textContent = view === undefined ? 'Hold' : 'Go on'
   show()
 }
 
-hold.addEventListener('click', () => setHeld(held === undefined ? (newest?.window ?? undefined) : undefined))
+/** Of windows that do not go on, there is nothing to hold, but a way back to their sum. */
+function showHold(): void {
+  const hasSum = newest?.sum != null
+  hold.hidden = hasSum && held === undefined
+  hold.setAttribute('aria-pressed', String(held !== undefined))
+  hold.textContent = held === undefined ? 'Hold' : hasSum ? 'All windows' : 'Go on'
+}
+
+hold.addEventListener('click', () => setHeld(held === undefined ? (usual() ?? undefined) : undefined))
 byId('login').addEventListener('submit', (event) => {
   event.preventDefault()
   connection.token = byId<HTMLInputElement>('token').value

@@ -28,7 +28,7 @@ export interface RowsOptions {
 
 /** A table, or a sentence if there is nothing. */
 export function rowsTable({ by, measure, rows, total, rest, open }: RowsOptions): HTMLElement {
-  if (rows.length === 0) return element('p', { class: 'faint' }, `No ${measure} in this window.`)
+  if (rows.length === 0) return element('p', { class: 'faint' }, `No ${measure} in this time.`)
   const heads = [
     by,
     by === 'event' ? 'count' : measure,

@@ -13,6 +13,7 @@ export {
   mostBurstsShown,
   mostRows,
   type Point,
+  sumNumber,
   type Update,
   type WindowView,
 } from './live.ts'

@@ -1,10 +1,11 @@
 /**
  * What a live page shows: numbers of each window for an hour and more, and the last windows as they are, for all questions about
- * them. The memory of both is limited.
+ * them; of what has an end, such as a file, the sum of all windows, too. The memory of all is limited.
  */
 import {
   type AgentState,
   type AlertEvent,
+  answerOf,
   type Burst,
   type EventName,
   eventNames,
@@ -13,8 +14,10 @@ import {
   type KeyName,
   keyTexts,
   type Measure,
+  MonitorError,
+  mergeWindow,
   nameOfKey,
-  type Window,
+  Window,
   type WindowAnswer,
 } from '../index.ts'
 import { type HeatView, heatView } from './heat.ts'
@@ -35,7 +38,10 @@ export interface Point {
 }
 
 export interface WindowView {
+  /** That of the sum is `sumNumber`. */
   number: number
+  /** How many windows it sums up: 1, but for the sum. */
+  windows: number
   answer: WindowAnswer
   heat: HeatView
 }
@@ -67,6 +73,8 @@ export interface Update {
   bursts: BurstAt[]
   /** The newest window; null before the first one. */
   window: WindowView | null
+  /** All windows together, once all was read; null if there is only one, or none was asked for. */
+  sum: WindowView | null
   /** The oldest window about which can be asked. */
   oldest: number
   /** Windows that came too late to be merged. */
@@ -88,9 +96,13 @@ export interface LiveViewOptions {
   rules?: number
   /** For windows that are kept (default 64 MiB); one is kept always. */
   mostBytes?: number
+  /** Whether all windows are summed up, for a source that ends (default false). */
+  sums?: boolean
   agents?: () => AgentState[]
 }
 
+/** The number of the sum of all windows, when something is asked about it. */
+export const sumNumber = 0
 /** Rows of each list, and messages. */
 export const mostRows = 32
 const mostPoints = 3600
@@ -116,6 +128,9 @@ export class LiveView {
   #number = 0
   #late = 0
   isOver = false
+  #sum: Window | undefined
+  #summed = 0
+  #sumView: WindowView | undefined
 
   constructor(options: LiveViewOptions) {
     this.#options = options
@@ -153,6 +168,7 @@ export class LiveView {
       this.#late++
       return
     }
+    if (this.#options.sums === true) this.#addToSum(window, answer)
     const number = ++this.#number
     this.#points.push(pointOf(number, answer))
     if (this.#points.length > 2 * mostPoints) this.#points.splice(0, mostPoints)
@@ -166,17 +182,44 @@ export class LiveView {
     }
   }
 
+  /** Windows that cannot be merged, since their plans differ for example, have no sum. */
+  #addToSum(window: Window, { bursts }: WindowAnswer): void {
+    if (this.#number === 0) this.#sum = new Window(window.plan, window.index)
+    if (this.#sum === undefined) return
+    try {
+      mergeWindow(this.#sum, window, bursts)
+      this.#summed++
+    } catch (error) {
+      if (!(error instanceof MonitorError)) throw error
+      this.#sum = undefined
+    }
+  }
+
+  /** The sum, once all was read, if it is of more than one window. */
+  get #whole(): WindowView | undefined {
+    if (!this.isOver || this.#sum === undefined || this.#summed < 2) return undefined
+    const { keys, measure } = this.#options
+    this.#sumView ??= {
+      ...{ number: sumNumber, windows: this.#summed, heat: heatView(this.#sum, measure) },
+      answer: answerOf(this.#sum, { keys, measure, top: mostRows }),
+    }
+    return this.#sumView
+  }
+
   /** A window, and what it says. Undefined if there is no such window, or no more. */
   kept(number: number): { readonly window: Window; readonly answer: WindowAnswer } | undefined {
-    return this.#kept.get(number)
+    if (number !== sumNumber) return this.#kept.get(number)
+    const whole = this.#whole
+    return whole && { window: this.#sum!, answer: whole.answer }
   }
 
   /** Undefined if there is no such window, or no more. */
   view(number: number): WindowView | undefined {
+    if (number === sumNumber) return this.#whole
     const kept = this.#kept.get(number)
     if (kept === undefined) return undefined
     kept.heat ??= heatView(kept.window, this.#options.measure)
-    return { number, answer: kept.answer, heat: kept.heat }
+    return { number, windows: 1, answer: kept.answer, heat: kept.heat }
   }
 
   /** `since`: the number of the last window whose point the page has. */
@@ -188,6 +231,7 @@ export class LiveView {
       points: this.#points.filter(({ number }) => number > since).slice(-mostPoints),
       bursts: this.#bursts.filter(({ window }) => window > since),
       window: this.view(this.#number) ?? null,
+      sum: this.#whole ?? null,
       oldest: this.#kept.keys().next().value ?? 0,
       late: this.#late,
       alerts: { rules: this.#options.rules ?? 0, firing, recent },

@@ -2,7 +2,7 @@
 import { type Key, type Measure, MonitorError, parseKey, type QueryAnswer, query } from '../index.ts'
 import { type CurveView, curveView } from './curve.ts'
 import { type DetailView, detailView } from './detail.ts'
-import { type LiveView, mostRows, type WindowView } from './live.ts'
+import { type LiveView, mostRows, sumNumber, type WindowView } from './live.ts'
 
 export type Question =
   | { ask: 'window'; window: number }
@@ -65,7 +65,13 @@ function isWord(value: unknown): value is string {
 /** Throws ERR_MONITOR_VALUE if the window is no longer kept, or a key or measure is none. */
 export function answerQuestion(live: LiveView, question: Question): QuestionAnswer[keyof QuestionAnswer] {
   const kept = live.kept(question.window)
-  if (kept === undefined) throw new MonitorError('ERR_MONITOR_VALUE', `window ${question.window} is not kept any more`)
+  if (kept === undefined) {
+    const what =
+      question.window === sumNumber
+        ? 'there is no sum of all windows'
+        : `window ${question.window} is not kept any more`
+    throw new MonitorError('ERR_MONITOR_VALUE', what)
+  }
   const { window, answer } = kept
   if (question.ask === 'window') return live.view(question.window)!
   if (question.ask === 'rows') {

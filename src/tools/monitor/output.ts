@@ -122,7 +122,8 @@ export class Output {
   readonly #live: LiveView | undefined
   #page: PageServer | undefined
 
-  constructor(options: OutputOptions) {
+  /** `hasEnd`: whether windows come to an end by themselves, as those of files, so that there is a sum of all. */
+  constructor(options: OutputOptions, hasEnd = false) {
     const { by = usualKeys, of, top, view, json, alert = [], alertLog, alertWebhook, alertmanager, save } = options
     if (alert.length === 0 && [alertLog, alertWebhook, alertmanager].some((one) => one !== undefined))
       throw new UsageError('--alert', "is needed: which alerts? For example: --alert 'missing > 100'")
@@ -142,7 +143,7 @@ export class Output {
     this.#options = options
     const { keys, measure } = { keys: by, measure: this.#measure }
     if (options.page !== undefined)
-      this.#live = new LiveView({ keys, measure, rules: alert.length, agents: () => this.agents() })
+      this.#live = new LiveView({ keys, measure, rules: alert.length, sums: hasEnd, agents: () => this.agents() })
   }
 
   /** Serves the live page, if there is one. */

@@ -36,7 +36,7 @@ export function configure(command: Command): void {
     .option('--to <time>', 'leave out windows from then on (default: to the last)')
     .addHelpText('after', help)
     .action(async (files: string[], options: Options) => {
-      const output = new Output(options)
+      const output = new Output(options, true)
       const perMs = parseNumber('--per', options.per, Number.POSITIVE_INFINITY, 0.01, 1e9) * 1000
       const [fromMs, toMs] = [timeOf('--from', options.from, 0), timeOf('--to', options.to, Number.POSITIVE_INFINITY)]
       const isAsked = ({ startMs }: Window): boolean => startMs >= fromMs && startMs < toMs

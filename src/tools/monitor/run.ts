@@ -33,10 +33,11 @@ export class Run {
   /** Counts changes of the plan. */
   plans = 0
 
-  constructor(options: WatchCommandOptions) {
+  /** `hasEnd`: the source ends by itself, as a file does. */
+  constructor(options: WatchCommandOptions, hasEnd: boolean) {
     this.options = options
     this.durationMs = parseNumber('--duration', options.duration, Number.POSITIVE_INFINITY, 0.001, 2e6) * 1000
-    this.output = new Output(options)
+    this.output = new Output(options, hasEnd)
     // Windows that are added to a file have to fit those in it.
     this.config = configFrom(options, options.collector === undefined ? options.save : undefined)
   }

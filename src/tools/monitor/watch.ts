@@ -68,7 +68,7 @@ export function configure(command: Command): void {
         throw new UsageError('--workers', 'is for files: what comes live has one thread')
       if (!tap && files.length > 0 && options.duration !== undefined)
         throw new UsageError('--duration', 'is for live sources: a capture is read to its end')
-      const run = new Run(options)
+      const run = new Run(options, tap || files.length > 0)
       useCrc32(nativeCrc32())
       // Interfaces are watched until it is told to stop.
       const stop = stopOnInterrupt(!tap && files.length === 0)

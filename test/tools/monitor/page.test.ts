@@ -47,6 +47,16 @@ describe('verbena monitor --page', () => {
     expect((await report.outcome).code).toBe(143)
   })
 
+  it('ends with the sum of all windows, where there are several', async () => {
+    const watch = begin(['monitor', capture, '--window', '0.01', '--page', '0'])
+    const { points, sum, window } = await lastUpdate(watch)
+    expect(points.length).toBeGreaterThan(1)
+    expect(sum).toMatchObject({ windows: points.length, answer: { totals: { packets: 30, messages: 10 } } })
+    expect(window!.answer.totals.packets).toBeLessThan(30)
+    watch.interrupt()
+    await watch.outcome
+  })
+
   it('is without a token only if that was asked for, where others cannot reach it', async () => {
     const short = join(folder, 'short')
     writeFileSync(short, 'abc')
