@@ -112,7 +112,7 @@ function setHeld(view: WindowView | undefined): void {
 function showHold(): void {
   const hasSum = newest?.sum != null
   hold.hidden = hasSum && held === undefined
-  hold.setAttribute('aria-pressed', String(held !== undefined))
+  hold.setAttribute('aria-pressed', String(held !== undefined && !hasSum))
   hold.textContent = held === undefined ? 'Hold' : hasSum ? 'All windows' : 'Go on'
 }
 
