@@ -4,8 +4,9 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { entryModule } from '../src/memory/index.ts'
+import { currentCores, entryModule } from '../src/memory/index.ts'
 import { type Comparison, compare } from './comparison.ts'
+import { onCores } from './load.ts'
 import { finished, isInstalled, startProgram } from './programs.ts'
 
 export interface CollectiveJob {
@@ -27,25 +28,48 @@ const calls = (size: number): [string, number, number][] => {
   ]
 }
 
-export const collectiveJobs: readonly CollectiveJob[] = [2, 4].map((size) => ({
-  name: `collective-${size}`,
+interface Ranks {
+  name: string
+  size: number
+  list: [name: string, bytes: number, times: number][]
+  /** Cores of all of them; null leaves them to the scheduler. */
+  cores: () => number[] | null
+  /** The ratio of these rows to Open MPI. */
+  target?: number
+}
+
+const ranks: Ranks[] = [
+  ...[2, 4].map((size) => ({ name: `collective-${size}`, size, list: calls(size), cores: () => null })),
+  // More ranks than cores: who waits has to let the others run.
+  {
+    ...{ name: 'collective-two-cores', size: 4, target: 1 },
+    list: [
+      ['barrier', 0, 500],
+      ['allreduce', 8, 500],
+    ],
+    cores: () => currentCores().slice(0, 2),
+  },
+]
+
+export const collectiveJobs: readonly CollectiveJob[] = ranks.map(({ name, size, list, cores, target }) => ({
+  name,
   async run(rounds: number) {
     const folder = mkdtempSync(join(tmpdir(), 'verbena-bench-'))
     try {
       const loops = await compiled(folder)
-      const list = calls(size)
       const args = list.flat().map(String)
       const ours: number[][] = []
       const theirs: number[][] = []
       for (let round = 0; round < rounds; round++) {
-        ours.push(await verbena(size, args))
-        if (loops !== null) theirs.push(await openMpi(size, loops, args))
+        ours.push(await verbena(size, args, cores()))
+        if (loops !== null) theirs.push(await openMpi(size, loops, args, cores()))
       }
       return list.map(([name, bytes], i) => {
-        const title = `${name}${bytes > 0 ? ` of ${bytes} bytes` : ''}, ${size} processes, shm`
+        const where = cores() === null ? '' : ' on two cores'
+        const title = `${name}${bytes > 0 ? ` of ${bytes} bytes` : ''}, ${size} processes${where}, shm`
         const column = (rows: number[][]): number[] => rows.map((row) => row[i]!)
         const peer = loops === null ? null : 'Open MPI'
-        return compare(title, column(ours), peer, column(theirs), 'ns', 'less is better')
+        return compare(title, column(ours), peer, column(theirs), 'ns', 'less is better', target)
       })
     } finally {
       rmSync(folder, { recursive: true })
@@ -68,17 +92,20 @@ function source(name: string): string {
   return existsSync(beside) ? beside : fileURLToPath(new URL(`../../bench/${name}`, import.meta.url))
 }
 
-async function openMpi(size: number, program: string, args: string[]): Promise<number[]> {
+async function openMpi(size: number, program: string, args: string[], cores: number[] | null): Promise<number[]> {
   const options = ['--allow-run-as-root', '--oversubscribe', '-np', String(size), '--mca', 'btl', 'vader,self']
-  return figures(await ended([startProgram('mpirun', [...options, program, ...args])]), args)
+  const bound = cores === null ? [] : ['--bind-to', 'none']
+  const [mpirun, ...rest] = onCores(cores, ['mpirun', ...options, ...bound, program, ...args])
+  return figures(await ended([startProgram(mpirun!, rest)]), args)
 }
 
-async function verbena(size: number, args: string[]): Promise<number[]> {
+async function verbena(size: number, args: string[], cores: number[] | null): Promise<number[]> {
   const job = { VERBENA_SIZE: String(size), VERBENA_JOB: hex(), VERBENA_KEY: hex() }
-  const ranks = Array.from({ length: size }, (_, rank) =>
-    startProgram(process.execPath, [rankModule, ...args], { ...job, VERBENA_RANK: String(rank) }),
-  )
-  return figures(await ended(ranks), args)
+  const programs = Array.from({ length: size }, (_, rank) => {
+    const [program, ...rest] = onCores(cores, [process.execPath, rankModule, ...args])
+    return startProgram(program!, rest, { ...job, VERBENA_RANK: String(rank) })
+  })
+  return figures(await ended(programs), args)
 }
 
 const hex = (): string => randomBytes(16).toString('hex')

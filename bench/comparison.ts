@@ -11,6 +11,9 @@ export interface Comparison {
   unit: string
   /** Below 1 we are ahead; null without a peer, or when the figure to divide by is 0. */
   ratio: number | null
+  /** The ratio that this row is to reach, and whether it does. */
+  target?: number
+  met?: boolean
 }
 
 export type Order = 'less is better' | 'more is better'
@@ -23,13 +26,26 @@ export function compare(
   theirs: readonly number[],
   unit: string,
   order: Order,
+  target?: number,
 ): Comparison {
   const our = medianOf(ours)
   if (peer === null) return { name, ours: rounded(our), peer: null, theirs: null, unit, ratio: null }
   const their = medianOf(theirs)
   const [part, whole] = order === 'less is better' ? [our, their] : [their, our]
   const ratio = whole === 0 ? null : Math.round((part / whole) * 1000) / 1000
-  return { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio }
+  const row: Comparison = { name, ours: rounded(our), peer, theirs: rounded(their), unit, ratio }
+  return target === undefined ? row : { ...row, target, met: ratio !== null && ratio <= target }
+}
+
+/** A row without a peer: what is to be reached takes its place. */
+export function compareToGoal(
+  name: string,
+  ours: readonly number[],
+  goal: number,
+  unit: string,
+  order: Order,
+): Comparison {
+  return compare(name, ours, 'the target', [goal], unit, order, 1)
 }
 
 function rounded(value: number): number {

@@ -12,7 +12,7 @@
  *     monitor     packets a second of a capture, beside tcpdump and tshark; two threads, overload, many flows: monitor-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
- * verbena/preload (preload-jobs.ts).
+ * verbena/preload (preload-jobs.ts). Beside other work, and on one core: loaded-jobs.ts.
  *
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
@@ -24,8 +24,9 @@ import { formatCount } from '../src/report/index.ts'
 import { devicePair } from '../src/tools/bench-kit/index.ts'
 import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
 import { type CollectiveJob, collectiveJobs } from './collective-jobs.ts'
-import { type Comparison, compare } from './comparison.ts'
+import { type Comparison, compare, compareToGoal } from './comparison.ts'
 import { type GatewayJob, gatewayJobs } from './gateway-jobs.ts'
+import { briefScale, type LoadedJob, loadedJobs, loadedRounds, usualScale } from './loaded-jobs.ts'
 import { type MonitorJob, monitorJobs } from './monitor-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
 import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
@@ -43,7 +44,13 @@ const latencySizes = [
   { sizeBytes: 4096, iterations: 400_000 },
   { sizeBytes: 32768, iterations: 100_000 },
 ] as const
+const smallest = latencySizes[0].sizeBytes
 const bandwidth = { sizeBytes: 65536, iterations: 50_000 } as const
+/** Of a cache line, beside the latency of the smallest message. */
+const lineTrips = 1_000_000
+const lineTarget = 1.25
+const ucxTarget = 1
+const rate = { sizeBytes: 8, iterations: 2_000_000, goal: 10e6 } as const
 const manyQps = 1000
 const messagesForHeap = 1_000_000
 
@@ -51,6 +58,7 @@ interface Options {
   only?: string
   rounds?: string
   device?: string
+  brief?: boolean
   json?: boolean
 }
 
@@ -60,30 +68,43 @@ function commandLine(): Command {
       'Compares Verbena in one run with UCX (ucx_perftest, Debian package ucx-utils) on shared memory, and with UCX, iperf3 and sockperf over TCP on loopback; rsockets with TCP of the kernel, in the same loops and by iperf3 and sockperf. A program that is not installed is left out.',
     )
     .option('--only <names>', 'only these, with commas; the first words of a name stand for all of them (default: all)')
-    .option('--rounds <number>', 'rounds of each comparison, of which the median counts (default: 7)')
+    .option(
+      '--rounds <number>',
+      'rounds of each comparison, of which the median counts (default: 7, and 3 of those beside load and on one core)',
+    )
     .addOption(
       new Option(
         '-d, --device <pair>',
         `only the comparisons on a network, between these two adapters, each in a process of its own, for rsockets in a thread; roce and shm:NAME stand for a pair (default: all comparisons, and ${wirePair})`,
       ).env(deviceVariable),
     )
-    .option('--json', 'print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio"}]}')
+    .option(
+      '--brief',
+      'a moment of each comparison beside load and on one core: tells whether they run, and measures nothing',
+    )
+    .option(
+      '--json',
+      'print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio","target","met"}]}; rows without a target lack the last two',
+    )
     .addHelpText('after', names)
     .exitOverride()
 }
 
 const names = `
-On shared memory: latency-8, latency-4096, latency-32768, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
+On shared memory: latency-8, latency-4096, latency-32768, message-rate-shm, bandwidth, allocation, polling, rsocket-rr, rsocket-stream-4096,
 rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
-http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of collectives collective-2, collective-4; of sketches sketch-count-min, sketch-conservative,
+http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of collectives collective-2, collective-4,
+collective-two-cores; of sketches sketch-count-min, sketch-conservative,
 sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the monitor monitor-8, monitor-1024,
 monitor-distinct, monitor-workers, monitor-overload, monitor-flows; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
 http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire; of the traffic generator traffic-wire-send,
-traffic-wire-write.`
+traffic-wire-write.
+On both, where others run, too: busy-http-1, busy-http-16, busy-http-sparse, busy-rsocket-rr, busy-http-cpu, beside four processes
+that compute on two cores; one-core-http-1, one-core-http-16; http-cpu.`
 
 interface Job {
   name: string
@@ -101,7 +122,9 @@ const memoryJobs: Job[] = [
     run: async (ours: Ours, rounds: number, peer: string | null, cores: readonly [number, number] | null) => {
       const our = { average: [] as number[], median: [] as number[] }
       const their = { average: [] as number[], median: [] as number[] }
+      const lines: number[] = []
       for (let round = 0; round < rounds; round++) {
+        if (sizeBytes === smallest) lines.push(await ours.line(lineTrips))
         const mine = await ours.pingPong(sizeBytes, iterations)
         our.average.push(mine.averageNs)
         our.median.push(mine.medianNs)
@@ -111,12 +134,27 @@ const memoryJobs: Job[] = [
         their.median.push(other.medianNs)
       }
       const name = (statistic: string) => `one-way latency, RC SEND, ${formatCount(sizeBytes)} bytes, ${statistic}`
-      return [
-        compare(name('average'), our.average, peer, their.average, 'ns', 'less is better'),
-        compare(name('median'), our.median, peer, their.median, 'ns', 'less is better'),
-      ]
+      const rows = (['average', 'median'] as const).map((statistic) => {
+        const target = peer !== null && sizeBytes === smallest ? ucxTarget : undefined
+        return compare(name(statistic), our[statistic], peer, their[statistic], 'ns', 'less is better', target)
+      })
+      if (sizeBytes !== smallest) return rows
+      const one = 'a cache line, one way'
+      return [...rows, compare(name('median'), our.median, one, lines, 'ns', 'less is better', lineTarget)]
     },
   })),
+  {
+    name: 'message-rate-shm',
+    run: async (ours, rounds) => {
+      const rates: number[] = []
+      for (let round = 0; round < rounds; round++) {
+        const { bytesPerSecond } = await ours.stream(rate.sizeBytes, rate.iterations)
+        rates.push(bytesPerSecond / rate.sizeBytes)
+      }
+      const name = `message rate, RC SEND, ${rate.sizeBytes} bytes, 128 outstanding, shm`
+      return [compareToGoal(name, rates, rate.goal, 'messages/s', 'more is better')]
+    },
+  },
   {
     name: 'bandwidth',
     run: async (ours, rounds, peer, cores) => {
@@ -205,6 +243,10 @@ async function main(): Promise<number> {
     if ('monitor' in job) return job.monitor.run(rounds)
     if ('traffic' in job) return job.traffic.run(rounds, wire.devices)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
+    if ('loaded' in job) {
+      const scale = values.brief ? briefScale : usualScale
+      return job.loaded.run(values.rounds === undefined ? loadedRounds : rounds, wire.devices, sockets, scale)
+    }
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
   try {
@@ -227,11 +269,12 @@ async function main(): Promise<number> {
   return failed === 0 ? exitCodes.done : exitCodes.failed
 }
 
-function line({ name, ours, theirs, peer, unit, ratio }: Comparison): string {
+function line({ name, ours, theirs, peer, unit, ratio, target, met }: Comparison): string {
   const figure = (value: number) => `${value >= 1000 ? formatCount(value) : value} ${unit}`
   const ratioText = ratio === null ? '' : `   ratio ${ratio}`
   const theirText = theirs === null ? '' : `   ${peer}: ${figure(theirs)}${ratioText}`
-  return `${name.padEnd(62)} ${figure(ours).padStart(12)}${theirText}`
+  const targetText = target === undefined ? '' : `   target ${target}: ${met ? 'met' : 'missed'}`
+  return `${name.padEnd(68)} ${figure(ours).padStart(12)}${theirText}${targetText}`
 }
 
 type Chosen = { name: string } & (
@@ -244,6 +287,7 @@ type Chosen = { name: string } & (
   | { monitor: MonitorJob }
   | { collective: CollectiveJob }
   | { traffic: TrafficJob; network: boolean }
+  | { loaded: LoadedJob }
 )
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
@@ -271,6 +315,7 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     ...wireSocketJobs.map((sockets) => ({ name: sockets.name, sockets, network: true })),
     ...traffic.filter(({ network }) => network),
     ...preloaded.filter(({ network }) => network),
+    ...(nativeAvailable ? loadedJobs : []).map((loaded) => ({ name: loaded.name, loaded })),
   ]
   if (only === undefined) {
     if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known

@@ -5,7 +5,7 @@ import { currentCores, entryModule } from '../src/memory/index.ts'
 import { Control, newControl, resetControl, Stop } from '../src/tools/bench-thread/index.ts'
 import { Peer } from '../src/tools/kit/index.ts'
 import type { PingPongResult, RunRequest, StreamResult } from './loops.ts'
-import type { EndRequest } from './pingpong.ts'
+import type { EndRequest, LineRequest } from './pingpong.ts'
 import type { PollResult } from './polling.ts'
 
 const callTimeoutMs = 60_000
@@ -35,6 +35,19 @@ export class Ours {
     return bytesPerMessage
   }
 
+  /** Nanoseconds of a cache line from one thread to the other, on the cores of the other measurements. */
+  async line(iterations: number): Promise<number> {
+    const words = new Int32Array(new SharedArrayBuffer(4096))
+    const cores = twoCores()
+    const { client, server } = this.#start()
+    const ends = [client, server].map((peer, i) => {
+      const request: LineRequest = { words, client: i === 0, iterations, core: cores?.[i] ?? null }
+      return peer.call<{ oneWayNs: number }>('line', request, callTimeoutMs)
+    })
+    const [result] = await Promise.all(ends)
+    return result!.oneWayNs
+  }
+
   async polling(qpCount: number): Promise<PollResult> {
     const peer = new Peer('polling', entryModule(import.meta.url, './polling'))
     try {
@@ -44,14 +57,18 @@ export class Ours {
     }
   }
 
-  async #run<T>(what: string, sizeBytes: number, iterations: number): Promise<T> {
+  /** Both threads, which may go on from now on. */
+  #start(): { client: Peer; server: Peer } {
     resetControl(this.#control)
     Atomics.store(this.#control, Control.stop, Stop.run)
-    const cores = twoCores()
     this.#client ??= new Peer('client', entryModule(import.meta.url, './pingpong'), { control: this.#control })
     this.#server ??= new Peer('server', entryModule(import.meta.url, './pingpong'), { control: this.#control })
-    const client = this.#client
-    const server = this.#server
+    return { client: this.#client, server: this.#server }
+  }
+
+  async #run<T>(what: string, sizeBytes: number, iterations: number): Promise<T> {
+    const { client, server } = this.#start()
+    const cores = twoCores()
     const request: EndRequest = { device: 'shm0', sizeBytes, core: cores?.[0] ?? null }
     try {
       const [a, b] = await Promise.all([

@@ -13,8 +13,8 @@ import {
   sendWr,
   workCompletions,
 } from '../src/index.ts'
-import { pinThread, threadData } from '../src/memory/index.ts'
-import { closeAll, strideOf } from '../src/tools/bench-thread/index.ts'
+import { nowNs, pinThread, threadData } from '../src/memory/index.ts'
+import { Control, closeAll, strideOf } from '../src/tools/bench-thread/index.ts'
 import { serve } from '../src/tools/kit/index.ts'
 import { bounce, type End, pingPong, type RunRequest, receivesAhead, sendDepth, stream } from './loops.ts'
 
@@ -23,6 +23,15 @@ export interface EndRequest {
   sizeBytes: number
   core: number | null
 }
+
+export interface LineRequest extends RunRequest {
+  /** Shared by both. */
+  words: Int32Array
+  core: number | null
+}
+
+/** Two lines, so that what a processor fetches along with a line is another one's. */
+export const wordsApart = 32
 
 const { control } = threadData<{ control: Int32Array }>()
 
@@ -82,6 +91,30 @@ function allocation({ client, iterations }: RunRequest): { bytesPerMessage: numb
   return { bytesPerMessage: grown / (2 * each * chunks) }
 }
 
+/**
+ * What a cache line takes from one thread to the other, in nanoseconds: half of there and back. Each thread writes a word in a line
+ * of its own, when it has seen the word of the other one change.
+ */
+function line({ words, client, iterations, core }: LineRequest): { oneWayNs: number } {
+  if (core !== null) pinThread([core])
+  const [mine, theirs] = client ? [0, wordsApart] : [wordsApart, 0]
+  const travel = (from: number, to: number): boolean => {
+    for (let i = from; i < to; i++) {
+      if (client) Atomics.store(words, mine, i)
+      for (let idle = 1; Atomics.load(words, theirs) !== i; idle++)
+        if ((idle & 0xffff) === 0 && Atomics.load(control, Control.stop) !== 0) return false
+      if (!client) Atomics.store(words, mine, i)
+    }
+    return true
+  }
+  const warmup = Math.ceil(iterations / 10)
+  let whole = travel(1, 1 + warmup)
+  const start = nowNs()
+  whole &&= travel(1 + warmup, 1 + warmup + iterations)
+  if (!whole) throw new Error('stopped')
+  return { oneWayNs: (nowNs() - start) / iterations / 2 }
+}
+
 function close(): void {
   const closing = context
   context = null
@@ -94,5 +127,6 @@ serve({
   pingPong: (request: RunRequest) => pingPong(end, request),
   stream: (request: RunRequest) => stream(end, request),
   allocation,
+  line,
   close,
 })

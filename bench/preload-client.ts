@@ -1,7 +1,8 @@
 /**
- * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT BEFORE. Prints its result as JSON.
+ * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT BEFORE DURING. Prints its result as JSON.
  *
  *     load CONNECTIONS   requests per second, one outstanding for each connection, which is kept; after BEFORE milliseconds of load
+ *                        in the following DURING milliseconds
  *     sparse REQUESTS    median milliseconds of a request that comes 100 ms after the last one, on one connection
  *     connect COUNT      median milliseconds of connecting, one connection after the other, each closed before the next; after
  *                        BEFORE others
@@ -15,8 +16,7 @@ import { medianOf } from '../src/stats/index.ts'
 
 const [host, portText, task, ...numbers] = process.argv.slice(2) as [string, string, string, string, string]
 const port = Number(portText)
-const [count, before] = numbers.map(Number) as [number, number]
-const loadMs = 2000
+const [count, before, during] = numbers.map(Number) as [number, number, number]
 const sparseMs = 100
 
 function ask(agent: Agent): Promise<void> {
@@ -42,7 +42,7 @@ async function load(): Promise<number> {
   await Promise.race([pause(before), all])
   const first = answered
   const began = performance.now()
-  await Promise.race([pause(loadMs), all])
+  await Promise.race([pause(during), all])
   const perSecond = ((answered - first) * 1000) / (performance.now() - began)
   over = true
   await all

@@ -1,8 +1,8 @@
-/** An ordinary HTTP server, which knows nothing of RDMA: HOST. Answers every request with 64 bytes. Prints its port. */
+/** An ordinary HTTP server, which knows nothing of RDMA: HOST BYTES. Answers every request with so many bytes. Prints its port. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-const body = 'x'.repeat(64)
+const body = 'x'.repeat(Number(process.argv[3]))
 const server = createServer((_, response) => {
   response.setHeader('content-length', body.length)
   response.end(body)

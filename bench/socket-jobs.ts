@@ -30,10 +30,16 @@ export class SocketComparisons {
     this.#timing = timing
   }
 
-  async measure(test: 'rr' | 'stream', transport: 'rsocket' | 'tcp', device: string, size: number): Promise<number> {
+  async measure(
+    test: 'rr' | 'stream',
+    transport: 'rsocket' | 'tcp',
+    device: string,
+    size: number,
+    pin = 'auto',
+  ): Promise<number> {
     const settings: SocketSettings = {
       ...{ test, transport, device: transport === 'tcp' ? '' : device, size },
-      ...{ poll: 'event', buffer: 0, extensions: true, direct: false, pin: 'auto' },
+      ...{ poll: 'event', buffer: 0, extensions: true, direct: false, pin },
     }
     const { set } = await this.#ends.measure({ id: '001', settings, repeat: 1 }, this.#timing, false)
     if (set.error !== undefined) throw new Error(`${test} over ${transport}: ${set.error}`)

@@ -1,9 +1,9 @@
 import { afterAll, describe, expect, it } from 'vitest'
-import { compare } from '../../bench/comparison.ts'
+import { compare, compareToGoal } from '../../bench/comparison.ts'
+import { Ours } from '../../bench/ours.ts'
 import { SocketComparisons, socketJobs, wireSocketJobs } from '../../bench/socket-jobs.ts'
 import { parseIperf, parseSockperf } from '../../bench/tcp.ts'
 import { parseUcx } from '../../bench/ucx.ts'
-
 import { loopbackDevice } from '../loopback.ts'
 
 const header = `
@@ -53,6 +53,27 @@ describe('a row of the comparison', () => {
     expect(compare('rate', [10], 'other', [2, 4], 'MB/s', 'more is better')).toMatchObject({ theirs: 2, ratio: 0.2 })
     expect(compare('CPU', [0.2], 'other', [0], '%', 'less is better')).toMatchObject({ theirs: 0, ratio: null })
     expect(compare('rate', [10], null, [], 'MB/s', 'more is better')).toMatchObject({ theirs: null, ratio: null })
+  })
+
+  it('says whether it reaches its target', () => {
+    const row = compare('latency', [3], 'other', [4], 'ns', 'less is better', 0.75)
+    expect(row).toMatchObject({ ratio: 0.75, target: 0.75, met: true })
+    expect(compare('latency', [4], 'other', [4], 'ns', 'less is better', 0.75)).toMatchObject({ met: false })
+    expect(compare('rate', [0], 'other', [4], '/s', 'more is better', 1)).toMatchObject({ ratio: null, met: false })
+    expect(compare('latency', [3], 'other', [4], 'ns', 'less is better')).not.toHaveProperty('met')
+    const rate = compareToGoal('rate', [4e6, 5e6, 6e6], 10e6, 'messages/s', 'more is better')
+    expect(rate).toMatchObject({ peer: 'the target', theirs: 10e6, ratio: 2, target: 1, met: false })
+  })
+})
+
+describe('two threads', () => {
+  const ours = new Ours()
+  afterAll(() => ours.end())
+
+  it('measure what a line takes, a message and a stream of messages', async () => {
+    expect(await ours.line(1000)).toBeGreaterThan(0)
+    expect((await ours.pingPong(8, 1000)).averageNs).toBeGreaterThan(0)
+    expect((await ours.stream(8, 1000)).bytesPerSecond).toBeGreaterThan(0)
   })
 })
 

@@ -1,9 +1,11 @@
 /** `npm run bench` on a network: here between two processes that share memory, so that it needs no network. */
 import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import type { Comparison } from '../../bench/comparison.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
 import { comparison } from '../built.ts'
 import { outcome, startScript } from '../cli/run.ts'
+import { loopbackDevice } from '../loopback.ts'
 
 describe.skipIf(!nativeAvailable)('the comparison between two processes', () => {
   it('measures a stream over one connection and over many, and leaves no segment behind', async () => {
@@ -37,6 +39,30 @@ describe.skipIf(!nativeAvailable)('the comparison between two processes', () => 
       expect(ours).toBeGreaterThan(0)
       if (unit !== '% of a core') expect(theirs).toBeGreaterThan(0)
     }
+  })
+
+  it('measures beside other work and on one core, and tells what is to be reached', async () => {
+    const only = 'busy-http-1,busy-rsocket-rr,one-core-http-16,http-cpu'
+    const adapters = [loopbackDevice(1), loopbackDevice(2)].join(',')
+    const args = ['--device', adapters, '--only', only, '--brief', '--rounds', '1', '--json']
+    const { code, stdout, stderr } = await outcome(startScript(comparison, args))
+    expect(code, stderr).toBe(0)
+    const { comparisons } = JSON.parse(stdout) as { comparisons: Comparison[] }
+    const places = ['shm', 'roce, one adapter', 'roce, two adapters']
+    expect(comparisons.map(({ name }) => name)).toEqual([
+      ...places.map((place) => `busy: HTTP, 1 connection, ${place}`),
+      'busy: TCP_RR, 1 byte, rsocket on roce, a transaction',
+      ...places.map((place) => `one core: HTTP, 16 connections, ${place}`),
+      ...places.map((place) => `alone: CPU of an HTTP request above the floor, ${place}`),
+      'alone: CPU of an HTTP request, the floor, streams in memory',
+    ])
+    for (const { peer, theirs, target, met } of comparisons.slice(0, -1)) {
+      expect(peer).toBe('TCP')
+      expect(theirs).not.toBeNull()
+      expect(target).toBeGreaterThan(0)
+      expect(met).toBeTypeOf('boolean')
+    }
+    expect(comparisons.at(-1)!.ours).toBeGreaterThan(0)
   })
 
   it('says what it needs for adapters that two processes cannot share', async () => {
