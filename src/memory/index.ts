@@ -71,6 +71,7 @@ export {
 } from './native/index.ts'
 export { pageBytes } from './pages.ts'
 export { type Parking, waitReadable } from './parking.ts'
+export { Polling, sleepCostNs } from './polling.ts'
 export { processorOrders } from './processor.ts'
 export { Segment, type SegmentOptions } from './segment.ts'
 export { SegmentError } from './segment-errors.ts'

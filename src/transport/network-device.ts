@@ -139,6 +139,14 @@ export abstract class NetworkDevice implements Device {
   protected abstract receive(nowNs: number): number
   /** Sends the packets that the sink has collected. */
   protected abstract flush(): void
+  /** Whether packets that were sent are for this adapter itself, and wait for `deliver`. */
+  protected get toDeliver(): boolean {
+    return false
+  }
+  /** Gives those to the transport; how many there were. */
+  protected deliver(_nowNs: number): number {
+    return 0
+  }
   /** Requests were posted for the thread that plays the adapter. */
   protected abstract wakeThread(): void
   abstract open(context: number, options: OpenOptions): void
@@ -227,6 +235,18 @@ export abstract class NetworkDevice implements Device {
 
   /** The holder of the lock runs the transport, and gives the lock back; how many packets came. */
   #turns(look: boolean): number {
+    const { parking } = this.host.segment
+    // A thread that is woken may run at once in this one's place: it is not to find the lock taken.
+    parking.deferWakes()
+    try {
+      return this.#holding(look)
+    } finally {
+      parking.wakeDeferred()
+    }
+  }
+
+  /** The turns themselves. */
+  #holding(look: boolean): number {
     const i32 = this.i32
     const lock = this.#lock
     const { host, transport } = this
@@ -249,10 +269,16 @@ export abstract class NetworkDevice implements Device {
           for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
         transport.advance(now)
         const sends = transport.pending
-        for (let more = sends; more; ) more = transport.transmit(now) && this.room()
+        this.#transmit(now)
         if (!this.#defersAcks || !this.#acks.defers(look, received, this.repliesLate)) transport.acknowledge()
         else if (this.#acks.begins) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
         this.flush()
+        while (this.toDeliver) {
+          received += this.deliver(now)
+          transport.acknowledge()
+          this.#transmit(now)
+          this.flush()
+        }
         // Timers run from when packets left; on a busy machine that may be long after the clock was read.
         if (sends) {
           const heldUpNs = this.nowNs() - now
@@ -268,6 +294,11 @@ export abstract class NetworkDevice implements Device {
       }
     } while (transport.rung && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0)
     return received
+  }
+
+  #transmit(nowNs: number): void {
+    const { transport } = this
+    for (let more = transport.pending; more; ) more = transport.transmit(nowNs) && this.room()
   }
 
   /** Whether ACKs wait for a packet to go with. */

@@ -56,6 +56,9 @@ const longestSleepMs = 250
 /** Duplicate address detection takes one or two seconds; with unusual settings more. */
 const longestDetectionNs = 5e9
 
+/** Whether packets from the adapter to itself stay in memory. Otherwise they go through the kernel, where others see them. */
+const loopsBack = process.env.VERBENA_ROCE_LOOPBACK !== '0'
+
 /** A thread that has blocked has the service thread look if that would not within this time. */
 const soonNs = 8e6
 
@@ -269,6 +272,14 @@ export class RoceDevice extends NetworkDevice {
     this.#sockets.flush()
   }
 
+  protected override get toDeliver(): boolean {
+    return this.#sockets.toDeliver
+  }
+
+  protected override deliver(now: number): number {
+    return this.#sockets.deliver(now)
+  }
+
   protected override get repliesLate(): boolean {
     return this.i32[this.#dev + Dev.looper] === this.host.segment.lockValue
   }
@@ -300,6 +311,7 @@ export class RoceDevice extends NetworkDevice {
       const congestion = this.i32[this.#dev + Dev.congestion] === 1
       this.transport.congestionControl = congestion
       this.#sockets.ecnCapable = congestion
+      this.#sockets.loopsBack = loopsBack && this.#chainNow() === null
     }
     this.#sockets.refresh()
   }

@@ -19,6 +19,8 @@ export interface Path {
   /** Index at the socket; −1 of a path that is only received from. */
   readonly destination: number
   readonly socket: PacketSocket | null
+  /** Index of the GID of the same adapter that it leads to; −1 of a path to another. */
+  readonly inside: number
   next: Path | null
 }
 
@@ -60,12 +62,14 @@ export class Paths {
     flow: IcrcFlow,
     socket: PacketSocket | null,
     destination: number,
+    inside: number,
   ): Path {
     if (this.full) this.clear()
     this.#count++
     const copy = Int32Array.from({ length: 4 }, (_, i) => words[at + i]! | 0)
     const place = slot(copy[2]!, copy[3]!, local, port)
-    const path: Path = { words: copy, local, port, flow, destination, socket, next: this.#table[place] ?? null }
+    const next = this.#table[place] ?? null
+    const path: Path = { words: copy, local, port, flow, destination, socket, inside, next }
     this.#table[place] = path
     return path
   }

@@ -9,6 +9,7 @@ import { nativeCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, rocePort, useCrc32 } from '../../wire/index.ts'
+import { Loopback, loopbackBytes } from './loopback.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
 import { maxSlots, Slot, type SocketTable } from './socket-table.ts'
@@ -58,6 +59,9 @@ export class Sockets implements PacketSink {
   set ecnCapable(yes: boolean) {
     this.#ect = yes ? ecnCapableTransport : 0
   }
+  /** Whether packets to the adapter itself stay in memory; to be set before `refresh`. */
+  loopsBack = true
+  readonly #loopback: Loopback
   readonly #table: SocketTable
   readonly #locals: readonly LocalGid[]
   readonly #attach: Attach
@@ -69,6 +73,8 @@ export class Sockets implements PacketSink {
   readonly #counters: Counters
   #opens: Open[] = []
   #unicast: (PacketSocket | null)[] = []
+  /** By index of the GID: it as words. */
+  #gidWords: Int32Array[] = []
   #generation = -1
   /** The descriptors in the table, and of which of its states. */
   #fds: readonly number[] = []
@@ -99,6 +105,7 @@ export class Sockets implements PacketSink {
     this.#u8 = host.u8
     this.#txAt = host.segment.allocate(burstBytes + 8192)
     this.#rxAt = host.segment.allocate(receiveBytes)
+    this.#loopback = new Loopback(host.segment.allocate(loopbackBytes))
     this.#counters = countersOf(host, device)
   }
 
@@ -119,9 +126,11 @@ export class Sockets implements PacketSink {
     for (const { socket } of this.#opens) socket.close()
     this.#opens = []
     this.#unicast = this.#locals.map(() => null)
+    this.#gidWords = this.#locals.map(({ address }) => new Int32Array(gidOfIp(address).slice().buffer))
     this.#to.clear()
     this.#from.clear()
     this.#path = null
+    this.#loopback.clear()
     for (let slot = 0; slot < maxSlots; slot++) {
       const fd = this.#table.fd(slot)
       if (fd < 0) continue
@@ -129,7 +138,7 @@ export class Sockets implements PacketSink {
       const group = this.#table.group(slot)
       const socket = this.#attach(fd, slot, local, group)
       if (socket === null) continue
-      const gidWords = new Int32Array((group ?? gidOfIp(this.#locals[local]!.address)).slice().buffer)
+      const gidWords = group === null ? this.#gidWords[local]! : new Int32Array(group.slice().buffer)
       this.#opens.push({ socket, slot, local, group, gidWords })
       if (group === null) this.#unicast[local] = socket
     }
@@ -181,7 +190,7 @@ export class Sockets implements PacketSink {
       (this.#last || total > this.#segment || this.#packets === burstPackets || this.#used + total > burstBytes)
     )
       this.flush()
-    return this.#txAt + this.#used
+    return path !== null && path.inside >= 0 ? this.#loopback.open(lengthBytes) : this.#txAt + this.#used
   }
 
   close(lengthBytes: number): void {
@@ -189,6 +198,15 @@ export class Sockets implements PacketSink {
     const total = lengthBytes + Icrc.length
     if (path === null || path.socket === null) {
       this.#count(this.#counters.drops_no_path)
+      return
+    }
+    if (path.inside >= 0) {
+      this.#loopback.close(lengthBytes, path, this.#trafficClass, this.#hopLimit)
+      // What stays inside takes less time.
+      this.#sent += total >> 3
+      this.#count(this.#counters.sent_pkts)
+      this.#count(this.#counters.loopback_pkts)
+      this.#count(this.#counters.sent_bytes, total)
       return
     }
     const at = this.#txAt + this.#used
@@ -238,7 +256,7 @@ export class Sockets implements PacketSink {
 
   /** Whether this turn may send more. */
   get room(): boolean {
-    return this.#sent < turnBytes
+    return this.#sent < turnBytes && !this.#loopback.full
   }
 
   beginTurn(): void {
@@ -267,10 +285,47 @@ export class Sockets implements PacketSink {
       return null
     }
     const flow = new IcrcFlow(here.address, address, rocePort)
-    return this.#to.add(i32, av + Av.gid, local, rocePort, flow, socket, destination)
+    const inside = group || !this.loopsBack ? -1 : this.#localOf(address, here.scopeId)
+    return this.#to.add(i32, av + Av.gid, local, rocePort, flow, socket, destination, inside)
+  }
+
+  /** The index of the GID with this address, in this zone, that has a socket; −1 if there is none. */
+  #localOf(address: Uint8Array, scopeId: number): number {
+    const isHere = (here: LocalGid, i: number): boolean =>
+      this.#unicast[i] != null && here.scopeId === scopeId && Buffer.compare(here.address, address) === 0
+    return this.#locals.findIndex(isHere)
   }
 
   // --- receiving ---------------------------------------------------------------------------------------------------
+
+  /** Whether packets to the adapter itself wait for `deliver`. */
+  get toDeliver(): boolean {
+    return this.#loopback.waiting
+  }
+
+  /** Gives the transport the packets to the adapter itself that wait, and those that it sends meanwhile. */
+  deliver(nowNs: number): number {
+    const loopback = this.#loopback
+    const { transport } = this
+    const { origin } = transport
+    let packets = 0
+    for (let path = loopback.next(); path !== null; path = loopback.next()) {
+      const destination = this.#gidWords[path.inside]!
+      const source = this.#gidWords[path.local]!
+      for (let i = 0; i < 4; i++) {
+        origin.source[i] = source[i]!
+        origin.destination[i] = destination[i]!
+      }
+      origin.ipv4 = path.socket!.family === 4
+      origin.trafficClass = loopback.trafficClass
+      origin.hopLimit = loopback.hopLimit === 0 ? usualHopLimit : loopback.hopLimit
+      const { at, end } = loopback
+      this.#count(this.#counters.rcvd_bytes, end - at + Icrc.length)
+      transport.receive(at, end, nowNs)
+      packets++
+    }
+    return packets
+  }
 
   /** Gives the transport what has come, a batch at most; how many packets. */
   receive(nowNs: number): number {
@@ -318,7 +373,7 @@ export class Sockets implements PacketSink {
       const source = ipOfGid(socket.source)
       const destination = group === null ? this.#locals[local]!.address : groupAddress(group, socket.family)
       const flow = new IcrcFlow(source, destination, socket.sourcePort)
-      path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1)
+      path = this.#from.add(socket.sourceWords, 0, key, socket.sourcePort, flow, null, -1, -1)
     }
     for (let i = 0; i < 4; i++) {
       origin.source[i] = path.words[i]!

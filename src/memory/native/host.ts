@@ -1,4 +1,5 @@
 /** The machine below: its clock, the cores this thread may use, and memory that is never paged out. */
+import { readFileSync } from 'node:fs'
 import { availableParallelism, constants, type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
 import { errnoName, errnos } from './error.ts'
 import { type Libc, libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
@@ -81,6 +82,61 @@ export function currentCores(): number[] {
   const cores: number[] = []
   for (let core = 0; core < coreSetBytes * 8; core++) if ((set[core >> 3]! >> (core & 7)) & 1) cores.push(core)
   return cores
+}
+
+const RUSAGE_THREAD = 1
+/** Of struct rusage: two times, then fourteen numbers of 64 bits, of which the last are the involuntary switches. */
+const rusage = libc === null ? null : nativeScratch(144)
+const rusageSwitches = 136 / 4
+const getrusage = libc?.getrusage
+
+/** How often the scheduler has put this thread aside though it could have gone on; where there are no system calls, any of the process. */
+export function involuntarySwitches(): number {
+  if (rusage === null) return process.resourceUsage().involuntaryContextSwitches
+  getrusage!(RUSAGE_THREAD, rusage.address)
+  return rusage.u32[rusageSwitches]!
+}
+
+let quota = 0
+
+/** How many cores this process may use: those that its affinity names, as far as the quota of its control group lets it. */
+export function allowedCores(): number {
+  if (quota === 0) quota = quotaOf(readProc)
+  return Math.min(availableParallelism(), quota)
+}
+
+function readProc(path: string): string | null {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch {
+    return null
+  }
+}
+
+/**
+ * How many cores' time the control groups of this process give it (cpu.max, and cpu.cfs_quota_us of the first version);
+ * Infinity without a limit. `read` gives the text of a file, or null.
+ */
+export function quotaOf(read: (path: string) => string | null): number {
+  let least = Number.POSITIVE_INFINITY
+  for (const line of (read('/proc/self/cgroup') ?? '').split('\n')) {
+    const [, controllers, group] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? []
+    if (group === undefined) continue
+    const isSecond = controllers === ''
+    if (!isSecond && !controllers!.split(',').includes('cpu')) continue
+    const root = isSecond ? '/sys/fs/cgroup' : `/sys/fs/cgroup/${controllers}`
+    // Inside a container the path may be that of the host, of which only the end is there: the root is looked at in any case.
+    for (let at = group; ; at = at.slice(0, at.lastIndexOf('/'))) {
+      const folder = `${root}${at === '/' ? '' : at}`
+      const [most, period] = isSecond
+        ? (read(`${folder}/cpu.max`) ?? '').trim().split(' ')
+        : [read(`${folder}/cpu.cfs_quota_us`)?.trim(), read(`${folder}/cpu.cfs_period_us`)?.trim()]
+      const cores = Number(most) / Number(period)
+      if (cores > 0) least = Math.min(least, cores)
+      if (at === '' || at === '/') break
+    }
+  }
+  return least
 }
 
 const schedYield = libc?.schedYield

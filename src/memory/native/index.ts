@@ -33,11 +33,13 @@ export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } fro
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
 export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {
+  allowedCores,
   type BarrierScope,
   clockMonotonicNs,
   cpuCount,
   currentCores,
   hostInterfaces,
+  involuntarySwitches,
   isOwnAddress,
   killWithParent,
   lastError,

@@ -57,6 +57,7 @@ export interface Libc {
   readonly schedSetaffinity: NativeFunction
   readonly schedGetaffinity: NativeFunction
   readonly schedYield: NativeFunction
+  readonly getrusage: NativeFunction
   readonly prctl: NativeFunction
   readonly socket: NativeFunction
   readonly bind: NativeFunction
@@ -125,6 +126,7 @@ function open(): { libc: Libc | null; reason: string } {
         schedSetaffinity: c.func('sched_setaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
         schedGetaffinity: c.func('sched_getaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
         schedYield: c.func('sched_yield', 'int', []),
+        getrusage: c.func('getrusage', 'int', ['int', 'uint64_t']),
         prctl: c.func('prctl', 'int', ['int', 'uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         socket: c.func('socket', 'int', ['int', 'int', 'int']),
         bind: c.func('bind', 'int', ['int', 'uint64_t', 'uint32_t']),

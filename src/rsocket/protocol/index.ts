@@ -14,7 +14,7 @@ export {
 } from './datagram-headers.ts'
 export * from './errno.ts'
 export { Mappings } from './mappings.ts'
-export { clampOptions, optionsFor, type StreamOptions } from './options.ts'
+export { clampOptions, defaultPollingUs, optionsFor, type StreamOptions } from './options.ts'
 export { changesKeepAlive, getOption, SocketOptions, setOption } from './socket-options.ts'
 export type { StreamLink } from './stream-link.ts'
 export { StreamMemory, type StreamQueuePair } from './stream-memory.ts'

@@ -1,11 +1,10 @@
 /**
  * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A
  * member is *active* while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for
- * a while (spin-time.ts), active members are armed, and the reactor waits for an event of their completion channel instead. So
+ * a while (memory/polling.ts), active members are armed, and the reactor waits for an event of their completion channel instead. So
  * thousands of idle connections cost nothing, and busy ones never sleep.
  */
-import { inRootContext, nowNs } from '../../memory/index.ts'
-import { SpinTime } from './spin-time.ts'
+import { inRootContext, nowNs, Polling } from '../../memory/index.ts'
 
 export interface Member {
   /** Takes what has come and calls those that wait for it; true if anything happened. */
@@ -27,7 +26,7 @@ const collectEvery = 8
 
 const active = new Set<Member>()
 const sources = new Set<EventSource>()
-const spin = new SpinTime()
+const polling = new Polling()
 let running = false
 /** Until when members are polled though nothing happens; 0 while something does. */
 let spinsUntilNs = 0
@@ -76,7 +75,7 @@ function turn(): void {
   } finally {
     // A callback that throws must not stop the others.
     if (happened) {
-      if (spinsUntilNs > 0) spin.paid()
+      if (spinsUntilNs > 0) endPolling()
       spinsUntilNs = 0
       setImmediate(turn)
     } else if (active.size > 0 && spins()) setImmediate(turn)
@@ -84,16 +83,22 @@ function turn(): void {
   }
 }
 
+/** Something came while members were polled, perhaps much later than it was meant to: if this thread was put aside. */
+function endPolling(): void {
+  if (nowNs() < spinsUntilNs) polling.paid()
+  else polling.wasted()
+}
+
 /** Whether members are polled once more. */
 function spins(): boolean {
   const now = nowNs()
   if (spinsUntilNs === 0) {
-    const ns = spin.begin()
+    const ns = polling.begin()
     if (ns === 0) return false
     spinsUntilNs = now + ns
   }
   if (now < spinsUntilNs) return true
-  spin.wasted()
+  polling.wasted()
   return false
 }
 

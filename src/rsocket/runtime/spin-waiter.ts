@@ -1,19 +1,14 @@
 /**
- * How a blocking call waits: it polls for a while, and then sleeps until the completion channel has an event. How long it
- * polls depends on earlier waits: while peers answer within the time that a sleep costs, polling goes on; otherwise the
- * thread sleeps soon. Sleeping makes waits longer, so every sixteenth wait polls all the same, to find out whether it pays
- * again.
+ * How a blocking call waits: it polls while that pays (memory/polling.ts), and then sleeps until the completion channel has an
+ * event.
  */
-import { nowNs } from '../../memory/index.ts'
-import type { SocketOptions, StreamLink } from '../protocol/index.ts'
+import { nowNs, Polling } from '../../memory/index.ts'
+import { defaultPollingUs, type SocketOptions, type StreamLink } from '../protocol/index.ts'
 import type { CmService } from './cm-service.ts'
 import { type BoundLink, watchMs } from './io-context.ts'
-import { sleepCostNs } from './spin-time.ts'
 
 export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const
 
-/** One wait in this many polls for as long as a sleep costs, whatever the others brought. */
-const tryEvery = 16
 /** Polls between two readings of the clock. */
 const looks = 32
 /** A sleeping thread polls this often, for what makes no event. */
@@ -24,10 +19,9 @@ export class SpinWaiter {
   private readonly cm: CmService
   private readonly connection: StreamLink
   private readonly options: SocketOptions
-  #spinNs: number
+  readonly #polling = new Polling()
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
-  private waits = 0
   private attendedAt = 0
 
   constructor(line: BoundLink, cm: CmService, options: SocketOptions) {
@@ -35,7 +29,6 @@ export class SpinWaiter {
     this.cm = cm
     this.connection = line.connection
     this.options = options
-    this.#spinNs = sleepCostNs
   }
 
   /**
@@ -73,19 +66,8 @@ export class SpinWaiter {
 
   /** Waits until it is there, or `endMs` of `performance.now`; false then. */
   wait(wanted: number, endMs: number = Number.POSITIVE_INFINITY): boolean {
-    const began = nowNs()
-    let spent = 0
-    this.waits = (this.waits + 1) % tryEvery
-    const spinNs = this.waits === 0 ? Math.max(sleepCostNs, this.#spinNs) : this.#spinNs
-    do {
-      for (let i = 0; i < looks; i++)
-        if (this.look(wanted)) {
-          this.#spinNs = spinNs
-          return true
-        }
-      spent = nowNs() - began
-    } while (spent < spinNs)
-    const least = this.options.pollingUs * 1000
+    if (this.look(wanted)) return true
+    if (this.#polls(wanted)) return true
     for (;;) {
       this.connection.arm()
       if (this.look(wanted)) return true
@@ -96,13 +78,28 @@ export class SpinWaiter {
       this.cm.pump()
       this.keepAlive(wanted)
       this.connection.reap()
-      if (!this.look(wanted)) continue
-      // A short sleep cost more than polling would have; before a long one polling is wasted.
-      const waited = nowNs() - began
-      if (waited < 2 * sleepCostNs) this.#spinNs = Math.max(least, sleepCostNs)
-      else this.#spinNs = Math.max(least, this.#spinNs / 2)
-      return true
+      if (this.look(wanted)) return true
     }
+  }
+
+  /** Polls for as long as that pays, or as the program has asked for; whether it came. */
+  #polls(wanted: number): boolean {
+    const spinNs = this.#polling.begin()
+    // The default is librdmacm's; here it means: as long as it pays.
+    const { pollingUs } = this.options
+    const mostNs = pollingUs === defaultPollingUs ? spinNs : Math.max(spinNs, pollingUs * 1000)
+    if (mostNs === 0) return false
+    const began = nowNs()
+    let came = false
+    let spent = 0
+    do {
+      for (let i = 0; i < looks && !came; i++) came = this.look(wanted)
+      spent = nowNs() - began
+    } while (!came && spent < mostNs)
+    if (spinNs === 0) return came
+    if (came && spent < mostNs) this.#polling.paid()
+    else this.#polling.wasted()
+    return came
   }
 
   private keepAlive(wanted: number): void {

@@ -1,5 +1,5 @@
 /** `rpoll` and `rselect`: many sockets at once, in a thread that may block. */
-import { nowNs } from '../../memory/index.ts'
+import { nowNs, Polling } from '../../memory/index.ts'
 import { Errno, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI } from '../protocol/index.ts'
 import type { RSocketLike } from './types.ts'
 
@@ -10,8 +10,7 @@ export interface PollFd {
   revents: number
 }
 
-/** How long all sockets are polled; then the thread sleeps between two polls. */
-const spinNs = 50e3
+const polling = new Polling()
 /** The longest sleep, when sockets wait for several devices, or for connections. */
 const mixedMs = 2
 const sliceMs = 50
@@ -46,11 +45,15 @@ function look(fds: readonly PollFd[]): number {
  */
 export function rpoll(fds: PollFd[], timeoutMs = -1): number {
   const end = timeoutMs < 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs
+  const spinNs = timeoutMs === 0 ? 0 : polling.begin()
   const began = nowNs()
-  do {
+  for (let spent = 0; ; spent = nowNs() - began) {
     const ready = look(fds)
+    if (spinNs > 0 && spent >= spinNs) polling.wasted()
+    else if (spinNs > 0 && ready > 0) polling.paid()
     if (ready > 0 || timeoutMs === 0) return ready
-  } while (nowNs() - began < spinNs)
+    if (spent >= spinNs) break
+  }
   for (;;) {
     const sleepers = new Set<Sleeper>()
     for (const { fd } of fds) {

@@ -653,6 +653,7 @@ export const counterNames = [
   'rdma_recvs',
   'sent_bytes',
   'rcvd_bytes',
+  'loopback_pkts',
   'retransmitted_pkts',
   'timeouts',
   'early_retransmits',

@@ -1,0 +1,86 @@
+/**
+ * Packets between queue pairs of one adapter, whichever processes they belong to: they stay in memory, as real adapters loop
+ * back inside. The thread that sends them receives them, too, in the same turn. One for each device and thread; what it holds
+ * when its thread is killed is lost like any packet.
+ */
+import type { Path } from './paths.ts'
+
+/** Room for packets: little more than fits into a processor's cache with the memory that they are copied from and to. */
+export const loopbackBytes: number = 128 * 1024
+/** Packets that wait at the same time, at most. */
+const mostPackets = 1024
+const wordsEach = 4
+
+export class Loopback {
+  readonly #at: number
+  /** By packet: its first byte, the byte behind it, traffic class, hop limit. */
+  readonly #packets = new Int32Array(mostPackets * wordsEach)
+  readonly #paths: (Path | null)[] = new Array(mostPackets).fill(null)
+  #used = 0
+  #head = 0
+  #tail = 0
+  /** Whether a packet found no room since the last one was delivered. */
+  full = false
+
+  /** `at`: the first of `loopbackBytes` bytes of the segment. */
+  constructor(at: number) {
+    this.#at = at
+  }
+
+  /** Whether packets wait. */
+  get waiting(): boolean {
+    return this.#head !== this.#tail
+  }
+
+  /** Room for a packet of `lengthBytes`; −1 if those that wait must be delivered first. */
+  open(lengthBytes: number): number {
+    if (this.#tail === mostPackets || this.#used + lengthBytes > loopbackBytes) {
+      this.full = true
+      return -1
+    }
+    return this.#at + this.#used
+  }
+
+  /** The packet that `open` made room for stands there. */
+  close(lengthBytes: number, path: Path, trafficClass: number, hopLimit: number): void {
+    const at = this.#at + this.#used
+    const word = this.#tail * wordsEach
+    this.#packets[word] = at
+    this.#packets[word + 1] = at + lengthBytes
+    this.#packets[word + 2] = trafficClass
+    this.#packets[word + 3] = hopLimit
+    this.#paths[this.#tail++] = path
+    this.#used += (lengthBytes + 7) & ~7
+  }
+
+  /** The path of the packet to deliver next, whose facts are in `at`, `end`, `trafficClass` and `hopLimit`; null if none waits. */
+  next(): Path | null {
+    if (this.#head === this.#tail) {
+      this.#head = 0
+      this.#tail = 0
+      this.#used = 0
+      this.full = false
+      return null
+    }
+    const word = this.#head * wordsEach
+    this.at = this.#packets[word]!
+    this.end = this.#packets[word + 1]!
+    this.trafficClass = this.#packets[word + 2]!
+    this.hopLimit = this.#packets[word + 3]!
+    return this.#paths[this.#head++]!
+  }
+
+  at = 0
+  end = 0
+  trafficClass = 0
+  hopLimit = 0
+
+  /** What waits is lost. */
+  clear(): void {
+    this.#head = 0
+    this.#tail = 0
+    this.#used = 0
+    this.full = false
+    this.#paths.fill(null)
+  }
+}

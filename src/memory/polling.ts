@@ -1,0 +1,107 @@
+/**
+ * Whether to poll before sleeping, and for how long. Polling pays while what is waited for comes sooner than a sleep and a
+ * wake-up take. It does not where that takes longer, and it does harm where no core is free: then what this thread waits for
+ * cannot happen while it polls, and the scheduler, which has seen it run all the time, makes it wait for others afterwards.
+ *
+ *     cores       with one, by affinity or by the quota of a control group, nobody polls
+ *     crowding    a thread that the scheduler has lately put aside does not poll for a while
+ *     this wait   one that polled in vain is followed by some that do not: twice as many each time that it is in vain again
+ */
+import { allowedCores, involuntarySwitches } from './native/index.ts'
+
+/** What sleeping and waking cost together, ns. Polling for as long costs at most twice the best choice. */
+export const sleepCostNs = 100e3
+/** At most so many waits in a row do not poll because polling did not pay; then one tries whether it pays again. */
+const mostSkipped = 64
+/** The same because the scheduler put this thread aside: each time that it does, ... */
+const mostCrowded = 4096
+/** ... so many times as many as before; each wait that polls undisturbed halves it. */
+const crowdedFactor = 16
+/** Waits between two looks at the number of cores. */
+const recountEvery = 256
+
+/** What a thread can know of the machine. */
+export interface Cores {
+  /** On how many cores this process may run, as far as control groups let it. */
+  count(): number
+  /** How often the scheduler has put this thread aside while it could have gone on; any number that only grows. */
+  switches(): number
+}
+
+/** Whether a core seems free for a thread that polls. One for each thread. */
+export class Crowding {
+  readonly #cores: Cores
+  #count = 0
+  #untilCount = 0
+  #skipped = 0
+  #next = 1
+  #switches = -1
+
+  constructor(cores: Cores) {
+    this.#cores = cores
+  }
+
+  /** A wait begins: whether it may poll. */
+  begin(): boolean {
+    if (--this.#untilCount < 0) {
+      this.#untilCount = recountEvery
+      this.#count = this.#cores.count()
+    }
+    if (this.#count < 2) return false
+    if (this.#skipped === 0) {
+      if (this.#switches < 0) this.#switches = this.#cores.switches()
+      return true
+    }
+    // What happened while it did not poll says nothing about a wait that does.
+    if (--this.#skipped === 0) this.#switches = -1
+    return false
+  }
+
+  /** A wait that polled is over. */
+  ended(): void {
+    const switches = this.#cores.switches()
+    if (switches === this.#switches) this.#next = Math.max(1, this.#next >> 1)
+    else {
+      this.#switches = switches
+      this.#next = Math.min(crowdedFactor * this.#next, mostCrowded)
+      this.#skipped = this.#next
+    }
+  }
+}
+
+/** That of this thread. */
+const crowding = new Crowding({ count: allowedCores, switches: involuntarySwitches })
+
+/** One for each place that waits. */
+export class Polling {
+  readonly #crowding: Crowding
+  #skipped = 0
+  /** Waits that do not poll after the next one that polls in vain. */
+  #next = 1
+
+  constructor(ofThread: Crowding = crowding) {
+    this.#crowding = ofThread
+  }
+
+  /** A wait begins: for how many nanoseconds it polls. After those, or before, comes `paid` or `wasted`; after 0 neither. */
+  begin(): number {
+    if (this.#skipped > 0) {
+      this.#skipped--
+      return 0
+    }
+    return this.#crowding.begin() ? sleepCostNs : 0
+  }
+
+  /** What the wait was for came while it polled, within the time. */
+  paid(): void {
+    this.#crowding.ended()
+    this.#next = 1
+  }
+
+  /** It did not. */
+  wasted(): void {
+    this.#crowding.ended()
+    this.#skipped = this.#next
+    this.#next = Math.min(2 * this.#next, mostSkipped)
+  }
+}

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { Crowding, Polling, sleepCostNs } from '../../src/memory/polling.ts'
+
+/** A machine whose scheduler does what the test says. */
+function machine(cores = 2) {
+  const is = { cores, switches: 0, counted: 0 }
+  const of = new Crowding({
+    count: () => {
+      is.counted++
+      return is.cores
+    },
+    switches: () => is.switches,
+  })
+  return { is, polling: () => new Polling(of) }
+}
+
+/** How many of the next waits do not poll. */
+function skipped(polling: Polling): number {
+  let n = 0
+  while (polling.begin() === 0) n++
+  return n
+}
+
+test('a wait polls for as long as a sleep costs, while polling pays', () => {
+  const polling = machine().polling()
+  for (let i = 0; i < 10; i++) {
+    expect(polling.begin()).toBe(sleepCostNs)
+    polling.paid()
+  }
+})
+
+test('waits after one that polled in vain do not poll: twice as many each time, at most 64', () => {
+  const polling = machine().polling()
+  polling.begin()
+  const seen: number[] = []
+  for (let i = 0; i < 9; i++) {
+    polling.wasted()
+    seen.push(skipped(polling))
+  }
+  expect(seen).toEqual([1, 2, 4, 8, 16, 32, 64, 64, 64])
+  polling.paid()
+  polling.begin()
+  polling.wasted()
+  expect(skipped(polling)).toBe(1)
+})
+
+test('with one core nobody polls, and it is seen that there are more now', () => {
+  const { is, polling } = machine(1)
+  const one = polling()
+  for (let i = 0; i < 100; i++) expect(one.begin()).toBe(0)
+  expect(is.counted).toBe(1)
+  is.cores = 2
+  expect(skipped(one)).toBeLessThan(257)
+})
+
+test('a thread that is put aside while it polls does not poll for a while, wherever it waits: longer each time', () => {
+  const { is, polling } = machine()
+  const [one, other] = [polling(), polling()]
+  const seen: number[] = []
+  for (let i = 0; i < 5; i++) {
+    seen.push(skipped(other))
+    is.switches++
+    other.paid()
+    // Of a wait that does not poll it means nothing.
+    is.switches++
+  }
+  expect(seen).toEqual([0, 16, 256, 4096, 4096])
+  // Undisturbed waits halve the number.
+  skipped(one)
+  for (let i = 0; i < 12; i++) {
+    one.paid()
+    expect(one.begin()).toBe(sleepCostNs)
+  }
+  is.switches++
+  one.paid()
+  expect(skipped(one)).toBe(16)
+})
+
+test('what one place wastes is not another’s', () => {
+  const { polling } = machine()
+  const [one, other] = [polling(), polling()]
+  one.begin()
+  one.wasted()
+  expect(other.begin()).toBe(sleepCostNs)
+})
