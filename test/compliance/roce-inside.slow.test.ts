@@ -12,6 +12,7 @@ verbsCompliance('roce, inside', {
   open: () => openDevice(name),
   skip: {
     ...roceRig.skip,
-    '127 what is nobody’s goes to the first agent; without any it is dropped and counted': 'both ends have the same agents',
+    '127 what is nobody’s goes to the first agent; without any it is dropped and counted':
+      'both ends have the same agents',
   },
 })
