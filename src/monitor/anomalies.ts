@@ -1,5 +1,6 @@
 /** What is wrong in a window, with the reason in words. Each rule says what it saw, where, and what that usually means. */
-import { counterNames, followedOf } from './events.ts'
+import type { Estimate } from '../sketch/index.ts'
+import { counterNames, type EventName, followedOf } from './events.ts'
 import type { KeyFields } from './key.ts'
 import { macOf } from './pause.ts'
 import { query } from './query.ts'
@@ -35,7 +36,16 @@ const mostOfAKind = 3
 
 type Rule = (window: Window) => Anomaly[]
 
-const many = (count: number, one: string, more: string): string => `${count} ${count === 1 ? one : more}`
+/** How often an event happened to a key: of a sketch, so that others may have been counted with it. */
+interface Count {
+  value: number
+  isExact: boolean
+}
+
+const many = (count: number | Count, one: string, more: string): string => {
+  const { value, isExact } = typeof count === 'number' ? { value: count, isExact: true } : count
+  return `${isExact ? '' : 'about '}${value} ${value === 1 ? one : more}`
+}
 const percent = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`
 
 const incast: Rule = (window) => {
@@ -58,51 +68,65 @@ function incastOnto(window: Window, name: string, where: Partial<KeyFields>, byt
   if (fair.length < leastSenders || senders[0]!.value > bytes / 2) return []
   const marked = sum(window, 'marked', where)
   const { destination } = where
-  const back = destination === undefined ? 0 : sum(window, 'cnp', { source: destination })
-  const lost = Math.max(0, sum(window, 'missing', where) - sum(window, 'late', where))
-  if (marked + back + lost === 0) return []
+  const back = destination === undefined ? none : sum(window, 'cnp', { source: destination })
+  const lost = less(sum(window, 'missing', where), sum(window, 'late', where))
+  if (marked.value + back.value + lost.value === 0) return []
   const signs = [
-    marked > 0 && many(marked, 'packet to it was marked (ECN)', 'packets to it were marked (ECN)'),
-    back > 0 && `it sent ${many(back, 'CNP', 'CNPs')}`,
-    lost > 0 && many(lost, 'packet to it was missing', 'packets to it were missing'),
+    marked.value > 0 && many(marked, 'packet to it was marked (ECN)', 'packets to it were marked (ECN)'),
+    back.value > 0 && `it sent ${many(back, 'CNP', 'CNPs')}`,
+    lost.value > 0 && many(lost, 'packet to it was missing', 'packets to it were missing'),
   ].filter((sign) => sign !== false)
   const share = percent(bytes, window.sketches.bytes.total)
   return [
     {
       kind: 'incast',
-      severity: lost > 0 ? 'critical' : 'warning',
+      severity: lost.value > 0 ? 'critical' : 'warning',
       text: `incast onto ${name}: ${fair.length} hosts send to it at the same time, ${share} of all bytes; ${signs.join(', ')}`,
       fields: where,
     },
   ]
 }
 
-function sum(window: Window, of: Parameters<typeof query>[1]['of'], where: Partial<KeyFields>): number {
-  const { rows } = query(window, { by: ['event'], of, where, top: 1000 })
-  return rows.reduce((all, { value }) => all + value, 0)
+const none: Count = { value: 0, isExact: true }
+
+/** No more than there were in the window, which is exact. */
+function countOf(window: Window, of: EventName, rows: readonly Estimate[]): Count {
+  const value = rows.reduce((all, row) => all + row.value, 0)
+  return {
+    value: Math.min(Math.round(value), window.count(of)),
+    isExact: rows.every(({ lower, upper }) => lower === upper),
+  }
+}
+
+function less(a: Count, b: Count): Count {
+  return { value: Math.max(0, a.value - b.value), isExact: a.isExact && b.isExact }
+}
+
+function sum(window: Window, of: EventName, where: Partial<KeyFields>): Count {
+  return countOf(window, of, query(window, { by: ['event'], of, where, top: 1000 }).rows)
 }
 
 const slowReceiver: Rule = (window) =>
-  query(window, { by: 'sender', of: 'rnr', top: mostOfAKind }).rows.map(({ name, fields, value }) => ({
+  query(window, { by: 'sender', of: 'rnr', top: mostOfAKind }).rows.map((row) => ({
     kind: 'slow-receiver',
     severity: 'warning',
-    text: `slow receiver ${name}: it answered ${many(value, 'message', 'messages')} with RNR NAK, having posted no receive for them`,
-    fields,
+    text: `slow receiver ${row.name}: it answered ${many(countOf(window, 'rnr', [row]), 'message', 'messages')} with RNR NAK, having posted no receive for them`,
+    fields: row.fields,
   }))
 
 const unmarkedLoss: Rule = (window) => {
   const found: Anomaly[] = []
-  for (const { name, fields, value } of query(window, { by: 'hosts', of: 'missing', top: 10 }).rows) {
-    const late = sum(window, 'late', fields)
-    const lost = value - late
-    if (lost < 10 || sum(window, 'marked', fields) > 0) continue
+  for (const row of query(window, { by: 'hosts', of: 'missing', top: 10 }).rows) {
+    const { name, fields } = row
+    const lost = less(countOf(window, 'missing', [row]), sum(window, 'late', fields))
+    if (lost.value < 10 || sum(window, 'marked', fields).value > 0) continue
     const all = query(window, { by: 'hosts', of: 'packets', where: fields }).rows[0]?.value ?? 0
     // As many of them were followed as of all.
     const packets = all * (followedOf(window.totals()) / window.count('roce'))
     found.push({
       kind: 'unmarked-loss',
       severity: 'warning',
-      text: `${name}: ${many(lost, 'packet is', 'packets are')} missing (${percent(lost, packets + lost)}) and none was marked: a hop on this path drops without marking (no ECN there), or damages packets`,
+      text: `${name}: ${many(lost, 'packet is', 'packets are')} missing (${percent(lost.value, packets + lost.value)}) and none was marked: a hop on this path drops without marking (no ECN there), or damages packets`,
       fields,
     })
   }
@@ -154,11 +178,11 @@ const damaged: Rule = (window) => {
 
 const access: Rule = (window) =>
   (['nakAccess', 'nakInvalid', 'nakOperational'] as const).flatMap((event) =>
-    query(window, { by: 'sender', of: event, top: 1 }).rows.map(({ name, fields, value }) => ({
+    query(window, { by: 'sender', of: event, top: 1 }).rows.map((row) => ({
       kind: 'access-errors' as const,
       severity: 'critical' as const,
-      text: `${name} answered ${many(value, 'request', 'requests')} with ${{ nakAccess: 'remote access error', nakInvalid: 'invalid request', nakOperational: 'remote operational error' }[event]}: the connection ends with that`,
-      fields,
+      text: `${row.name} answered ${many(countOf(window, event, [row]), 'request', 'requests')} with ${{ nakAccess: 'remote access error', nakInvalid: 'invalid request', nakOperational: 'remote operational error' }[event]}: the connection ends with that`,
+      fields: row.fields,
     })),
   )
 

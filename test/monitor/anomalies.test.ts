@@ -119,6 +119,19 @@ describe('anomalies', () => {
     )
   })
 
+  it('say of counts by key that they are estimates, and never more than there were', () => {
+    const traffic = new Traffic({ memoryBytes: 2 ** 20, seed: 6 })
+    for (let psn = 0; psn < 10; psn++)
+      for (let flow = 0; flow < 40; flow++)
+        traffic.send(psn * 2, { source: from(flow % 8), destQp: 0x100 + flow, payload: 1024, tos: 3 })
+    const window = traffic.end()
+    // With 360 PSNs that are missing, there are more than that by the sketch.
+    const { rows } = query(window, { by: 'destination', of: 'marked' })
+    expect([rows[0]!.value > 400, window.count('marked')]).toEqual([true, 400])
+    const { text } = anomaliesOf(window).find(({ kind }) => kind === 'incast')!
+    expect(text).toContain('; about 400 packets to it were marked (ECN), about 330 packets')
+  })
+
   it('do not say incast of one sender among small ones', () => {
     const traffic = new Traffic()
     for (let psn = 0; psn < 200; psn++) traffic.send(psn, { payload: 1024, tos: 3 })

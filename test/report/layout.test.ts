@@ -14,6 +14,53 @@ import { largeRun, smallRun, temporaryDirectory, writeLatencyRun } from './synth
 const directory = temporaryDirectory()
 afterAll(() => directory.remove())
 
+/** So many panels with two distributions each, all of one value in the middle. */
+function histograms(panels: number): HistogramSpec {
+  const values = new Float64Array(100).fill(5000)
+  const series = ['t_lat', 't_comp'].map((label) => ({
+    label,
+    settings: {},
+    median: 5000,
+    histogram: histogram(values, [0, 10_000], 50),
+    distribution: distributionOf(values),
+  }))
+  const common = { name: 'h', title: '', subtitle: '', width: 1000, height: 300 }
+  const all = Array.from({ length: panels }, () => ({ title: 'RC', series }))
+  return { ...common, kind: 'histogram', range: [0, 10_000], bins: 50, panels: all }
+}
+
+describe('boxes of histograms', () => {
+  interface Drawn {
+    grid: { top: number; height: number }[]
+    graphic: { type: string; x: number; y: number; children?: { shape?: { width: number; height: number } }[] }[]
+    yAxis: { max: number }[]
+  }
+
+  it.each(['histogram', 'cdf', 'tail'] as const)('stand above a narrow %s, and cover nothing of it', (form) => {
+    for (const [width, panels] of [
+      [300, 1],
+      [390, 3],
+    ] as const) {
+      const chart = chartOf(histograms(panels), { width, form, hidden: new Set(), chosen: () => true })
+      const { grid, graphic, yAxis } = chart.option as unknown as Drawn
+      const boxes = graphic.filter(({ type }) => type === 'group')
+      expect(boxes).toHaveLength(2 * panels)
+      let end = 0
+      for (const [i, { top, height }] of grid.entries()) {
+        for (const { x, y, children } of boxes.slice(2 * i, 2 * i + 2)) {
+          const { shape } = children![0]!
+          expect([y > end, y + shape!.height <= top, x >= 0, x + shape!.width <= width]).toEqual(Array(4).fill(true))
+        }
+        expect(height).toBeGreaterThanOrEqual(132)
+        // No room is left for boxes.
+        expect(yAxis[i]!.max).toBeLessThanOrEqual(105)
+        end = top + height
+      }
+      expect(chart.height).toBeGreaterThan(end)
+    }
+  })
+})
+
 describe('ticks', () => {
   it('are 1, 2, 5 or powers of ten, with limits that are ticks', () => {
     expect(decadeTicks(300, 4000)).toEqual({ min: 200, max: 5000, ticks: [200, 500, 1000, 2000, 5000] })
@@ -37,18 +84,7 @@ describe('ticks', () => {
   })
 
   it('of shares end at 100 %, however much room the boxes need', () => {
-    const values = new Float64Array(100).fill(5000)
-    const series = ['t_lat', 't_comp'].map((label) => ({
-      label,
-      settings: {},
-      median: 5000,
-      histogram: histogram(values, [0, 10_000], 50),
-      distribution: distributionOf(values),
-    }))
-    const panel = { title: 'RC', series }
-    const common = { name: 'h', title: '', subtitle: '', width: 1000, height: 300 }
-    const spec: HistogramSpec = { ...common, kind: 'histogram', range: [0, 10_000], bins: 50, panels: [panel, panel] }
-    const { option } = chartOf(spec, { width: 300, hidden: new Set(), chosen: () => true })
+    const { option } = chartOf(histograms(2), { width: 600, hidden: new Set(), chosen: () => true })
     const [axis] = option.yAxis as unknown as { max: number; axisLabel: { formatter(value: number): string } }[]
     expect(axis!.max).toBeGreaterThan(150)
     expect([50, 100, 200].map(axis!.axisLabel.formatter)).toEqual(['50 %', '100 %', ''])

@@ -1,4 +1,4 @@
-/** Boxes in the corner of a panel: what a picture that ends at the limit does not show. */
+/** Boxes in the corner of a panel, or above it where it is narrow: what a picture that ends at the limit does not show. */
 
 import type { GraphicComponentOption } from 'echarts'
 import { formatNs, formatShare } from '../format.ts'
@@ -27,6 +27,8 @@ const BOX_LINE_HEIGHT = 16
 const BOX_GAP = 6
 const BOX_PADDING = 24
 const BOX_FONT = 11.5
+/** A plot that is narrower would show little beside the boxes. */
+const LEAST_PLOT = 480
 
 /** Boxes of one size for all panels, side by side as far as there is room. */
 export class Boxes {
@@ -36,6 +38,7 @@ export class Boxes {
   readonly #columns: number
   readonly #narrow: boolean
   readonly #lines: number
+  readonly #isAbove: boolean
 
   constructor(panels: readonly HistogramPanel[], plotWidth: number, limit: string) {
     this.#limit = limit
@@ -49,7 +52,11 @@ export class Boxes {
       const labels = Math.min(longest * 1.5, Math.max(...lines.map(([label = '']) => textWidth(label, BOX_FONT))))
       return Math.ceil(Math.max(narrow ? 120 : 200, longest, labels) + BOX_PADDING + 2)
     }
-    this.#narrow = widthOf(false) > room
+    this.#isAbove = plotWidth < LEAST_PLOT
+    const several = this.#isAbove ? Math.min(2, Math.max(...panels.map(({ series }) => series.length))) : 1
+    const fits = (narrow: boolean): boolean => several * (widthOf(narrow) + BOX_GAP) - BOX_GAP <= room
+    // Two narrow boxes above a plot take less of the height than two wide ones.
+    this.#narrow = widthOf(false) > room || (!fits(false) && fits(true))
     this.#width = Math.min(room, widthOf(this.#narrow))
     const texts = panels.flatMap(({ series }) => series.map((item) => boxText(item, limit, this.#narrow).length))
     this.#lines = Math.max(this.#narrow ? 4 : 3, ...texts)
@@ -60,8 +67,17 @@ export class Boxes {
     return this.#lines * BOX_LINE_HEIGHT + 12
   }
 
-  /** Pixels, with the gaps. */
-  heightOf(panel: HistogramPanel): number {
+  /** Pixels, with the gaps, of boxes that cover a part of the plot; 0 if they stand above it. */
+  heightInside(panel: HistogramPanel): number {
+    return this.#isAbove ? 0 : this.#heightOf(panel)
+  }
+
+  /** Pixels between the title of a panel and its plot: for the boxes of each panel, if they stand there. */
+  heightAbove(panels: readonly HistogramPanel[]): number {
+    return this.#isAbove ? Math.max(0, ...panels.map((panel) => this.#heightOf(panel))) : 0
+  }
+
+  #heightOf(panel: HistogramPanel): number {
     return Math.ceil(panel.series.length / this.#columns) * (this.#boxHeight() + BOX_GAP) + BOX_GAP
   }
 
@@ -72,7 +88,11 @@ export class Boxes {
   place(panel: Panel, form: HistogramForm, plotHeight: number, floor: number): BoxPlace {
     const columns = Math.min(this.#columns, panel.series.length)
     const width = columns * (this.#width + BOX_GAP) + BOX_GAP
-    const height = this.heightOf(panel)
+    const height = this.#heightOf(panel)
+    if (this.#isAbove) {
+      const most = form === 'histogram' ? highest(panel, 0, 1) * (floor > 0 ? 1.5 : 1.05) : 100
+      return { x: 0, y: -height, axisMax: most || 1 }
+    }
     const leftX = BOX_GAP
     const rightX = this.#plotWidth - width + BOX_GAP
     // A distribution function is high on the right, a tail low.

@@ -47,8 +47,9 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
   // Boxes stand side by side in a corner of their panel: several rows need more height.
   const plotHeight = single
     ? Math.max(180, spec.height - above - BOTTOM - panelTitle)
-    : Math.max(132, form === 'histogram' ? 0 : 180, ...panels.map((panel) => boxes.heightOf(panel) * 1.6))
-  const pitch = panelTitle + plotHeight + PANEL_GAP
+    : Math.max(132, form === 'histogram' ? 0 : 180, ...panels.map((panel) => boxes.heightInside(panel) * 1.6))
+  const beforePlot = panelTitle + boxes.heightAbove(panels)
+  const pitch = beforePlot + plotHeight + PANEL_GAP
   const height = above + Math.max(1, panels.length) * pitch - PANEL_GAP + BOTTOM
   const logY = form === 'tail' || (form === 'histogram' && (view?.logY ?? spec.logY ?? false))
   const floor = logY ? lowestShare(panels) : 0
@@ -58,10 +59,10 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
   const axisLabel = { color: FAINT, fontSize: 11 }
 
   for (const [index, panel] of panels.entries()) {
-    const panelTop = above + panelTitle + index * pitch
+    const panelTop = above + beforePlot + index * pitch
     if (panel.title) {
       const text = fitted(panel.title, width - LEFT - RIGHT, 13)
-      graphic.push(textAt(LEFT, panelTop - panelTitle + 3, text, { fontSize: 12, fontWeight: 600, fill: INK }))
+      graphic.push(textAt(LEFT, panelTop - beforePlot + 3, text, { fontSize: 12, fontWeight: 600, fill: INK }))
     }
     for (const [n, item] of panel.series.entries())
       series.push(panelSeries(item, form, range, { logX, live: view !== undefined, floor }, n, index))
@@ -75,7 +76,7 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
     grid: panels.map((_, index) => ({
       left: LEFT,
       right: RIGHT,
-      top: above + panelTitle + index * pitch,
+      top: above + beforePlot + index * pitch,
       height: plotHeight,
       containLabel: false,
     })),
