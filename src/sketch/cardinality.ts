@@ -13,6 +13,7 @@
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { type KeyConfig, KeySketch, mostBytes, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 
 const deviations = 3
@@ -60,6 +61,26 @@ export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements Cardina
     this.#registers = registers
     this.keys.omitWords()
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['hyperloglog']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof HyperLogLogConfig & string)[] {
+    return ['keyBytes', 'precision']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): HyperLogLog {
+    return createOf(HyperLogLog, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): HyperLogLog {
+    return fromBytesOf(HyperLogLog, bytes)
   }
 
   /** @internal */
@@ -158,6 +179,26 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     this.#map = map
     this.keys.omitWords()
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['linear-counting']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof LinearCountingConfig & string)[] {
+    return ['keyBytes', 'words']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): LinearCounting {
+    return createOf(LinearCounting, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): LinearCounting {
+    return fromBytesOf(LinearCounting, bytes)
   }
 
   /** @internal */

@@ -17,6 +17,7 @@ import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, placeOf, sameRest } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { nextRandom } from './seed.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
@@ -78,6 +79,26 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     this.#isWide = config.countBits === 53
     this.#most = this.#isWide ? mostWide : mostCount
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['coco']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof CocoConfig & string)[] {
+    return ['keyBytes', 'arrays', 'width', 'countBits']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: CocoOptions): CocoSketch {
+    return createOf(CocoSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): CocoSketch {
+    return fromBytesOf(CocoSketch, bytes)
   }
 
   /** @internal */

@@ -14,6 +14,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { placeOf } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -55,6 +56,31 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     this.#top = new TopTable(config.candidates, this.keys, scalars, keys, counts)
     if (config.candidates === 0) this.keys.omitWords()
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['count-min', 'conservative']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof CountMinConfig & string)[] {
+    return ['keyBytes', 'rows', 'width', 'candidates', 'conservative']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: CountMinOptions): CountMin {
+    return createOf(CountMin, options)
+  }
+
+  /** The same with conservative update: smaller errors, and no `subtract`. */
+  static createConservative(options: CountMinOptions): CountMin {
+    return createOf(CountMin, options, { configure: (given) => CountMin.configure(given, true) })
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): CountMin {
+    return fromBytesOf(CountMin, bytes)
   }
 
   /** The dimensions that fit into `options.bytes`. @internal */

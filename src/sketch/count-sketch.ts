@@ -14,6 +14,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { SignedRows } from './signed-rows.ts'
 import { AmountSketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
@@ -60,6 +61,26 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     this.#confidence = 1 - atLeastHalf(config.rows, 1 / spread)
     if (config.candidates === 0) this.keys.omitWords()
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['count']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof CountSketchConfig & string)[] {
+    return ['keyBytes', 'rows', 'width', 'candidates']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: CountSketchOptions): CountSketch {
+    return createOf(CountSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): CountSketch {
+    return fromBytesOf(CountSketch, bytes)
   }
 
   /** @internal */

@@ -1,10 +1,10 @@
 /** Sketches by the name of their kind: new ones, and those in bytes. */
 
-import { didYouMean, nearest } from '../spelling/index.ts'
+import { didYouMean } from '../spelling/index.ts'
 import { type Decoded, decode } from './bytes.ts'
 import { HyperLogLog, LinearCounting } from './cardinality.ts'
 import { type CocoOptions, CocoSketch } from './coco.ts'
-import { CountMin, type CountMinConfig, type CountMinOptions } from './count-min.ts'
+import { CountMin, type CountMinOptions } from './count-min.ts'
 import { CountSketch, type CountSketchOptions } from './count-sketch.ts'
 import { DDSketch, type DDSketchOptions } from './ddsketch.ts'
 import { type ElasticOptions, ElasticSketch } from './elastic.ts'
@@ -13,13 +13,13 @@ import { FastPath } from './fast-path.ts'
 import { FlowRadar } from './flowradar.ts'
 import { MisraGries, SpaceSaving } from './frequent.ts'
 import { HeavyKeeper, type HeavyKeeperOptions } from './heavykeeper.ts'
-import { mostKeyBytes } from './keys.ts'
 import { Kll, type KllOptions } from './kll.ts'
 import { type LdOptions, LdSketch } from './ld-sketch.ts'
 import { Mrac } from './mrac-sketch.ts'
 import { type NitroOptions, NitroSketch } from './nitro.ts'
-import { type SeedLike, seedFrom } from './seed.ts'
-import { AmountSketch, type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
+import { asBytes, checkOptions, configOf, type KindClass, mustBe, restoreOf, wrong } from './one-kind.ts'
+import { seedFrom } from './seed.ts'
+import { AmountSketch, type Sketch, type SketchOptions } from './sketch.ts'
 import { SketchLearn } from './sketchlearn.ts'
 import { SketchVisor, type SketchVisorConfig, type SketchVisorOptions } from './sketchvisor.ts'
 import { type SpreadOptions, SpreadSketch } from './spread.ts'
@@ -76,113 +76,81 @@ export interface SketchKinds {
 export type SketchKind = keyof SketchKinds
 export type SketchOf<K extends SketchKind> = SketchKinds[K]['sketch']
 
-type Config = object
-
 interface Maker {
-  /** Dimensions, in the order in which bytes have them. */
-  fields: readonly string[]
-  /** Whether there are keys, whose length is the first dimension. */
-  keyed: boolean
-  create(options: { bytes: number }, seed: Uint8Array): Sketch
-  /** Throws ERR_SKETCH_VALUE for impossible dimensions, ERR_SKETCH_BYTES for an impossible block. */
-  restore(config: Config, seed: Uint8Array, block: ArrayBuffer): Sketch
+  create(options: { bytes: number }): Sketch
+  /** Throws ERR_SKETCH_BYTES for impossible dimensions or an impossible block. */
+  restore(decoded: Decoded): Sketch
 }
 
-/** What a kind's class has: dimensions from options, whether dimensions are possible and what bytes they need, and its constructor. */
-interface KindClass<C extends Config, O> {
-  configure(options: O): C
-  check(config: C): number
-  new (config: C, seed: Uint8Array, block?: ArrayBuffer, options?: O): Sketch<C>
+interface AnyClass<O> {
+  create(options: O): Sketch
 }
 
-const wrong = (what: string): SketchError => new SketchError('ERR_SKETCH_BYTES', `not a sketch: ${what}`)
-
-function maker<C extends Config, O>(
-  kind: KindClass<C, O>,
-  fields: readonly (keyof C & string)[],
-  configure: (options: O) => C = kind.configure,
+function maker<C extends object, O>(
+  kind: AnyClass<O> & KindClass<C, O, Sketch>,
+  create: (options: O) => Sketch = (options) => kind.create(options),
 ): Maker {
-  const parts = {
-    fields,
-    keyed: fields[0] === 'keyBytes',
-    create: (options: O, seed: Uint8Array) => new kind(configure(options), seed, undefined, options),
-    restore(config: C, seed: Uint8Array, block: ArrayBuffer) {
-      if (kind.check(config) !== block.byteLength) throw wrong('its length is not that of its dimensions')
-      return new kind(config, seed, block)
-    },
-  }
+  const parts = { create, restore: (decoded: Decoded) => restoreOf(kind, decoded) }
   return parts as unknown as Maker
 }
 
 /** Two sketches in one: the normal path is of any kind that answers by key. */
 const sketchVisor: Maker = {
-  fields: ['keyBytes', 'normalLength'],
-  keyed: true,
-  create(options: SketchVisorOptions, seed) {
+  create(options: SketchVisorOptions) {
+    checkOptions(options, true)
     const { normal = 'elastic', fastShare, bytes, keyBytes, ...own } = options
+    const seed = seedFrom(options.seed)
     const fastBytes = Math.floor(bytes * between('fastShare', fastShare ?? 0.125, 0, 1))
     const path = createSketch(normal as SketchKind, { ...own, bytes: bytes - fastBytes, keyBytes, seed } as never)
     if (!(path instanceof AmountSketch) || path instanceof SketchVisor)
       throw new SketchError('ERR_SKETCH_VALUE', `normal: '${normal}' does not answer by key`)
-    return new SketchVisor(path, createSketch('fast-path', { bytes: fastBytes, keyBytes, seed }))
+    return new SketchVisor(path, FastPath.create({ bytes: fastBytes, keyBytes, seed }))
   },
-  restore(config, seed, block) {
-    const { keyBytes, normalLength } = config as SketchVisorConfig
-    const bytes = new Uint8Array(block)
-    wholeNumber('normalLength', normalLength, 1, bytes.length)
-    const [normal, fast] = [bytes.subarray(0, normalLength), bytes.subarray(normalLength)]
-    if (decode(normal).kind === 'sketchvisor') throw wrong('its normal path is none')
-    const paths = [sketchFromBytes(normal), sketchFromBytes(fast, 'fast-path')] as const
-    const [path] = paths
-    if (!(path instanceof AmountSketch)) throw wrong('its normal path does not answer by key')
-    for (const one of [path, paths[1]])
-      if (one.keyBytes !== keyBytes || one.seed.some((byte, i) => byte !== seed[i])) throw wrong('its paths do not fit')
-    return new SketchVisor(path, paths[1])
+  restore(decoded) {
+    const { keyBytes, normalLength } = configOf(['keyBytes', 'normalLength'], decoded) as SketchVisorConfig
+    return asBytes(() => {
+      const bytes = new Uint8Array(decoded.block)
+      wholeNumber('normalLength', normalLength, 1, bytes.length)
+      const [normal, fast] = [bytes.subarray(0, normalLength), bytes.subarray(normalLength)]
+      if (decode(normal).kind === 'sketchvisor') throw wrong('its normal path is none')
+      const paths = [sketchFromBytes(normal), FastPath.fromBytes(fast)] as const
+      const [path] = paths
+      if (!(path instanceof AmountSketch)) throw wrong('its normal path does not answer by key')
+      for (const one of [path, paths[1]])
+        if (one.keyBytes !== keyBytes || one.seed.some((byte, i) => byte !== decoded.seed[i]))
+          throw wrong('its paths do not fit')
+      return new SketchVisor(path, paths[1])
+    })
   },
 }
 
-const countMin = (conservative: boolean) =>
-  maker<CountMinConfig, CountMinOptions>(
-    CountMin,
-    ['keyBytes', 'rows', 'width', 'candidates', 'conservative'],
-    (options) => CountMin.configure(options, conservative),
-  )
-
-const makers: Readonly<Record<SketchKind, Maker>> = {
-  'count-min': countMin(false),
-  conservative: countMin(true),
-  count: maker(CountSketch, ['keyBytes', 'rows', 'width', 'candidates']),
-  coco: maker(CocoSketch, ['keyBytes', 'arrays', 'width', 'countBits']),
-  elastic: maker(ElasticSketch, ['keyBytes', 'buckets', 'rows', 'counters']),
-  heavykeeper: maker(HeavyKeeper, ['keyBytes', 'arrays', 'width', 'k', 'base']),
-  'space-saving': maker(SpaceSaving, ['keyBytes', 'capacity']),
-  'misra-gries': maker(MisraGries, ['keyBytes', 'capacity']),
-  hyperloglog: maker(HyperLogLog, ['keyBytes', 'precision']),
-  'linear-counting': maker(LinearCounting, ['keyBytes', 'words']),
-  ddsketch: maker(DDSketch, ['bins', 'accuracy']),
-  kll: maker(Kll, ['k']),
-  'fast-path': maker(FastPath, ['keyBytes', 'capacity']),
+/** Pure: a bundle of what does not use it leaves it out, and the classes with it. */
+const makers: Readonly<Record<SketchKind, Maker>> = /* @__PURE__ */ (() => ({
+  'count-min': maker(CountMin),
+  conservative: maker(CountMin, (options: CountMinOptions) => CountMin.createConservative(options)),
+  count: maker(CountSketch),
+  coco: maker(CocoSketch),
+  elastic: maker(ElasticSketch),
+  heavykeeper: maker(HeavyKeeper),
+  'space-saving': maker(SpaceSaving),
+  'misra-gries': maker(MisraGries),
+  hyperloglog: maker(HyperLogLog),
+  'linear-counting': maker(LinearCounting),
+  ddsketch: maker(DDSketch),
+  kll: maker(Kll),
+  'fast-path': maker(FastPath),
   sketchvisor: sketchVisor,
-  nitro: maker(NitroSketch, ['keyBytes', 'rows', 'width', 'candidates', 'sampling']),
-  mrac: maker(Mrac, ['keyBytes', 'counters']),
-  univmon: maker(UnivMon, ['keyBytes', 'levels', 'rows', 'width', 'candidates']),
-  flowradar: maker(FlowRadar, ['keyBytes', 'width', 'filterWords']),
-  ld: maker(LdSketch, ['keyBytes', 'rows', 'width', 'entries', 'expansion']),
-  spread: maker(SpreadSketch, ['keyBytes', 'sourceBytes', 'rows', 'width', 'words', 'allWords', 'candidates']),
-  sketchlearn: maker(SketchLearn, ['keyBytes', 'columns']),
-  wave: maker(WaveSketch, ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']),
-}
+  nitro: maker(NitroSketch),
+  mrac: maker(Mrac),
+  univmon: maker(UnivMon),
+  flowradar: maker(FlowRadar),
+  ld: maker(LdSketch),
+  spread: maker(SpreadSketch),
+  sketchlearn: maker(SketchLearn),
+  wave: maker(WaveSketch),
+}))()
 
-/** Where nothing is random: sketches then merge without a word about seeds. */
-const seeds: Partial<Record<SketchKind, SeedLike>> = { ddsketch: 0 }
-
-export const sketchKinds: readonly SketchKind[] = Object.keys(makers) as SketchKind[]
-
-/** " Is 'byte' meant to be it?", if one of the given options is nearly called so. */
-function lookalike(name: string, options: object): string {
-  const near = nearest(name, Object.keys(options))
-  return near === undefined ? '' : ` Is '${near}' meant to be it?`
-}
+export const sketchKinds: readonly SketchKind[] = /* @__PURE__ */ (() => Object.keys(makers) as SketchKind[])()
 
 /** A new sketch in the given memory. Throws ERR_SKETCH_VALUE, naming the option. */
 export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds[K]['options']): SketchOf<K> {
@@ -192,11 +160,7 @@ export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds
       'ERR_SKETCH_VALUE',
       `kind: '${kind}' is not one of ${sketchKinds.join(', ')}.${didYouMean(String(kind), sketchKinds)}`,
     )
-  if (options.bytes === undefined)
-    throw new SketchError('ERR_SKETCH_VALUE', `bytes: missing.${lookalike('bytes', options)}`)
-  wholeNumber('bytes', options.bytes, 1, mostBytes)
-  if (parts.keyed) wholeNumber('keyBytes', (options as SketchOptions).keyBytes, 1, mostKeyBytes)
-  return parts.create(options, seedFrom(options.seed ?? seeds[kind])) as SketchOf<K>
+  return parts.create(options as { bytes: number }) as SketchOf<K>
 }
 
 /**
@@ -223,19 +187,9 @@ export function sketchLike<S extends Sketch>(bytes: Uint8Array, like: S): S {
   return restored(decoded) as Sketch as S
 }
 
-function mustBe(what: string, is: string | number | undefined, expected: string | number): void {
-  if (is !== expected) throw new SketchError('ERR_SKETCH_MISMATCH', `the bytes are of ${what} ${is}, not ${expected}`)
-}
-
-function restored({ kind, dimensions, seed, block }: Decoded): SketchOf<SketchKind> {
+function restored(decoded: Decoded): SketchOf<SketchKind> {
+  const { kind } = decoded
   const parts = Object.hasOwn(makers, kind) ? makers[kind as SketchKind] : undefined
   if (!parts) throw wrong(`no kind is called '${kind}'`)
-  if (dimensions.length !== parts.fields.length) throw wrong(`${dimensions.length} dimensions`)
-  const config = Object.fromEntries(parts.fields.map((name, i) => [name, dimensions[i]!])) as Config
-  try {
-    if (parts.keyed) wholeNumber('keyBytes', (config as KeyConfig).keyBytes, 1, mostKeyBytes)
-    return parts.restore(config, seed, block) as SketchOf<SketchKind>
-  } catch (error) {
-    throw error instanceof SketchError && error.code !== 'ERR_SKETCH_BYTES' ? wrong(error.message) : error
-  }
+  return parts.restore(decoded) as SketchOf<SketchKind>
 }

@@ -11,6 +11,7 @@
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { between, SketchError, wholeNumber, wrongNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import type { SeedLike } from './seed.ts'
 import { mostBytes, Scalar, Sketch, scalarCount } from './sketch.ts'
 
@@ -54,6 +55,26 @@ export class DDSketch extends Sketch<DDSketchConfig> {
     this.#bins = bins
     this.#logGamma = Math.log1p(config.accuracy) - Math.log1p(-config.accuracy)
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['ddsketch']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof DDSketchConfig & string)[] {
+    return ['bins', 'accuracy']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: DDSketchOptions): DDSketch {
+    return createOf(DDSketch, options, { seed: 0 })
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): DDSketch {
+    return fromBytesOf(DDSketch, bytes)
   }
 
   /** @internal */

@@ -19,6 +19,7 @@ import { atLeast } from './count-min.ts'
 import { cardinalityOf, distributionOf, type ElasticParts, entropyOf, saturated } from './elastic-tasks.ts'
 import { between, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, placeOf, sameRest } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { AmountSketch, mostBytes, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 
 export interface ElasticConfig {
@@ -71,6 +72,26 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     this.#stored = stored
     this.#light = light
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['elastic']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof ElasticConfig & string)[] {
+    return ['keyBytes', 'buckets', 'rows', 'counters']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: ElasticOptions): ElasticSketch {
+    return createOf(ElasticSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): ElasticSketch {
+    return fromBytesOf(ElasticSketch, bytes)
   }
 
   /** @internal */

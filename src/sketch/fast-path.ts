@@ -13,6 +13,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, sameRest } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { indexSize } from './top-table.ts'
 
@@ -60,6 +61,26 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     this.#mask = this.#index.length - 1
     this.#hashes = new Int32Array(config.capacity)
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['fast-path']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof FastPathConfig & string)[] {
+    return ['keyBytes', 'capacity']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): FastPath {
+    return createOf(FastPath, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): FastPath {
+    return fromBytesOf(FastPath, bytes)
   }
 
   /** @internal */

@@ -17,6 +17,7 @@ import { type CardinalitySketch, onesIn } from './cardinality.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { type Cells, type DecodedFlow, FlowDecoder } from './flow-decode.ts'
 import { blockKeys, keyOf, placeOf } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { AmountSketch, type KeyConfig, mostBytes, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface FlowRadarConfig extends KeyConfig {
@@ -68,6 +69,26 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     this.#xors = xors
     this.#filter = filter
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['flowradar']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof FlowRadarConfig & string)[] {
+    return ['keyBytes', 'width', 'filterWords']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): FlowRadar {
+    return createOf(FlowRadar, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): FlowRadar {
+    return fromBytesOf(FlowRadar, bytes)
   }
 
   /** @internal */

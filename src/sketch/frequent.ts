@@ -16,6 +16,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -103,6 +104,26 @@ export class SpaceSaving extends Frequent {
     if (block) this.verify()
   }
 
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['space-saving']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof FrequentConfig & string)[] {
+    return ['keyBytes', 'capacity']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): SpaceSaving {
+    return createOf(SpaceSaving, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): SpaceSaving {
+    return fromBytesOf(SpaceSaving, bytes)
+  }
+
   protected override add(count: number): void {
     const { h1, word, words } = this.keys
     const [top, errors, amounts] = [this.top, this.errors, this.amounts]
@@ -161,6 +182,26 @@ export class MisraGries extends Frequent {
   constructor(config: FrequentConfig, seed: Uint8Array, block?: ArrayBuffer) {
     super('misra-gries', config, seed, block)
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['misra-gries']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof FrequentConfig & string)[] {
+    return ['keyBytes', 'capacity']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): MisraGries {
+    return createOf(MisraGries, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): MisraGries {
+    return fromBytesOf(MisraGries, bytes)
   }
 
   protected override add(count: number): void {

@@ -23,6 +23,7 @@ import { plannedBytes, views } from './block.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { placeOf } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { nextRandom } from './seed.ts'
 import { AmountSketch, mostBytes, mostCount, Scalar, type SketchOptions, saturatingSum, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
@@ -81,6 +82,26 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     const climb = (1 + Math.sqrt(1 + (8 * Math.log(100)) / Math.log(config.base))) / 2
     this.#sureTimes = config.base ** climb / (0.05 ** (1 / config.arrays) - 0.01)
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['heavykeeper']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof HeavyKeeperConfig & string)[] {
+    return ['keyBytes', 'arrays', 'width', 'k', 'base']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: HeavyKeeperOptions): HeavyKeeper {
+    return createOf(HeavyKeeper, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): HeavyKeeper {
+    return fromBytesOf(HeavyKeeper, bytes)
   }
 
   /** @internal */

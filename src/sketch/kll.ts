@@ -14,6 +14,7 @@
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { SketchError, wholeNumber, wrongNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { nextRandom, Random, type SeedLike, seedBytes } from './seed.ts'
 import { mostBytes, Scalar, Sketch, scalarCount } from './sketch.ts'
 
@@ -75,6 +76,26 @@ export class Kll extends Sketch<KllConfig> {
       scalars[levelCount] = 1
       starts.fill(items.length)
     }
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['kll']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof KllConfig & string)[] {
+    return ['k']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: KllOptions): Kll {
+    return createOf(Kll, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): Kll {
+    return fromBytesOf(Kll, bytes)
   }
 
   /** @internal */

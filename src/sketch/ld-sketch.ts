@@ -13,6 +13,7 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, placeOf, sameRest } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface LdConfig extends KeyConfig {
@@ -80,6 +81,26 @@ export class LdSketch extends AmountSketch<LdConfig> {
       for (let entry = 0; entry < config.entries; entry++) next[entry] = entry + 1 < config.entries ? entry + 2 : 0
       scalars[free] = 1
     }
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['ld']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof LdConfig & string)[] {
+    return ['keyBytes', 'rows', 'width', 'entries', 'expansion']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: LdOptions): LdSketch {
+    return createOf(LdSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): LdSketch {
+    return fromBytesOf(LdSketch, bytes)
   }
 
   /** @internal */

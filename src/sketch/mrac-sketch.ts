@@ -16,6 +16,7 @@ import { atLeast } from './count-min.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { placeAt } from './keys.ts'
 import { expectedFlows } from './mrac.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import {
   type KeyConfig,
   KeySketch,
@@ -51,6 +52,26 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     this.#counters = counters
     this.keys.omitWords()
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['mrac']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof MracConfig & string)[] {
+    return ['keyBytes', 'counters']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): Mrac {
+    return createOf(Mrac, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): Mrac {
+    return fromBytesOf(Mrac, bytes)
   }
 
   /** @internal */

@@ -16,6 +16,7 @@ import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { atLeastHalf, type CountSketchOptions, oddRows } from './count-sketch.ts'
 import { manyKeys, SketchError, wholeNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { nextRandom, Random, type SeedLike, seedFrom } from './seed.ts'
 import { SignedRows } from './signed-rows.ts'
 import { AmountSketch, type KeyConfig, mostAmount, Scalar, scalarCount } from './sketch.ts'
@@ -71,6 +72,26 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
       scalars[Scalar.random] = new Random(seedFrom(options?.coins)).bits() | 1
       scalars[toPass] = this.#gap()
     }
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['nitro']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof NitroConfig & string)[] {
+    return ['keyBytes', 'rows', 'width', 'candidates', 'sampling']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: NitroOptions): NitroSketch {
+    return createOf(NitroSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): NitroSketch {
+    return fromBytesOf(NitroSketch, bytes)
   }
 
   /** @internal */

@@ -16,6 +16,7 @@ import { plannedBytes, views } from './block.ts'
 import type { PartialKey } from './coco.ts'
 import { SketchError, wholeNumber } from './error.ts'
 import { blockKeys, keyOf, placeOf } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import {
   AmountSketch,
   type KeyConfig,
@@ -53,6 +54,26 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
     const [, counters] = views(this.block, plan)
     this.#counters = counters
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['sketchlearn']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof SketchLearnConfig & string)[] {
+    return ['keyBytes', 'columns']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SketchOptions): SketchLearn {
+    return createOf(SketchLearn, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): SketchLearn {
+    return fromBytesOf(SketchLearn, bytes)
   }
 
   /** @internal */

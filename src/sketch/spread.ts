@@ -15,6 +15,7 @@ import { linearCount, onesIn } from './cardinality.ts'
 import { atLeast, tableKeys } from './count-min.ts'
 import { manyKeys, oneKey, SketchError, wholeNumber } from './error.ts'
 import { KeyReader, placeAt, placeOf } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { type KeyConfig, KeySketch, mostAmount, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
@@ -76,6 +77,26 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
     this.#top = new TopTable(config.candidates, this.#sources, scalars, keys, counts)
     this.keys.omitWords()
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['spread']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof SpreadConfig & string)[] {
+    return ['keyBytes', 'sourceBytes', 'rows', 'width', 'words', 'allWords', 'candidates']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: SpreadOptions): SpreadSketch {
+    return createOf(SpreadSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): SpreadSketch {
+    return fromBytesOf(SpreadSketch, bytes)
   }
 
   /** @internal */

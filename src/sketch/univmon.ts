@@ -19,6 +19,7 @@ import type { CardinalitySketch } from './cardinality.ts'
 import { atLeast, checkRows, tableKeys } from './count-min.ts'
 import { atLeastHalf, oddRows } from './count-sketch.ts'
 import { between, wholeNumber } from './error.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { SignedRows } from './signed-rows.ts'
 import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
@@ -87,6 +88,26 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     })
     this.#confidence = 1 - atLeastHalf(rows, 1 / spread)
     if (block) this.verify()
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['univmon']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof UnivMonConfig & string)[] {
+    return ['keyBytes', 'levels', 'rows', 'width', 'candidates']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: UnivMonOptions): UnivMon {
+    return createOf(UnivMon, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): UnivMon {
+    return fromBytesOf(UnivMon, bytes)
   }
 
   /** @internal */

@@ -15,6 +15,7 @@ import { atLeast } from './count-min.ts'
 import { manyKeys, oneKey, SketchError, wholeNumber } from './error.ts'
 import { Haar } from './haar.ts'
 import { KeyReader, placeOf } from './keys.ts'
+import { createOf, fromBytesOf } from './one-kind.ts'
 import { type KeyConfig, mostAmount, mostBytes, Scalar, Sketch, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface WaveConfig extends KeyConfig {
@@ -92,6 +93,26 @@ export class WaveSketch extends Sketch<WaveConfig> {
       scalars[firstWindow] = config.first
       for (let i = 0; i < state.length; i += 2) state[i] = -1
     }
+  }
+
+  /** @internal */
+  static get kinds(): readonly string[] {
+    return ['wave']
+  }
+
+  /** @internal */
+  static get fields(): readonly (keyof WaveConfig & string)[] {
+    return ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']
+  }
+
+  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  static create(options: WaveOptions): WaveSketch {
+    return createOf(WaveSketch, options)
+  }
+
+  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  static fromBytes(bytes: Uint8Array): WaveSketch {
+    return fromBytesOf(WaveSketch, bytes)
   }
 
   /** @internal */

@@ -15,7 +15,7 @@ const programs = blocksOf(page, 'js')
 const outputs = [...page.matchAll(/^```js\n[\s\S]*?^```\n\n```\n([\s\S]*?)^```$/gm)].map(([, text]) => text!)
 
 it('the programs of the guide to sketches print what the page says', async () => {
-  expect(programs.length).toBe(5)
+  expect(programs.length).toBe(6)
   const folder = mkdtempSync(join(tmpdir(), 'verbena-sketch-'))
   try {
     mkdirSync(join(folder, 'node_modules'))
