@@ -20,6 +20,11 @@ export interface Range {
   bytes: number
 }
 
+/** Memory of a user. */
+interface Given extends Region {
+  readonly array: AnyArray
+}
+
 export const emptyRange = (): Range => ({ at: 0, addr: 0, lkey: 0, rkey: 0, bytes: 0 })
 
 /** The element types that collectives know by themselves; other arrays are bytes to them. */
@@ -38,7 +43,7 @@ export class Memory {
   readonly #pd: ProtectionDomain
   readonly #regions: Region[] = []
   /** What users have allocated. */
-  readonly #given: Region[] = []
+  readonly #given: Given[] = []
 
   constructor(context: Context, pd: ProtectionDomain) {
     this.#context = context
@@ -64,10 +69,8 @@ export class Memory {
   }
 
   free(region: Region): void {
-    for (const list of [this.#regions, this.#given]) {
-      const i = list.indexOf(region)
-      if (i >= 0) list.splice(i, 1)
-    }
+    const i = this.#regions.findIndex(({ mr }) => mr === region.mr)
+    if (i >= 0) this.#regions.splice(i, 1)
     region.mr.close()
     this.#context.free(region.bytes)
   }
@@ -77,18 +80,21 @@ export class Memory {
     if (!Number.isSafeInteger(length) || length < 0)
       throw new CollectiveError('EINVAL', `alloc: length must be a number of elements, not ${length}`)
     const region = this.region(length * Type.BYTES_PER_ELEMENT)
-    this.#given.push(region)
-    return new Type(region.bytes.buffer, region.bytes.byteOffset, length)
+    const array = new Type(region.bytes.buffer, region.bytes.byteOffset, length)
+    this.#given.push({ array, ...region })
+    return array
   }
 
-  /** Frees an array of `array`. */
+  /** Frees an array of `array`: that one, not a view of it, since another may have got the memory of one that was freed. */
   freeArray(array: AnyArray): void {
-    const region = this.#given.find(
-      ({ bytes }) => bytes.buffer === array.buffer && bytes.byteOffset === array.byteOffset,
-    )
-    if (region === undefined)
-      throw new CollectiveError('EINVAL', 'free: the array is none that this communicator allocated')
-    this.free(region)
+    const i = this.#given.findIndex((given) => given.array === array)
+    if (i < 0)
+      throw new CollectiveError(
+        'EINVAL',
+        'free: the array is none that alloc of this communicator returned, or it was freed already',
+      )
+    const [given] = this.#given.splice(i, 1)
+    this.free(given!)
   }
 
   /** Points `range` to the memory of an array, if it is allocated here; false if not. */

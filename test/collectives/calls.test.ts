@@ -35,7 +35,7 @@ describe('arguments', () => {
       'must be one of sum, min, max, not "product"',
       (c) => c.allreduce(new Int32Array(1), new Int32Array(1), 'product' as never),
     ],
-    ['none that this communicator allocated', (c) => c.free(new Int32Array(1))],
+    ['none that alloc of this communicator returned', (c) => c.free(new Int32Array(1))],
     ['alloc: length must be a number of elements, not -1', (c) => c.alloc(Int32Array, -1)],
   ])('%s', async (message, call) => {
     await together(1, { device }, async (comm) => {
@@ -111,6 +111,20 @@ describe('arguments', () => {
       expect(() => comm.free(array)).toThrow('free: a call is under way')
       await under
       comm.free(array)
+    })
+  })
+
+  it('memory is freed once, by the array that alloc returned', async () => {
+    await together(1, { device }, async (comm) => {
+      const first = comm.alloc(Int32Array, 4)
+      comm.free(first)
+      const second = comm.alloc(Int32Array, 4).fill(7)
+      expect(second.byteOffset).toBe(first.byteOffset)
+      expect(() => comm.free(first)).toThrow('freed already')
+      expect(() => comm.free(second.subarray(0))).toThrow('none that alloc of this communicator returned')
+      // Another allocation would get zeros at the same place.
+      expect(comm.alloc(Int32Array, 4).byteOffset).not.toBe(second.byteOffset)
+      expect(second[0]).toBe(7)
     })
   })
 

@@ -67,7 +67,8 @@ class ContextObject extends Handle implements Context {
   readonly slot: number
   readonly #host: Host
   readonly #word: number
-  readonly #buffers = new Set<number>()
+  /** What `alloc` returned. By array, not by address: another allocation may get the pages of one that was freed. */
+  readonly #buffers = new Set<Uint8Array>()
   /** What was made in this context and is open, by kind. */
   readonly #members: Readonly<Record<MemberKind, Set<VerbsObject>>> = {
     pd: new Set(),
@@ -180,8 +181,9 @@ class ContextObject extends Handle implements Context {
     this.assertOpen('alloc')
     checkInteger('alloc', 'bytes', bytes, 1, this.#host.segment.sizeBytes)
     const at = this.#host.allocate(bytes, 'alloc')
-    this.#buffers.add(at)
-    return new Uint8Array(this.#host.segment.buffer, at, bytes)
+    const buffer = new Uint8Array(this.#host.segment.buffer, at, bytes)
+    this.#buffers.add(buffer)
+    return buffer
   }
 
   view(addr: number, length: number): Uint8Array {
@@ -194,13 +196,14 @@ class ContextObject extends Handle implements Context {
 
   free(buffer: Uint8Array): void {
     this.assertOpen('free')
-    if (
-      !(buffer instanceof Uint8Array) ||
-      buffer.buffer !== this.#host.segment.buffer ||
-      !this.#buffers.delete(buffer.byteOffset)
-    )
-      throw new VerbsError('EINVAL', 'free', 'this buffer was not allocated by this context, or was freed already')
+    if (!this.#buffers.delete(buffer)) throw new VerbsError('EINVAL', 'free', this.#noBuffer(buffer))
     this.#host.segment.free(buffer.byteOffset)
+  }
+
+  #noBuffer(buffer: unknown): string {
+    if (!ArrayBuffer.isView(buffer) || buffer.buffer !== this.#host.segment.buffer)
+      return 'this buffer was not allocated by this context'
+    return 'this is no array that alloc of this context returned, or it was freed already: a view of a buffer does not free it'
   }
 
   // --- objects -----------------------------------------------------------------------------------------------------
@@ -369,7 +372,7 @@ class ContextObject extends Handle implements Context {
         throw new VerbsError('EBUSY', 'close', `still open in this context: ${plural(members.size, memberNames[kind])}`)
     }
     this.markClosed()
-    for (const at of this.#buffers) this.#host.segment.free(at)
+    for (const { byteOffset } of this.#buffers) this.#host.segment.free(byteOffset)
     this.#end()
   }
 

@@ -157,7 +157,10 @@ export interface Context extends VerbsObject {
   alloc(bytes: number): Uint8Array
   /** The `length` bytes at a device address, in whatever thread they were allocated. EINVAL outside of the segment's heap. */
   view(addr: number, length: number): Uint8Array
-  /** Gives memory from `alloc` back. Deregister it first: the pages are handed out again. EINVAL if it is not of this context. */
+  /**
+   * Gives memory from `alloc` back. Deregister it first: the pages are handed out again. EINVAL unless `buffer` is the array itself that
+   * `alloc` of this context returned, and was not freed before.
+   */
   free(buffer: Uint8Array): void
 
   /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */

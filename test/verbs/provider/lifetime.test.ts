@@ -403,6 +403,21 @@ describe('the end of a thread', () => {
 })
 
 describe('a table', () => {
+  it('is freed once, by the array that alloc returned, though another buffer has its pages by then', () => {
+    const first = context.alloc(4096)
+    context.free(first)
+    const second = context.alloc(4096)
+    expect(second.byteOffset).toBe(first.byteOffset)
+    second[0] = 7
+    for (const stale of [first, first.subarray(0), second.subarray(0), context.view(second.byteOffset, 4096)])
+      expect(() => context.free(stale)).toThrow(/^free: .* or it was freed already: a view of a buffer does not free it/)
+    const third = context.alloc(4096)
+    expect(third.byteOffset).not.toBe(second.byteOffset)
+    expect(second[0]).toBe(7)
+    context.free(third)
+    context.free(second)
+  })
+
   it('that is full leaves nothing of the object that does not fit', () => {
     const { segment } = host
     const pages = (): number => {
