@@ -60,11 +60,11 @@ export function grant(i32: Int32Array, t: number, syndrome: number, msn: number)
   const code = syndrome & aethValueBits
   const before = i32[t + TransportQp.unlimited]!
   i32[t + TransportQp.unlimited] = code === noCreditCode ? 1 : 0
-  if (code === noCreditCode) return before === 0
-  const limit = psnAdd(msn, creditsOf(code))
-  if (psnDiff(limit, i32[t + TransportQp.limit]!) <= 0) return false
+  // Without credits the limit follows what is acknowledged: it would be half of the circle behind one day, and seem to be ahead.
+  const limit = psnAdd(msn, code === noCreditCode ? 0 : creditsOf(code))
+  if (psnDiff(limit, i32[t + TransportQp.limit]!) <= 0) return code === noCreditCode && before === 0
   i32[t + TransportQp.limit] = limit
-  return true
+  return code !== noCreditCode || before === 0
 }
 
 /** The syndrome of an ACK of QP `q`. An SRQ's receives are nobody's in particular: nothing is said of them. */

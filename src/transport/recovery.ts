@@ -21,7 +21,7 @@
  * All that is sent behind a lost packet is sent in vain. Between two losses it gets so far, its run; four times as much may be
  * outstanding after a loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
  */
-import { psnDiff } from '../wire/index.ts'
+import { psnAdd, psnDiff } from '../wire/index.ts'
 import { TransportQp } from './layout.ts'
 
 /** The wait before it goes back until a round trip was measured, in shortest ACK timeouts. */
@@ -69,8 +69,11 @@ export class Recovery {
       const window = i32[t + TransportQp.window]! + packets
       i32[t + TransportQp.window] = window < most ? window : 0
     }
+    // No farther behind than tells anything: comparisons of PSNs turn round at half of their circle.
+    const una = i32[t + TransportQp.una]!
+    if (psnDiff(una, i32[t + TransportQp.runFrom]!) > most) i32[t + TransportQp.runFrom] = psnAdd(una, -most)
     const timed = (t + TransportQp.timedNs) >> 1
-    if (f64[timed] === 0 || psnDiff(i32[t + TransportQp.una]!, i32[t + TransportQp.timedPsn]!) <= 0) return
+    if (f64[timed] === 0 || psnDiff(una, i32[t + TransportQp.timedPsn]!) <= 0) return
     const sample = nowNs - f64[timed]!
     f64[timed] = 0
     i32[t + TransportQp.early] = 0

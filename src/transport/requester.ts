@@ -257,6 +257,8 @@ export class Requester {
       const taken = this.#requestWithResponse(q, t, wqe, opcode, mtu, psn, count, sink)
       if (taken > 0) {
         i32[t + TransportQp.readsOut] = i32[t + TransportQp.readsOut]! + 1
+        // Its response is the answer to what was sent before, as an ACK is.
+        i32[t + TransportQp.lastAckReq] = psnAdd(psn, count - 1)
         if (psn === i32[t + TransportQp.newPsn]) this.#queue.recovery.sent(t, psn, nowNs)
       }
       return taken

@@ -38,6 +38,9 @@ import type { TransportState } from './state.ts'
 
 const { Key, Qp } = layout
 
+/** A PSN so far behind tells no more than one farther behind. */
+const farBehind = 1 << 22
+
 export class Responses {
   readonly #state: TransportState
   readonly #acks: Acknowledgements
@@ -202,7 +205,11 @@ export class Responses {
   enlist(q: number, t: number, resource: number): void {
     const i32 = this.#i32
     i32[t + TransportQp.resTail] = (i32[t + TransportQp.resTail]! + 1) | 0
-    i32[t + TransportQp.epsn] = psnAdd(i32[resource + Resource.last]!, 1)
+    const epsn = psnAdd(i32[resource + Resource.last]!, 1)
+    i32[t + TransportQp.epsn] = epsn
+    // Where READs alone follow, the newest SEND or WRITE would be half of the circle behind one day, and seem to be ahead.
+    if (psnDiff(epsn, i32[t + TransportQp.plainPsn]!) > farBehind)
+      i32[t + TransportQp.plainPsn] = psnAdd(epsn, -farBehind)
     // The response acknowledges what came before it, too.
     i32[t + TransportQp.ackDue] = 0
     this.#acks.executed(t)

@@ -50,6 +50,8 @@ export interface ComplianceRig {
   gidIndex?: number
   /** What connections have unless a test says it, instead of the parameters of the list. */
   connect?: ConnectOptions
+  /** The first PSNs; else they are random. */
+  psn?(): number
   /** Every connection carries some messages before the test: a device that remembers things must notice what changes. */
   warmUp?: boolean
   /** Registers services for a queue pair of either side, where not both are in this process. */
@@ -247,7 +249,8 @@ export class Setup {
   }
 
   endpoint(end: End): QpEndpoint {
-    return endpointOf(end.qp, { gidIndex: this.rig.gidIndex ?? 0 })
+    const endpoint = endpointOf(end.qp, { gidIndex: this.rig.gidIndex ?? 0 })
+    return this.rig.psn === undefined ? endpoint : { ...endpoint, psn: this.rig.psn() }
   }
 
   /** The address of an endpoint as an address handle or a QP takes it. */

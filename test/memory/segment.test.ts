@@ -15,6 +15,7 @@ import {
   startThread,
 } from '../../src/memory/index.ts'
 import { membarrier, unmap } from '../../src/memory/native/index.ts'
+import { Attachment, attachmentWord, generationMask } from '../../src/memory/segment-layout.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
 import { startable } from '../entries.ts'
 import { holds } from '../property.ts'
@@ -211,7 +212,10 @@ describe.each(kinds)('segment $title', (kind) => {
     const [dead, ...others] = segment.deadAttachments()
     expect(others).toEqual([])
     reap(segment)
+    // The last of its generations, behind which they begin again.
+    i32[attachmentWord(thread.me) + Attachment.generation] = generationMask
     const next = await Thread.start(kind)
+    expect(i32[attachmentWord(thread.me) + Attachment.state]).toBe(thread.me)
     expect(next.me).toBe(thread.me)
     expect(segment.claim(dead!)).toBe(0)
     expect([segment.attachmentAlive(next.me), segment.deadAttachments()]).toEqual([true, []])

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openDevice, QpType } from '../../src/index.ts'
 import { holds, seeds } from '../property.ts'
+import { aging } from '../verbs/aged.ts'
 import { mortal, mortalDevice, registerMortal } from './mortal.ts'
 import { Ground, Traffic } from './traffic.ts'
 import { type Faults, onLastTry } from './virtual.ts'
@@ -11,7 +12,7 @@ registerMortal()
 
 let ground: Ground
 beforeAll(() => {
-  ground = new Ground((side) => openDevice(mortal[side]!))
+  ground = new Ground((side) => aging(openDevice(mortal[side]!)))
 })
 afterAll(() => ground.close())
 

@@ -1,8 +1,9 @@
-/** Traffic arrives over a link with faults: random programs of messages, from seeds. */
+/** Traffic arrives over a link with faults: random programs of messages, from seeds. All counts and positions are near their wraps. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openDevice, QpType } from '../../src/index.ts'
 import { holds, seeds } from '../property.ts'
+import { aging } from '../verbs/aged.ts'
 import { Ground, Traffic } from './traffic.ts'
 import { congested, type Faults, onLastTry, registerVirtual } from './virtual.ts'
 
@@ -27,8 +28,8 @@ const kinds: Record<string, Faults> = {
 let plain: Ground
 let controlled: Ground
 beforeAll(() => {
-  plain = new Ground((side) => openDevice(`virtual${side}`))
-  controlled = new Ground((side) => openDevice(congested[side]!))
+  plain = new Ground((side) => aging(openDevice(`virtual${side}`)))
+  controlled = new Ground((side) => aging(openDevice(congested[side]!)))
 })
 afterAll(() => {
   plain.close()

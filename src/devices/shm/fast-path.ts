@@ -391,6 +391,8 @@ export class ShmFastPath implements FastPath {
       i32[q + Qp.bias] = this.me
     } else if (epoch === this.epoch || epoch === this.unusualEpoch) return
     this.epoch = 0
+    // Until there is something to remember, no request fits: when the epoch has gone round to 0, that is no sign of it.
+    this.maxSendWr = 0
     if (!this.refreshCache()) {
       this.unusualEpoch = epoch
       return

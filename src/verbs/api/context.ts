@@ -126,7 +126,8 @@ class ContextObject extends Handle implements Context {
     this.#port('queryPort', port)
     const { i32 } = this.#host
     const dev = this.#host.deviceWord(this.device.index)
-    return { ...this.device.port, qkeyViolCntr: i32[dev + Dev.qkeyViolations]!, badPkeyCntr: i32[dev + Dev.badPkeys]! }
+    const [qkeyViolCntr, badPkeyCntr] = [i32[dev + Dev.qkeyViolations]! >>> 0, i32[dev + Dev.badPkeys]! >>> 0]
+    return { ...this.device.port, qkeyViolCntr, badPkeyCntr }
   }
 
   queryGid(port: number, index: number): Uint8Array {

@@ -410,7 +410,9 @@ describe('a table', () => {
     expect(second.byteOffset).toBe(first.byteOffset)
     second[0] = 7
     for (const stale of [first, first.subarray(0), second.subarray(0), context.view(second.byteOffset, 4096)])
-      expect(() => context.free(stale)).toThrow(/^free: .* or it was freed already: a view of a buffer does not free it/)
+      expect(() => context.free(stale)).toThrow(
+        /^free: .* or it was freed already: a view of a buffer does not free it/,
+      )
     const third = context.alloc(4096)
     expect(third.byteOffset).not.toBe(second.byteOffset)
     expect(second[0]).toBe(7)
