@@ -40,6 +40,13 @@ export const Passed = { No: 0, Missing: 1, Acknowledged: 2 } as const
 /** So much farther than the requests that were recorded an acknowledgement may be and still belong to them. */
 export const mostEarly = 64
 
+/**
+ * What lies farther behind the next PSN than this is forgotten: comparisons of PSNs turn round at half of their circle, and behind all
+ * of it another request has the same PSN. Looked for whenever the upper bits of the next PSN change.
+ */
+const horizon = 1 << 22
+const lookBits = 20
+
 export class Flow {
   index: number
   /** Numbers of the AddressTable. */
@@ -214,6 +221,27 @@ export class Flow {
     this.#isPaused ||= this.started || isRequest
     this.started = false
     this.strangers = 0
+  }
+
+  /** The next new request has this PSN, which is ahead. */
+  moveTo(next: number): void {
+    const before = this.next
+    this.next = next
+    if (before >>> lookBits !== next >>> lookBits) this.#forget(before, (next - before) & 0xffffff)
+  }
+
+  /** The next PSN was `before`, and is `step` farther on. */
+  #forget(before: number, step: number): void {
+    const last = (this.next - horizon) & 0xffffff
+    const nearest = horizon - step
+    if (psnDiff(before, this.floor) > nearest) this.floor = last
+    if (psnDiff(before, this.acked) > nearest) this.acked = last
+    const passed = this.#passed
+    let kept = 0
+    for (let i = 0; i < passed.length; i += 3)
+      if (psnDiff(before, passed[i + 1]!) <= nearest) for (let k = 0; k < 3; k++) passed[kept++] = passed[i + k]!
+    passed.length = kept
+    this.outstanding.forget(before, nearest)
   }
 
   /** PSNs from `first` on come no more in order: `last` does, or was acknowledged. `isMissing`: they count as missing. */

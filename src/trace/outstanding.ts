@@ -62,6 +62,13 @@ export class Outstanding {
     return this.#psn.length
   }
 
+  /** Forgets what lies farther behind `psn` than `depth`. */
+  forget(psn: number, depth: number): void {
+    const psns = this.#psn
+    for (let slot = 0; slot < psns.length; slot++)
+      if (psns[slot]! >= 0 && ((psn - psns[slot]!) & 0xffffff) > depth) psns[slot] = -1
+  }
+
   clear(): void {
     this.#psn.fill(-1)
   }

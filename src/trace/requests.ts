@@ -113,18 +113,18 @@ function flagsOf({ bits, ackReq }: Dissection): number {
 function advance(flow: Flow, bytes: Uint8Array, d: Dissection): void {
   flow.slack = 0
   if ((d.bits & OpBit.ReadRequest) === 0) {
-    flow.next = (d.psn + 1) & 0xffffff
+    flow.moveTo((d.psn + 1) & 0xffffff)
     return
   }
   const length = u32(bytes, rethOffset(d.bits, d.bth) + Reth.dmaLength)
   const mtu = flow.mtu || flow.peer?.mtu || 0
   if (mtu > 0 || length <= smallestMtu) {
-    flow.next = (d.psn + Math.max(1, Math.ceil(length / (mtu || smallestMtu)))) & 0xffffff
+    flow.moveTo((d.psn + Math.max(1, Math.ceil(length / (mtu || smallestMtu)))) & 0xffffff)
     return
   }
   // As many responses as with the largest MTU at least, as with the smallest at most.
   const least = Math.max(1, Math.ceil(length / 4096))
-  flow.next = (d.psn + least) & 0xffffff
+  flow.moveTo((d.psn + least) & 0xffffff)
   flow.slack = Math.ceil(length / smallestMtu) - least
 }
 

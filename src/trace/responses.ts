@@ -58,7 +58,7 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
       requests.passOver((requests.next + requests.slack) & 0xffffff, upTo, false)
       requests.slack = 0
     }
-    requests.next = (upTo + 1) & 0xffffff
+    requests.moveTo((upTo + 1) & 0xffffff)
   }
   const rejectedPacket = v.refersTo
   cover(requests, upTo, v)
