@@ -44,7 +44,7 @@ export class Trunk implements Mux {
   readonly streams: Map<number, TrunkStream> = new Map()
   owner: TrunkOwner
   readonly maxStreams: number
-  #next = 1
+  #next: number
   // What is to be sent before anything else: the rest of a frame, and frames without data.
   readonly #stage: Uint8Array = new Uint8Array(headBytes + maxData)
   readonly #stageView: DataView
@@ -66,7 +66,9 @@ export class Trunk implements Mux {
   /** A stream waits for room. */
   #blocked = false
 
-  constructor(carrier: Carried, owner: TrunkOwner, maxStreams: number = defaultMaxStreams) {
+  /** `firstStream`: the number of the first stream that this end opens, from 1 to 2^24 − 1, behind which numbers begin again at 1. */
+  constructor(carrier: Carried, owner: TrunkOwner, maxStreams: number = defaultMaxStreams, firstStream: number = 1) {
+    this.#next = firstStream
     this.#carrier = carrier
     this.owner = owner
     this.maxStreams = maxStreams

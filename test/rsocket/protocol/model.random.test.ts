@@ -13,7 +13,7 @@ import type { TrunkStream } from '../../../src/rsocket/protocol/trunk-stream.ts'
 import { holds } from '../../property.ts'
 import { seeded } from '../../random.ts'
 import { link, onLastTry, registerVirtual } from '../../transport/virtual.ts'
-import { connectEnds, type End, makeEnd } from './pair.ts'
+import { ageStream, connectEnds, type End, makeEnd, settle } from './pair.ts'
 
 type Action = 'send' | 'recv' | 'process' | 'shutdownWrite' | 'shutdownRead' | 'disconnect' | 'keepalive'
 
@@ -163,10 +163,15 @@ class Run {
   }
 }
 
-function runOn(open: () => readonly [End, End], onward: () => void, program: Program): void {
+function runOn(open: () => readonly [End, End], onward: () => void, program: Program, wrap = 0): void {
   const ends = open()
   try {
     connectEnds(ends[0], ends[1], { timeout: 12 })
+    if (wrap > 0) {
+      settle(...ends)
+      ageStream(ends[0], ends[1], wrap)
+      ageStream(ends[1], ends[0], wrap)
+    }
     const run = new Run(ends)
     for (const step of program.steps) {
       run.do(step)
@@ -178,14 +183,15 @@ function runOn(open: () => readonly [End, End], onward: () => void, program: Pro
   }
 }
 
-test('two streams on shared memory', () => {
+test('two streams on shared memory, at once and just before their counts wrap', () => {
   const context = openDevice('shm0')
   holds(
-    fc.property(program, (given) => {
+    fc.property(program, fc.constantFrom(0, 2 ** 31, 2 ** 32), (given, wrap) => {
       runOn(
         () => [makeEnd(context, given.one), makeEnd(context, given.other)],
         () => {},
         given,
+        wrap,
       )
     }),
     50,
@@ -214,7 +220,8 @@ test('streams of a trunk on shared memory', () => {
         connectEnds(ends[0], ends[1])
         const arrived: TrunkStream[] = []
         const idle = (): void => {}
-        const near = new Trunk(ends[0].connection, { idle })
+        // The last numbers of streams, behind which they begin again.
+        const near = new Trunk(ends[0].connection, { idle }, streamCount, 0xfffffe)
         const far = new Trunk(ends[1].connection, { idle, arrive: (stream) => arrived.push(stream) > 0 })
         const opened = Array.from({ length: streamCount }, () => near.openStream())
         for (const stream of opened) stream.onAnswer = () => {}

@@ -74,6 +74,46 @@ export function connectEnds(a: End, b: End, connect: Parameters<typeof connectQp
   b.connection.start(b.mine, through(a.mine))
 }
 
+interface Counted {
+  out: Record<string, number | Int32Array>
+  in: Record<string, number | Int32Array>
+}
+
+/** Adds to counts of 32 bits. */
+function add(side: Counted['out'], by: number, ...names: string[]): void {
+  for (const name of names) side[name] = ((side[name] as number) + by) | 0
+}
+
+/**
+ * The stream from `a` to `b`, of which nothing is on its way, as long use leaves it: before `wrap` (2^31 or 2^32) stand the numbers of
+ * `a`'s requests, the bytes and the messages of the stream; rings of parts and offers are a few laps away from it.
+ */
+export function ageStream(a: End, b: End, wrap: number): void {
+  const { out } = a.connection as unknown as Counted
+  const inward = (b.connection as unknown as Counted).in
+  for (const [name, number] of [
+    ['posted', wrap - 5],
+    ['controlsPosted', wrap - 1],
+    ['bytesPosted', wrap - 3000],
+  ] as const) {
+    out[name] = number | 0
+    out[name.replace(/p?osted$/i, (posted) => (posted === 'posted' ? 'done' : 'Done'))] = number | 0
+  }
+  const at = (out.posted as number) & (out.mask as number)
+  ;(out.bytesAt as Int32Array)[at] = out.bytesPosted as number
+  ;(out.controlsAt as Int32Array)[at] = out.controlsPosted as number
+  const messages = wrap - 3 - (out.sent as number)
+  add(out, messages, 'sent', 'allowed')
+  add(inward, messages, 'received', 'granted')
+  const bytes = wrap - 2000 - (out.bytesOut as number)
+  add(out, bytes, 'offered', 'bytesOut')
+  add(inward, bytes, 'arrived', 'consumed', 'advertised')
+  const ends = inward.offerEnds as Int32Array
+  for (let i = 0; i < ends.length; i++) ends[i] = (ends[i]! + bytes) | 0
+  add(out, wrap - 2 * 16, 'partsHead', 'partsTail')
+  add(inward, wrap - 256, 'offerHead', 'offerTail')
+}
+
 export interface Pair {
   a: End
   b: End
