@@ -40,8 +40,8 @@ export class Boxes {
   readonly #outAddr: number
   readonly #wr: SendWorkRequest
   /** Sequence of the next box to be read, and to be written. */
-  #read = 0
-  #written = 0
+  #read: number
+  #written: number
   /** The peer's: address and word of its first box, and what its word that tells of sleep was when it was last woken. */
   #peerAddr = 0
   #peerFirst = 0
@@ -50,8 +50,9 @@ export class Boxes {
   #late = 0
   #lastLate = 0
 
-  /** Takes `Boxes.bytes` bytes from `at` on, which are zeros. */
-  constructor({ u8, i32 }: Memory, { at, addr }: BoxPlace, lkey: number) {
+  /** Takes `Boxes.bytes` bytes from `at` on, which are zeros. `counted`: boxes that have passed either way. */
+  constructor({ u8, i32 }: Memory, { at, addr }: BoxPlace, lkey: number, counted: number) {
+    this.#read = this.#written = counted
     this.#u8 = u8
     this.#i32 = i32
     this.#first = at / 4

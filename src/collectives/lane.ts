@@ -61,8 +61,8 @@ export class Lane {
   /** Not each look is at the completion queue, too. */
   #looks = 0
   /** SENDs with messages, posted and received. */
-  #sends = 0
-  #sendsSeen = 0
+  #sends: number
+  #sendsSeen: number
   /** Slots of the peer that may be used. */
   credits: number = dataSlots
   readonly arrived: Arrived = new Arrived()
@@ -97,12 +97,14 @@ export class Lane {
   #owed = 0
   readonly #posted = new Posted(sendRoom)
 
-  /** Its memory is `offset` bytes into `region`. */
+  /** Its memory is `offset` bytes into `region`. `counted`: messages of each kind that have passed either way. */
   constructor(
     memory: Memory,
     { region, offset, slotBytes }: { region: Region; offset: number; slotBytes: number },
     { rank, qp }: { rank: number; qp: QueuePair },
+    counted = 0,
   ) {
+    this.#sends = this.#sendsSeen = counted
     this.#memory = memory
     this.rank = rank
     this.qp = qp
@@ -113,7 +115,7 @@ export class Lane {
     this.#notice = notice
     this.proof = proof
     this.boxPlace = boxes
-    this.#boxes = new Boxes(memory, boxes, lkey)
+    this.#boxes = new Boxes(memory, boxes, lkey, counted)
     const sgList = [{ addr: this.#notice.addr, length: 0, lkey }]
     this.#short = sendWr({ opcode: Opcode.SendWithImm, immData: 0, sgList })
     this.#long = sendWr({

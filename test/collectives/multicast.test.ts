@@ -3,34 +3,52 @@ import { EventEmitter, once } from 'node:events'
 import { expect, it, onTestFinished, vi } from 'vitest'
 import type { CollectiveError, Communicator } from '../../src/collectives/index.ts'
 import { Lane } from '../../src/collectives/lane.ts'
+import { Window } from '../../src/collectives/multicast-window.ts'
 import { type Context, openDevice } from '../../src/index.ts'
 import { broadcasts, repairs, multicastTable as table } from './multicast.ts'
 import { together } from './together.ts'
 
+/** The number of the first chunk of all. */
+function beginAt(first: number): void {
+  const { begin } = Window.prototype
+  const begun = new WeakSet<Window>()
+  const spy = vi.spyOn(Window.prototype, 'begin').mockImplementation(function (this: Window, broadcast) {
+    if (!begun.has(this)) this.next = first
+    begun.add(this)
+    begin.call(this, broadcast)
+  })
+  onTestFinished(() => void spy.mockRestore())
+}
+
 it('windows that are full and not, chunks that are whole and not, and none, from every root', async () => {
+  beginAt(2 ** 32 - 5)
   await together(3, { device: 'shm0', table }, (comm) => broadcasts(comm, [0, 8, 4096, 140_000, 3], 7))
 })
 
-it('chunks of the next broadcast that come to a rank in this one are kept', async () => {
-  const repaired = repairs()
-  const meeting = new EventEmitter()
-  await together(3, { device: 'shm0', table }, async (comm) => {
-    const data = comm.alloc(Uint8Array, 40_000)
-    const fill = (root: number): Uint8Array => (comm.rank === root ? data.fill(root + 1) : data.fill(9))
-    // Rank 0 waits for the report of rank 2, while rank 1 goes on to the next, and is its root.
-    if (comm.rank === 2) await once(meeting, 'next')
-    await comm.broadcastAsync(fill(0), 0)
-    expect(data.every((byte) => byte === 1)).toBe(true)
-    const next = comm.broadcastAsync(fill(1), 1)
-    if (comm.rank === 1) {
-      for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
-      meeting.emit('next')
-    }
-    await next
-    expect(data.every((byte) => byte === 2)).toBe(true)
-  })
-  expect(repaired()).toBe(0)
-})
+it.each([0, 2 ** 32 - 10])(
+  'chunks of the next broadcast that come to a rank in this one are kept, the first is %i',
+  async (first) => {
+    beginAt(first)
+    const repaired = repairs()
+    const meeting = new EventEmitter()
+    await together(3, { device: 'shm0', table }, async (comm) => {
+      const data = comm.alloc(Uint8Array, 40_000)
+      const fill = (root: number): Uint8Array => (comm.rank === root ? data.fill(root + 1) : data.fill(9))
+      // Rank 0 waits for the report of rank 2, while rank 1 goes on to the next, and is its root.
+      if (comm.rank === 2) await once(meeting, 'next')
+      await comm.broadcastAsync(fill(0), 0)
+      expect(data.every((byte) => byte === 1)).toBe(true)
+      const next = comm.broadcastAsync(fill(1), 1)
+      if (comm.rank === 1) {
+        for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
+        meeting.emit('next')
+      }
+      await next
+      expect(data.every((byte) => byte === 2)).toBe(true)
+    })
+    expect(repaired()).toBe(0)
+  },
+)
 
 it('a device that has no multicast is named', async () => {
   const contexts: Context[] = [1, 2].map(() => openDevice('shm0'))
