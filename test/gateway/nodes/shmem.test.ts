@@ -2,7 +2,9 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
+import { SampleField } from '../../../src/gateway/index.ts'
 import { nodeTypes } from '../../../src/gateway/nodes/index.ts'
+import { Region } from '../../../src/gateway/nodes/shmem/region.ts'
 import { nativeAvailable } from '../../../src/index.ts'
 import { Bed, parseNode, type TestNode, until } from './infiniband/bed.ts'
 
@@ -61,6 +63,22 @@ describe.skipIf(!nativeAvailable)('shmem', () => {
     expect(b.read()).toEqual([])
     expect(a.write([20])).toBe(1)
     expect(b.read()).toEqual([20])
+  })
+
+  it.each([2 ** 31 - 3, -3])('is as long, and in order, where its counts wrap: from %i on', (counted) => {
+    const writer = new Region(`shmem-t${process.pid}-wrap`, 'writer')
+    writer.make(8, 1, counted | 0)
+    const reader = new Region(`shmem-t${process.pid}-wrap`, 'reader')
+    expect(reader.find()).toBe(true)
+    const values = (region: Region): Float64Array => region.ring!.f64
+    for (let i = 0, read = 0; i < 40; ) {
+      for (; !writer.isFull; writer.written()) values(writer)[(writer.writeWord + SampleField.data) >> 1] = i++
+      expect([reader.length, writer.length]).toEqual([8, 8])
+      for (let k = 0; k < 5; k++, reader.haveRead())
+        expect(values(reader)[(reader.readWord + SampleField.data) >> 1]).toBe(read++)
+    }
+    reader.close()
+    writer.close()
   })
 
   it('keeps nothing for a reader that is not there', async () => {

@@ -20,29 +20,33 @@ function sample(samples: Samples, sequence: number, delayNs: number): number {
 const sequences = (samples: Samples) =>
   Array.from({ length: samples.count }, (_, i) => samples.int64(samples.word(i) + SampleField.sequence))
 
-it('has no samples while nobody looks, then those that come, each once', () => {
-  const watch = new Watch(1)
-  const seenBy = new Watch(1, watch.buffer)
-  const one = new Samples(1, 1)
-  const copies = new Samples(256, 1)
-  for (let i = 0; i < 5; i++) watch.take(one, sample(one, i, 0))
-  let seen = seenBy.seen
-  seen = seenBy.copy(seen, copies)
-  expect(copies.count).toBe(0)
-  seenBy.view(1)
-  for (let i = 5; i < 8; i++) watch.take(one, sample(one, i, 0))
-  seen = seenBy.copy(seen, copies)
-  expect(sequences(copies)).toEqual([5, 6, 7])
-  expect(copies.f64[(copies.word(2) + SampleField.data) >> 1]).toBe(7)
-  // Of more than there is room for, the latest.
-  for (let i = 8; i < 2000; i++) watch.take(one, sample(one, i, 0))
-  seen = seenBy.copy(seen, copies)
-  expect(sequences(copies)).toEqual(Array.from({ length: 256 }, (_, i) => 2000 - 256 + i))
-  seenBy.view(-1)
-  watch.take(one, sample(one, 2000, 0))
-  seenBy.copy(seen, copies)
-  expect(copies.count).toBe(0)
-})
+it.each([0, 2 ** 31 - 700, -700])(
+  'has no samples while nobody looks, then those that come, each once, from place %i on',
+  (place) => {
+    const watch = new Watch(1)
+    new Int32Array(watch.buffer)[1] = place
+    const seenBy = new Watch(1, watch.buffer)
+    const one = new Samples(1, 1)
+    const copies = new Samples(256, 1)
+    for (let i = 0; i < 5; i++) watch.take(one, sample(one, i, 0))
+    let seen = seenBy.seen
+    seen = seenBy.copy(seen, copies)
+    expect(copies.count).toBe(0)
+    seenBy.view(1)
+    for (let i = 5; i < 8; i++) watch.take(one, sample(one, i, 0))
+    seen = seenBy.copy(seen, copies)
+    expect(sequences(copies)).toEqual([5, 6, 7])
+    expect(copies.f64[(copies.word(2) + SampleField.data) >> 1]).toBe(7)
+    // Of more than there is room for, the latest.
+    for (let i = 8; i < 2000; i++) watch.take(one, sample(one, i, 0))
+    seen = seenBy.copy(seen, copies)
+    expect(sequences(copies)).toEqual(Array.from({ length: 256 }, (_, i) => 2000 - 256 + i))
+    seenBy.view(-1)
+    watch.take(one, sample(one, 2000, 0))
+    seenBy.copy(seen, copies)
+    expect(copies.count).toBe(0)
+  },
+)
 
 it('counts delays; quantiles are at most an eighth too high', () => {
   const watch = new Watch(1)

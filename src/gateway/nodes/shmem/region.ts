@@ -89,8 +89,11 @@ export class Region {
     return use !== 0 && this.#segment.usesAttachment(use) && this.#segment.attachmentAlive(this.#i32[side]!)
   }
 
-  /** The writer's: makes the ring, if it is not there. Throws a `GatewayError` if it is there with another shape, and in use. */
-  make(capacity: number, values: number): void {
+  /**
+   * The writer's: makes the ring, if it is not there. Throws a `GatewayError` if it is there with another shape, and in use. `counted`:
+   * records that count as written and read.
+   */
+  make(capacity: number, values: number, counted = 0): void {
     const i32 = this.#i32
     const at = this.#at
     const isSame = i32[at + Word.capacity] === capacity && i32[at + Word.values] === values
@@ -110,8 +113,8 @@ export class Region {
       this.#segment.commit(this.#segment.staticStart + headerBytes, bytes)
       i32[at + Word.capacity] = capacity
       i32[at + Word.values] = values
-      i32[at + Word.head] = 0
-      Atomics.store(i32, at + Word.tail, 0)
+      i32[at + Word.head] = counted
+      Atomics.store(i32, at + Word.tail, counted)
       Atomics.store(i32, at + Word.made, 1)
     }
     this.#open()
