@@ -7,7 +7,8 @@
  * no such files, an address in the same network as the destination is taken, or else the first.
  */
 import { readFileSync } from 'node:fs'
-import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { networkInterfaces } from 'node:os'
+import { parseIp } from '../text/index.ts'
 import {
   dumpRequest,
   type HostIfAddress,
@@ -129,21 +130,10 @@ function addressesOfNode(): HostIfAddress[] {
   return Object.entries(networkInterfaces()).flatMap(([name, infos]) =>
     (infos ?? []).map((info) => ({
       ifindex: links.find((link) => link.name === name)!.ifindex,
-      address: bytesOf(info),
+      // Without a zone, as Node writes it.
+      address: parseIp(info.address)!,
       prefixBits: Number(info.cidr?.split('/')[1] ?? (info.family === 'IPv4' ? 32 : 128)),
       state: 'usable' as const,
     })),
   )
-}
-
-/** `address` as 4 or 16 bytes; Node writes IPv6 without a zone, and never with IPv4 in its end. */
-function bytesOf({ address, family }: NetworkInterfaceInfo): Uint8Array {
-  if (family === 'IPv4') return Uint8Array.from(address.split('.'), Number)
-  const [head = '', tail] = address.split('::')
-  const groups = (text: string): number[] =>
-    text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16))
-  const [before, after] = [groups(head), groups(tail ?? '')]
-  const zeros = tail === undefined ? 0 : 8 - before.length - after.length
-  const all = [...before, ...new Array<number>(Math.max(0, zeros)).fill(0), ...after]
-  return Uint8Array.from({ length: 16 }, (_, i) => (i % 2 === 0 ? all[i >> 1]! >> 8 : all[i >> 1]! & 0xff))
 }

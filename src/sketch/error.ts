@@ -21,6 +21,9 @@ export class SketchError extends Error {
   }
 }
 
+/** The largest amount that one update counts: 32 bits. */
+export const mostAmount = 0xffffffff
+
 /** `value` if it is a whole number from `least` to `most`; otherwise throws ERR_SKETCH_VALUE with its name. */
 export function wholeNumber(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value
@@ -64,7 +67,7 @@ export function manyKeys(keys: Uint8Array, keyBytes: number, amounts: Uint32Arra
   if (!Number.isInteger(count))
     throw new SketchError('ERR_SKETCH_VALUE', `keys: ${keys.length} bytes are not keys of ${keyBytes} bytes`)
   if (typeof amounts === 'number') {
-    wholeNumber('amounts', amounts, 0, 2 ** 32 - 1)
+    wholeNumber('amounts', amounts, 0, mostAmount)
     return count
   }
   if (Object.prototype.toString.call(amounts) !== '[object Uint32Array]')

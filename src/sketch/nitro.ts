@@ -15,11 +15,11 @@ import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { assertCandidates, checkRows, rowWidth, tableKeys } from './count-min.ts'
 import { atLeastHalf, type CountSketchOptions, oddRows } from './count-sketch.ts'
-import { manyKeys, SketchError, wholeNumber } from './error.ts'
+import { manyKeys, mostAmount, SketchError, wholeNumber } from './error.ts'
 import { createOf, fromBytesOf } from './one-kind.ts'
 import { nextRandom, Random, type SeedLike, seedFrom } from './seed.ts'
 import { SignedRows } from './signed-rows.ts'
-import { AmountSketch, type KeyConfig, mostAmount, Scalar, scalarCount } from './sketch.ts'
+import { AmountSketch, type KeyConfig, Scalar, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface NitroConfig extends KeyConfig {

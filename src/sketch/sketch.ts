@@ -5,7 +5,7 @@
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { type Plan, plannedBytes, views } from './block.ts'
 import { encode } from './bytes.ts'
-import { manyKeys, oneKey, SketchError, wholeNumber, wrongNumber } from './error.ts'
+import { manyKeys, mostAmount, oneKey, SketchError, wholeNumber, wrongNumber } from './error.ts'
 import { blockKeys, KeyReader } from './keys.ts'
 import type { SeedLike } from './seed.ts'
 
@@ -22,7 +22,6 @@ export interface KeyConfig {
   keyBytes: number
 }
 
-export const mostAmount = 0xffffffff
 /** At which counters saturate: V8 keeps what is below 2^31 in integer registers. */
 export const mostCount: number = 2 ** 31 - 1
 

@@ -13,10 +13,10 @@ import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
 import { linearCount, onesIn } from './cardinality.ts'
 import { atLeast, tableKeys } from './count-min.ts'
-import { manyKeys, oneKey, SketchError, wholeNumber } from './error.ts'
+import { manyKeys, mostAmount, oneKey, SketchError, wholeNumber } from './error.ts'
 import { KeyReader, placeAt, placeOf } from './keys.ts'
 import { createOf, fromBytesOf } from './one-kind.ts'
-import { type KeyConfig, KeySketch, mostAmount, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
+import { type KeyConfig, KeySketch, Scalar, type SketchOptions, scalarCount } from './sketch.ts'
 import { TopTable } from './top-table.ts'
 
 export interface SpreadConfig extends KeyConfig {

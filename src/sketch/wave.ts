@@ -12,11 +12,11 @@
  */
 import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
-import { manyKeys, oneKey, SketchError, wholeNumber } from './error.ts'
+import { manyKeys, mostAmount, oneKey, SketchError, wholeNumber } from './error.ts'
 import { Haar } from './haar.ts'
 import { KeyReader, placeOf } from './keys.ts'
 import { createOf, fromBytesOf } from './one-kind.ts'
-import { type KeyConfig, mostAmount, mostBytes, Scalar, Sketch, type SketchOptions, scalarCount } from './sketch.ts'
+import { type KeyConfig, mostBytes, Scalar, Sketch, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface WaveConfig extends KeyConfig {
   rows: number

@@ -1,4 +1,6 @@
-/** Numbers as people read them: three digits that count, in the unit that they fill. Pure: imports nothing. */
+/** Numbers as people read them: three digits that count, in the unit that they fill; and IP addresses as they write them. Pure. */
+
+export { parseIp } from './ip-address.ts'
 
 export function whole(count: number): string {
   return count.toLocaleString('en')

@@ -2,7 +2,10 @@
  * GIDs and IP addresses, as bytes and as text. The GID of an IPv4 address a.b.c.d is ::ffff:a.b.c.d, that of an IPv6
  * address is the address (annex A17, 17.4.1.1).
  */
+import { parseIp } from '../text/index.ts'
 import { WireError } from './errors.ts'
+
+export { parseIp }
 
 /** 16 bytes. `address` has 4 or 16; another length throws. */
 export function gidOfIp(address: Uint8Array): Uint8Array {
@@ -37,11 +40,6 @@ export function formatIp(address: Uint8Array): string {
   return to - from < 2 ? text(groups) : `${text(groups.slice(0, from))}::${text(groups.slice(to))}`
 }
 
-/** 4 or 16 bytes; undefined if the text is no address. Names of interfaces (%eth0) are not understood. */
-export function parseIp(text: string): Uint8Array | undefined {
-  return text.includes(':') ? parseIpv6(text) : parseIpv4(text)
-}
-
 /** Eight groups of four digits, as the programs of libibverbs print it: fe80:0000:0000:0000:0202:c9ff:fe11:2233. */
 export function formatGid(gid: Uint8Array): string {
   const group = (i: number): string => ((gid[2 * i]! << 8) | gid[2 * i + 1]!).toString(16).padStart(4, '0')
@@ -65,44 +63,4 @@ function longestZeros(groups: number[]): [from: number, to: number] {
     if (to - from > best[1] - best[0]) best = [from, to]
   }
   return best
-}
-
-function parseIpv4(text: string): Uint8Array | undefined {
-  const parts = text.split('.')
-  if (parts.length !== 4) return undefined
-  const address = new Uint8Array(4)
-  for (const [i, part] of parts.entries()) {
-    if (!/^(0|[1-9]\d{0,2})$/.test(part) || Number(part) > 255) return undefined
-    address[i] = Number(part)
-  }
-  return address
-}
-
-function parseIpv6(text: string): Uint8Array | undefined {
-  const halves = text.split('::')
-  if (halves.length > 2) return undefined
-  const head = groupsOf(halves[0]!, halves.length === 1)
-  const tail = halves.length === 2 ? groupsOf(halves[1]!, true) : []
-  if (head === undefined || tail === undefined) return undefined
-  const missing = 8 - head.length - tail.length
-  if (halves.length === 1 ? missing !== 0 : missing < 1) return undefined
-  const groups = [...head, ...new Array<number>(missing).fill(0), ...tail]
-  return Uint8Array.from({ length: 16 }, (_, i) => (i & 1 ? groups[i >> 1]! : groups[i >> 1]! >> 8))
-}
-
-/** The groups of one side of '::'. The last may be an IPv4 address if it ends the whole text. */
-function groupsOf(text: string, ends: boolean): number[] | undefined {
-  if (text === '') return []
-  const parts = text.split(':')
-  const groups: number[] = []
-  for (const [i, part] of parts.entries()) {
-    if (/^[0-9a-f]{1,4}$/i.test(part)) {
-      groups.push(Number.parseInt(part, 16))
-      continue
-    }
-    const dotted = ends && i === parts.length - 1 ? parseIpv4(part) : undefined
-    if (dotted === undefined) return undefined
-    groups.push((dotted[0]! << 8) | dotted[1]!, (dotted[2]! << 8) | dotted[3]!)
-  }
-  return groups
 }

@@ -1,7 +1,6 @@
 /**
  * Datagrams (UDP, UNIX) by system calls: a path waits for them in the kernel, and what comes is decoded into its samples at once.
  */
-import { isIPv4 } from 'node:net'
 import {
   errnoName,
   maxDatagramBytes,
@@ -10,6 +9,7 @@ import {
   UnixDatagrams,
   waitReadable,
 } from '../../../memory/index.ts'
+import { parseIp } from '../../../text/index.ts'
 import type { Destination, NodeContext, RunningNode, Source } from '../../index.ts'
 import { Counters } from '../kit/counters.ts'
 import { FrameDecoder } from '../kit/frames-in.ts'
@@ -174,18 +174,9 @@ function datagramsIn(bytes: number, segment: number): number {
 
 /** 16 bytes; IPv4 as ::ffff:a.b.c.d. */
 function gidOf(host: string): Uint8Array {
-  const gid = new Uint8Array(16)
-  if (isIPv4(host)) {
-    gid.set([0xff, 0xff, ...host.split('.').map(Number)], 10)
-    return gid
-  }
-  const [head = '', tail] = host.replace(/%.*/, '').split('::')
-  const words = (text: string): number[] =>
-    text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16))
-  const [before, behind] = [words(head), words(tail ?? '')]
-  const all = [...before, ...new Array<number>(8 - before.length - behind.length).fill(0), ...behind]
-  for (let i = 0; i < 8; i++) gid.set([all[i]! >> 8, all[i]! & 0xff], 2 * i)
-  return gid
+  const address = parseIp(host.replace(/%.*/, ''))!
+  if (address.length === 16) return address
+  return Uint8Array.of(...new Uint8Array(10), 0xff, 0xff, ...address)
 }
 
 export async function startUdp(context: NodeContext, settings: SocketSettings): Promise<RunningNode> {
