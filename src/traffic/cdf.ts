@@ -189,7 +189,7 @@ export class Cdf {
   }
 }
 
-const numeral = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?%?$/i
+const numeral = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?$/i
 
 /** What is wrong with the points, and in which row; undefined if nothing is. */
 function fault(points: readonly CdfPoint[]): { row: number; what: string } | undefined {

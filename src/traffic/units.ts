@@ -33,7 +33,7 @@ const factors = {
 function quantity(value: unknown, units: Readonly<Record<string, number>>): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) && value >= 0 ? value * units['']! : undefined
   if (typeof value !== 'string') return undefined
-  const [, number, unit] = /^\s*(\d+\.?\d*(?:e[+-]?\d+)?|\.\d+)\s*([a-zµ/]*)\s*$/i.exec(value) ?? []
+  const [, number, unit] = /^(\d+(?:\.\d*)?(?:e[+-]?\d+)?|\.\d+)\s*([a-zµ/]*)$/i.exec(value.trim()) ?? []
   const factor = unit === undefined ? undefined : units[unit.toLowerCase()]
   return factor === undefined ? undefined : Number(number) * factor
 }

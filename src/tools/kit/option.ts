@@ -40,7 +40,7 @@ export function parseNumber(
   max: number,
 ): number {
   if (text === undefined) return fallback
-  const value = /^\d*\.?\d+$/.test(text.trim()) ? Number(text) : Number.NaN
+  const value = /^(\d+(\.\d+)?|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max))
     throw new UsageError(
       flag,

@@ -22,7 +22,7 @@ export function parseLatencyLimits(texts: readonly string[]): Record<string, num
   const limits: Record<string, number> = {}
   for (const part of texts.flatMap((text) => text.split(','))) {
     const [name, value, rest] = part.split('=').map((word) => word.trim())
-    const usec = value !== undefined && /^\d*\.?\d+$/.test(value) ? Number(value) : Number.NaN
+    const usec = value !== undefined && /^(\d+(\.\d+)?|\.\d+)$/.test(value) ? Number(value) : Number.NaN
     if (!latencyNames.includes(name!) || !(usec >= 0) || rest !== undefined)
       throw new UsageError(
         '--limit-latency',

@@ -20,7 +20,7 @@ export function paceOf({ speed, pps, rate }: PaceOptions): Pace {
 const factors: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 1e9 }
 
 function scaled(flag: string, text: string, example: string): number {
-  const [, digits, letter = ''] = /^(\d*\.?\d+)([kmg]?)(?:bps|bit\/s)?$/i.exec(text.trim()) ?? []
+  const [, digits, letter = ''] = /^(\d+(?:\.\d+)?|\.\d+)([kmg]?)(?:bps|bit\/s)?$/i.exec(text.trim()) ?? []
   const value = Number(digits) * factors[letter.toLowerCase()]!
   if (digits === undefined || !(value > 0))
     throw new UsageError(flag, `'${text}' is not valid. Expected a number above 0, for example: ${flag} ${example}`)

@@ -68,6 +68,8 @@ describe('fields', () => {
     [boolean, '0', '0'],
     [complex, '1.5-2i', '1.5-2i'],
     [complex, '2j', '0+2i'],
+    [complex, ' 1.25i ', '0+1.25i'],
+    [complex, '-12.5e1j', '0-125i'],
     [complex, '-3', '-3+0i'],
   ])('type %i: %s', (type, text, again) => {
     expect(readField(samples, 0, type!, text)).toBe(true)
