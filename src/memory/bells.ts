@@ -53,6 +53,8 @@ export class Bells {
   readonly #waits = new Set<Wait>()
   readonly #listeners = new Set<Listener>()
   #looksSoon = false
+  /** How often the descriptor that the kernel signals has been signalled, by whomever. */
+  signalCount = 0
   /** How often some that waited went on. They say when they wait again. */
   goneOn = 0
   /** Pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
@@ -92,12 +94,16 @@ export class Bells {
    * Makes a descriptor that this event loop watches: a pipe, or one more of an event descriptor. It belongs to a socket of Node's, and
    * closes when the thread ends.
    */
-  #hear(eventFd?: number): number {
+  #hear(eventFd?: number, byKernel = eventFd !== undefined): number {
     // A thread that ended before the socket has the descriptor would leave it open.
     return gated(() => {
       const fd = makeLoopPipe()
       // The constructor takes what its type has for `connect` alone.
-      const onread = { buffer: new Uint8Array(64), callback: () => this.#rung() }
+      const callback = (): boolean => {
+        if (byKernel) this.signalCount++
+        return this.#rung()
+      }
+      const onread = { buffer: new Uint8Array(64), callback }
       const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
       // What waits keeps the process alive, not what wakes it.
       socket.on('error', () => this.#give()).unref()

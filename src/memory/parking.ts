@@ -53,6 +53,8 @@ export class Parking {
   /** Of this thread's event loop. */
   readonly bells: Bells
   #requests: PollRequests | undefined
+  /** `Bells.signalCount` when its requests were looked at last. */
+  #signalsTaken = 0
   #descriptor = -1
   #defers = false
   /** The attachments to wake, as far as `#deferredCount`. */
@@ -68,7 +70,6 @@ export class Parking {
     this.bells = new Bells(i32, f64, this.#own + Attachment.bell, name === null ? () => this.#eventFd() : null)
     this.bells.onRing = () => {
       Atomics.store(i32, this.#parked, this.bells.waits ? parked.loop : parked.no)
-      if (this.#requests !== undefined) this.#requests.signaled = true
     }
   }
 
@@ -157,13 +158,23 @@ export class Parking {
       const { f64, me } = this.#segment
       this.#requests = new PollRequests(eventFd, pollContextOf(f64, me))
     }
+    if (this.#signalsTaken !== this.bells.signalCount) {
+      this.#signalsTaken = this.bells.signalCount
+      this.#requests.signaled = true
+    }
     return this.#requests.arm(fds, count)
+  }
+
+  /** Changes when a descriptor of `watchInLoop` may have become readable since. */
+  get signalCount(): number {
+    return this.bells.signalCount
   }
 
   /** This thread no longer blocks. A wake-up that ended its wait may have been meant for the event loop. */
   #runOn(): void {
     Atomics.store(this.#i32, this.#parked, parked.no)
-    if (this.#requests !== undefined) this.#requests.signaled = true
+    // Of a segment of one process both have the same descriptor.
+    if (this.#segment.name === null) this.bells.signalCount++
     this.bells.lookSoon()
   }
 

@@ -525,8 +525,12 @@ export class Segment extends Attachments {
 
   /** Wakes the thread that holds a lock. */
   wakeOwner(lock: number): void {
-    const owner = Atomics.load(this.i32, lock)
-    if (owner !== 0) this.wake(owner & ownerMask)
+    this.wakeThread(Atomics.load(this.i32, lock))
+  }
+
+  /** Wakes the thread with this `lockValue`, if it is one. */
+  wakeThread(lockValue: number): void {
+    if (lockValue !== 0) this.wake(lockValue & ownerMask)
   }
 
   /**

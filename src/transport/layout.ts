@@ -157,6 +157,8 @@ export const TransportDevice = {
   /** The doorbell: QPs that other threads want served, written by threads that post. */
   doorbellLock: 32,
   doorbellTail: 33,
+  /** The thread that wanted to look for packets last and found the lock taken: the holder wakes it when it gives the lock back. */
+  looker: 34,
   doorbellHead: 48,
   txRing: 64,
   ackRing: 65600,

@@ -74,6 +74,7 @@ export abstract class NetworkDevice implements Device {
   protected readonly transport: Transport
   protected readonly i32: Int32Array
   readonly #lock: number
+  readonly #looker: number
   /** Whether a request was posted whose context leaves the work to a thread. */
   #forThread = false
   /** The queue pair that this thread has just posted to, −1 if there is none. */
@@ -98,6 +99,7 @@ export abstract class NetworkDevice implements Device {
     this.#gids = init.gids
     const record = transportDeviceOf(host, init.index)
     this.#lock = record + TransportDevice.lock
+    this.#looker = record + TransportDevice.looker
     this.#deferredCounter = countersOf(host, init.index).ack_deferred
     this.transport = new Transport(host, init.index, record, init.activeMtu, sink, init.options)
     this.#acks = this.transport.ackPolicy
@@ -227,72 +229,87 @@ export abstract class NetworkDevice implements Device {
     if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       if (posted >= 0) transport.ring(posted)
-      const free = posted >= 0 && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0
+      if (look) Atomics.store(i32, this.#looker, segment.lockValue)
+      const free = (look || posted >= 0) && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0
       if (!free && !this.#isOrphaned()) return 0
     } else if (posted >= 0) transport.schedule(posted)
     return this.#turns(look)
   }
 
+  /** Whether a thread that found the lock taken is still to be woken by its holder. */
+  protected get lookIsOwed(): boolean {
+    return Atomics.load(this.i32, this.#looker) !== 0
+  }
+
   /** The holder of the lock runs the transport, and gives the lock back; how many packets came. */
   #turns(look: boolean): number {
-    const { parking } = this.host.segment
+    const { i32 } = this
+    const { segment } = this.host
+    const lock = this.#lock
     // A thread that is woken may run at once in this one's place: it is not to find the lock taken.
-    parking.deferWakes()
+    segment.parking.deferWakes()
+    let received = 0
     try {
-      return this.#holding(look)
+      for (let looks = look; ; looks = false) {
+        const came = this.#turn(looks)
+        if (came < 0) return received
+        received += came
+        if (!this.transport.rung || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
+      }
     } finally {
-      parking.wakeDeferred()
+      // One that has found the lock taken may have gone to wait. It tries the lock after it has said so: one of the two sees the other.
+      const looker = Atomics.load(i32, this.#looker) === 0 ? 0 : Atomics.exchange(i32, this.#looker, 0)
+      if (looker !== segment.lockValue) segment.wakeThread(looker)
+      segment.parking.wakeDeferred()
     }
   }
 
-  /** The turns themselves. */
-  #holding(look: boolean): number {
+  /** One turn with the lock, which is free afterwards: how many packets came, or −1 if this thread may not drive the device any more. */
+  #turn(look: boolean): number {
     const i32 = this.i32
     const lock = this.#lock
     const { host, transport } = this
     const { segment, f64 } = host
     let received = 0
-    do {
-      segment.enterNow()
-      host.journal = transport.journal
-      let whole = false
-      try {
-        if (!this.entered()) {
-          whole = true
-          return received
-        }
-        const now = this.nowNs()
-        transport.takeOver(now)
-        if (look) received += this.#receiveBatch(now)
-        // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
-        if (transport.nextDeadlineNs <= now)
-          for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
-        transport.advance(now)
-        const sends = transport.pending
-        this.#transmit(now)
-        if (!this.#defersAcks || !this.#acks.defers(look, received, this.repliesLate)) transport.acknowledge()
-        else if (this.#acks.begins) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
-        this.flush()
-        while (this.toDeliver) {
-          received += this.deliver(now)
-          transport.acknowledge()
-          this.#transmit(now)
-          this.flush()
-        }
-        // Timers run from when packets left; on a busy machine that may be long after the clock was read.
-        if (sends) {
-          const heldUpNs = this.nowNs() - now
-          if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
-        }
+    segment.enterNow()
+    host.journal = transport.journal
+    let whole = false
+    try {
+      if (!this.entered()) {
         whole = true
-      } finally {
-        host.journal = 0
-        // What an exception left half done is as if this thread had died: the next one brings it into order.
-        if (!whole) transport.orphan()
-        segment.leave()
-        Atomics.store(i32, lock, 0)
+        return -1
       }
-    } while (transport.rung && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0)
+      const now = this.nowNs()
+      transport.takeOver(now)
+      if (look) received += this.#receiveBatch(now)
+      // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
+      if (transport.nextDeadlineNs <= now)
+        for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
+      transport.advance(now)
+      const sends = transport.pending
+      this.#transmit(now)
+      if (!this.#defersAcks || !this.#acks.defers(look, received, this.repliesLate)) transport.acknowledge()
+      else if (this.#acks.begins) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
+      this.flush()
+      while (this.toDeliver) {
+        received += this.deliver(now)
+        transport.acknowledge()
+        this.#transmit(now)
+        this.flush()
+      }
+      // Timers run from when packets left; on a busy machine that may be long after the clock was read.
+      if (sends) {
+        const heldUpNs = this.nowNs() - now
+        if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
+      }
+      whole = true
+    } finally {
+      host.journal = 0
+      // What an exception left half done is as if this thread had died: the next one brings it into order.
+      if (!whole) transport.orphan()
+      segment.leave()
+      Atomics.store(i32, lock, 0)
+    }
     return received
   }
 

@@ -59,6 +59,9 @@ const longestDetectionNs = 5e9
 /** Whether packets from the adapter to itself stay in memory. Otherwise they go through the kernel, where others see them. */
 const loopsBack = process.env.VERBENA_ROCE_LOOPBACK !== '0'
 
+/** Looks at sockets of which the kernel has said nothing before a thread looks whatever it says: a program may poll without its event loop. */
+const mostVainLooks = 8
+
 /** A thread that has blocked has the service thread look if that would not within this time. */
 const soonNs = 8e6
 
@@ -102,6 +105,10 @@ export class RoceDevice extends NetworkDevice {
   #inLoop: Listener | undefined
   /** `Bells.goneOn` when it last said that it waits. */
   #goneOn = -1
+  /** `Parking.signalCount` when the kernel was last asked to signal packets for this thread's event loop; −1 if it was not. */
+  #signalsAt = -1
+  /** Looks since then that the kernel gave no reason for. */
+  #vainLooks = 0
   /** Sockets in which packets may wait that no descriptor tells of. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
@@ -319,7 +326,12 @@ export class RoceDevice extends NetworkDevice {
   override drive(look: boolean): number {
     if (this.#leaves) return 0
     this.#sockets.beginTurn()
-    return super.drive(look)
+    return super.drive(look && this.#mayHavePackets())
+  }
+
+  /** Whether packets may wait in the sockets: not while the kernel is to signal them, and has not. A thread that goes on polling sees for itself. */
+  #mayHavePackets(): boolean {
+    return this.#signalsAt !== this.host.segment.parking.signalCount || ++this.#vainLooks > mostVainLooks
   }
 
   override takeOver(): void {
@@ -493,23 +505,36 @@ export class RoceDevice extends NetworkDevice {
     if (this.busy) return false
     if (this.acksWait) this.drive(false)
     const { parking } = segment
+    if (this.lookIsOwed) {
+      // The kernel would signal packets again and again that the holder of the lock is about to take. It wakes this thread afterwards.
+      Atomics.store(i32, dev + Dev.looper, segment.lockValue)
+      this.#goneOn = parking.bells.goneOn
+      this.#listen()
+      if (this.lookIsOwed) return true
+    }
     // A thread that closes a socket waits for the end of this, and then ends the requests.
     segment.enterNow()
     let waits = false
+    const signals = parking.signalCount
     try {
       waits = parking.watchInLoop(sleeperFds, this.descriptors(sleeperFds, 0))
     } finally {
       segment.leave()
     }
+    this.#signalsAt = waits ? signals : -1
+    this.#vainLooks = 0
     if (!waits) return false
     Atomics.store(i32, dev + Dev.looper, segment.lockValue)
     this.#goneOn = parking.bells.goneOn
-    if (this.#inLoop === undefined) {
-      this.#inLoop = { rung: () => this.#rung(), waitsOn: () => this.#waitsOn() }
-      parking.bells.listen(this.#inLoop)
-    }
+    this.#listen()
     this.#tellTimekeeper()
     return true
+  }
+
+  #listen(): void {
+    if (this.#inLoop !== undefined) return
+    this.#inLoop = { rung: () => this.#rung(), waitsOn: () => this.#waitsOn() }
+    this.host.segment.parking.bells.listen(this.#inLoop)
   }
 
   #rung(): void {
@@ -527,6 +552,7 @@ export class RoceDevice extends NetworkDevice {
 
   /** This thread's event loop does not wait any more; whether it did. */
   #leaveLoop(): boolean {
+    this.#signalsAt = -1
     const { lockValue } = this.host.segment
     return Atomics.compareExchange(this.i32, this.#dev + Dev.looper, lockValue, 0) === lockValue
   }
@@ -542,6 +568,7 @@ export class RoceDevice extends NetworkDevice {
     if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
     const { parking } = segment
     if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
+    this.#signalsAt = -1
     if (this.acksWait) this.drive(false)
     // Until it is known how long, every thread that posts wakes this one.
     f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
