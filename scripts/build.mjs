@@ -94,8 +94,16 @@ async function bundle(entries, folder) {
     platform: 'node',
     external: [/^node:/, ...external],
     plugins: [startedModules(root, entries), minifyThirdParty],
-    // A door by itself does nothing: who imports one thing through it does not load all that is behind it.
-    treeshake: { moduleSideEffects: [{ test: /\/src\/(cli|report|tools)\/(.+\/)?index\.ts$/, sideEffects: false }] },
+    // A door by itself does nothing: a module that imports one thing through it does not load all that is behind it.
+    treeshake: {
+      moduleSideEffects: [
+        { test: /\/src\/(cli|report|tools)\/(.+\/)?index\.ts$/, sideEffects: false },
+        {
+          test: /\/src\/(memory|memory\/native|rsocket\/protocol|verbs|verbs\/provider)\/index\.ts$/,
+          sideEffects: false,
+        },
+      ],
+    },
     onLog(level, log) {
       // A bundle with a warning is not published; that plugins took long says something of the machine.
       if (level === 'warn' && log.code !== 'PLUGIN_TIMINGS') throw new Error(log.message)

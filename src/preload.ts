@@ -5,17 +5,22 @@
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { entryModule } from './memory/entry-module.ts'
-import { settingsOfProcess } from './node/preload/index.ts'
+import { begin, settingsOfProcess } from './node/preload/index.ts'
 
 const settings = settingsOfProcess()
 if (settings) {
-  // Loaded only if a rule calls for it, and at once: `--require` takes no module that waits for another.
+  // Loaded only when a socket calls for it, and at once: a program's call of `connect` or `listen` cannot wait, and `--require` takes no
+  // module that waits for another.
   const load = createRequire(import.meta.url)
-  const [index, installer] = [
-    entryModule(import.meta.url, './index'),
-    entryModule(import.meta.url, './node/preload/install'),
-  ]
-  load(fileURLToPath(index))
-  const { install } = load(fileURLToPath(installer)) as typeof import('./node/preload/install.ts')
-  install(settings)
+  const late =
+    <T>(module: URL): (() => T) =>
+    () =>
+      load(fileURLToPath(module)) as T
+  type Preparing = typeof import('./verbs/api/prepare-process.ts')
+  const preparing = late<Preparing>(entryModule(import.meta.url, './verbs/api/prepare-process'))
+  begin(settings, {
+    installer: late(entryModule(import.meta.url, './node/preload/install')),
+    library: late(entryModule(import.meta.url, './index')),
+    prepareProcess: () => preparing().prepareProcess(),
+  })
 }

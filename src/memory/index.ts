@@ -33,10 +33,8 @@ export {
   type HostIfAddress,
   type HostLink,
   type HostRoute,
-  hostInterfaces,
   interfaceIndex,
   isMulticast,
-  isOwnAddress,
   KernelSocket,
   type KernelSocketOptions,
   killWithParent,
@@ -69,13 +67,22 @@ export {
   writeTimeOfDay,
   yieldProcessor,
 } from './native/index.ts'
+export { isOwnAddress } from './own-addresses.ts'
 export { pageBytes } from './pages.ts'
 export { type Parking, waitReadable } from './parking.ts'
 export { Polling, sleepCostNs } from './polling.ts'
+export { isProcessMemoryUsed, prepareProcessMemory } from './process-memory.ts'
 export { processorOrders } from './processor.ts'
 export { Segment, type SegmentOptions } from './segment.ts'
 export { SegmentError } from './segment-errors.ts'
 export { segmentFile, segmentFilePrefix } from './segment-files.ts'
 export { formatSegment, segmentBytes } from './segment-layout.ts'
-export { gateWorkers, startThread, threadData, threadStartTime } from './threads.ts'
+export {
+  gateWorkers,
+  type LateLibrary,
+  startThread,
+  threadData,
+  threadStartTime,
+  whenWorkerEnds,
+} from './threads.ts'
 export { encodeModule, get, i32Constant, i32Type, instantiate, op, set, simd, wasmOf } from './wasm-code.ts'

@@ -1,16 +1,12 @@
-/** The memory of the segment that all threads of a process share, and what gives pages of a segment to the system and back. */
-import {
-  addressOf,
-  commitShared,
-  nativeAvailable,
-  releaseShared,
-  releaseWasm,
-  segmentSetting,
-  type WasmMemory,
-} from './native/index.ts'
-import { type Backing, granuleBytes } from './pages.ts'
+/**
+ * The memory of the segment that all threads of a process share. It is made before a thread is started that may use it, which is
+ * before any of them has loaded native code perhaps, so that nothing here does.
+ */
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
+import { segmentSetting, type WasmMemory } from './native/index.ts'
+import { granuleBytes } from './pages.ts'
 import { SegmentError } from './segment-errors.ts'
-import { segmentBytes } from './segment-layout.ts'
+import { formatSegment, Header, segmentBytes } from './segment-layout.ts'
 
 declare const WebAssembly: {
   readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => WasmMemory
@@ -19,13 +15,46 @@ declare const WebAssembly: {
 /** Below so many bytes of pages there is no use in trying less. */
 const leastHeapBytes = 8 << 20
 
-export function newProcessMemory({
-  staticBytes,
-  sizeBytes,
-}: {
-  staticBytes: number
-  sizeBytes: number
-}): WasmMemory | SharedArrayBuffer {
+/** What threads find in the environment data of `node:worker_threads`. */
+const environmentKey = 'verbena.segment'
+
+type ProcessMemory = WasmMemory | SharedArrayBuffer
+
+interface Sizes {
+  /** Bytes of the tables. */
+  readonly staticBytes: number
+  readonly sizeBytes: number
+}
+
+function inherited(): ProcessMemory | undefined {
+  const memory = getEnvironmentData(environmentKey) as unknown as ProcessMemory | undefined
+  return typeof memory === 'object' ? memory : undefined
+}
+
+const bufferOf = (memory: ProcessMemory): ArrayBuffer | SharedArrayBuffer =>
+  memory instanceof SharedArrayBuffer ? memory : memory.buffer
+
+/**
+ * Makes the memory that all threads of this process share, unless a parent thread has: workers started from now on
+ * inherit it. Throws `SegmentError` (ENOMEM).
+ */
+export function prepareProcessMemory(sizes: Sizes): ProcessMemory {
+  const known = inherited()
+  if (known !== undefined) return known
+  const memory = newProcessMemory(sizes)
+  const buffer = bufferOf(memory)
+  formatSegment(new Int32Array(buffer), buffer.byteLength, sizes.staticBytes)
+  setEnvironmentData(environmentKey, memory as unknown as SharedArrayBuffer)
+  return memory
+}
+
+/** Whether a thread of this process has used it. */
+export function isProcessMemoryUsed(): boolean {
+  const memory = inherited()
+  return memory !== undefined && new Int32Array(bufferOf(memory))[Header.attachmentsHigh]! > 0
+}
+
+function newProcessMemory({ staticBytes, sizeBytes }: Sizes): ProcessMemory {
   const least = Math.min(sizeBytes, segmentBytes(staticBytes, leastHeapBytes))
   const make = [
     (bytes: number) => {
@@ -48,28 +77,4 @@ export function newProcessMemory({
     `there is no address space of ${Math.ceil(least / 2 ** 20)} to ${Math.ceil(sizeBytes / 2 ** 20)} MiB for what adapters ` +
       `share: raise \`ulimit -v\`, or set VERBENA_SHM_MIB to less (${segmentSetting()})`,
   )
-}
-
-export function processBacking(u8: Uint8Array, wasm: WasmMemory | undefined): Backing {
-  const memory = wasm === undefined || !nativeAvailable ? null : wasm.buffer
-  let address = 0
-  return {
-    commit() {},
-    release(byteOffset, lengthBytes) {
-      if (memory === null) return false
-      if (address === 0) address = addressOf(memory)
-      return releaseWasm(address, u8, byteOffset, lengthBytes)
-    },
-  }
-}
-
-export function sharedBacking(buffer: ArrayBuffer): Backing {
-  return {
-    commit(byteOffset, lengthBytes) {
-      commitShared(buffer, byteOffset, lengthBytes)
-    },
-    release(byteOffset, lengthBytes) {
-      return releaseShared(buffer, byteOffset, lengthBytes)
-    },
-  }
 }

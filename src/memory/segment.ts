@@ -14,8 +14,9 @@
  * Locks are words that hold the attachment number and generation of their owner, so that a waiter can see that the owner died and
  * take the lock over. Whatever a lock protects is written in an order that leaves it usable at every step.
  */
-import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
+import { isMainThread } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
+import { processBacking, sharedBacking } from './backing.ts'
 import { makeCopier, makeOrderedCopier } from './copy.ts'
 import {
   type BarrierScope,
@@ -41,7 +42,7 @@ import {
 } from './native/index.ts'
 import { Pages, pageBytes } from './pages.ts'
 import { Parking, pollContextOf } from './parking.ts'
-import { newProcessMemory, processBacking, sharedBacking } from './process-memory.ts'
+import { prepareProcessMemory } from './process-memory.ts'
 import { processorOrders, sleepMs } from './processor.ts'
 import { ofOtherContainer, ofOtherVersion, outOfMemory, SegmentError } from './segment-errors.ts'
 import { everUnused, replaceDamaged, retire, segmentFile, settles } from './segment-files.ts'
@@ -65,9 +66,6 @@ import {
   wordsOf,
 } from './segment-layout.ts'
 import { rememberWasm } from './wasm-code.ts'
-
-/** Of the environment data in which threads find the memory of their process. */
-const environmentKey = 'verbena.segment'
 
 export interface SegmentOptions {
   /** Bytes of the tables above. */
@@ -136,30 +134,9 @@ export class Segment extends Attachments {
     this.#operation = attachmentWord(this.me) + Attachment.operation
   }
 
-  /**
-   * Makes the memory that all threads of this process share, unless a parent thread has: workers started from now on
-   * inherit it.
-   */
-  static prepareProcess(options: SegmentOptions): WasmMemory | SharedArrayBuffer {
-    const inherited = getEnvironmentData(environmentKey) as unknown as WasmMemory | SharedArrayBuffer | undefined
-    if (typeof inherited === 'object') return inherited
-    const memory = newProcessMemory(options)
-    const buffer = memory instanceof SharedArrayBuffer ? memory : memory.buffer
-    formatSegment(new Int32Array(buffer), buffer.byteLength, options.staticBytes)
-    setEnvironmentData(environmentKey, memory as unknown as SharedArrayBuffer)
-    return memory
-  }
-
-  /** Whether a thread of this process has used the segment that all of them share. */
-  static isUsedInProcess(): boolean {
-    const memory = getEnvironmentData(environmentKey) as unknown as WasmMemory | SharedArrayBuffer | undefined
-    if (typeof memory !== 'object') return false
-    return new Int32Array(memory instanceof SharedArrayBuffer ? memory : memory.buffer)[Header.attachmentsHigh]! > 0
-  }
-
   /** The segment that all threads of this process share. */
   static ofProcess(options: SegmentOptions): Segment {
-    const memory = Segment.prepareProcess(options)
+    const memory = prepareProcessMemory(options)
     const plain = memory instanceof SharedArrayBuffer
     const segment = new Segment(null, 0, plain ? memory : memory.buffer, plain ? undefined : memory)
     segment.#endWhenStopped()

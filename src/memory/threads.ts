@@ -7,7 +7,7 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import workerThreads, { isMainThread, Worker, type WorkerOptions, workerData } from 'node:worker_threads'
-import { behind, closeGate, closeUnusedGate, type Gate, makeGate } from './native/index.ts'
+import { behind, closeGate, closeUnusedGate, type Gate, hasLoadedBelow, makeGate } from './native/index.ts'
 
 export { threadId } from 'node:worker_threads'
 
@@ -35,19 +35,53 @@ class Thread extends Worker {
   }
 }
 
+const whenEnded: (() => void)[] = []
+let followsWorkers = false
+
+/** Calls back each time that a worker which this thread has started has ended, however it did, in the order in which this was called. */
+export function whenWorkerEnds(callback: () => void): void {
+  whenEnded.push(callback)
+  followWorkers()
+}
+
+function followWorkers(): void {
+  if (followsWorkers) return
+  followsWorkers = true
+  process.on('worker', (worker) => worker.once('exit', workerEnded))
+}
+
+function workerEnded(): void {
+  // What cleans up after it is loaded now, if it may have had something and this thread has not had anything itself.
+  if (whenEnded.length === 0 && late !== undefined && hasLoadedBelow()) late.load()
+  for (const callback of whenEnded) callback()
+}
+
+/** This library, of which a thread has loaded only the beginning. */
+export interface LateLibrary {
+  /** Makes what threads inherit of the one that starts them. */
+  prepare(): void
+  /** Loads the library. */
+  load(): void
+}
+
 let gatesWorkers = false
+let late: LateLibrary | undefined
 
 /**
  * From now on `terminate` of every `Worker` that this thread starts, not only by `startThread`, waits until that loads no native
- * code. For programs whose workers load this library without having asked for it, and that end them when they like.
+ * code. For programs whose workers load this library without having asked for it, and that end them when they like; perhaps before
+ * this thread has loaded it (`library`).
  */
-export function gateWorkers(): void {
+export function gateWorkers(library?: LateLibrary): void {
   if (gatesWorkers) return
   gatesWorkers = true
+  late = library
+  if (library !== undefined) followWorkers()
   const gates = new WeakMap<Worker, Gate>()
   // Subclasses are made here, too. Names imported from node:worker_threads stand for it from now on.
   workerThreads.Worker = new Proxy(Worker, {
     construct(its, args, newTarget) {
+      library?.prepare()
       const gate = makeGate()
       const worker = behind(gate, () => Reflect.construct(its, args, newTarget) as Worker)
       gates.set(worker, gate)

@@ -27,8 +27,9 @@ export type {
   SrqHandle,
   VerbsObject,
 } from './api/objects.ts'
-export { hostOf, processHost, reapDead, reapOwn, segmentOptions } from './api/process-host.ts'
+export { hostOf, processHost, reapDead, reapOwn } from './api/process-host.ts'
 export { defaultCap, randomPsn } from './api/queue-pair.ts'
+export { segmentOptions } from './api/segment-options.ts'
 export type * from './provider/attributes.ts'
 export * from './provider/constants.ts'
 export { type DeviceInfo, getDeviceList } from './provider/device.ts'

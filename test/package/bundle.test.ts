@@ -47,7 +47,10 @@ describe('the library', () => {
   )
 
   it('verbena/preload loads little until a rule calls for more, and verbena/wire no device', () => {
-    expect(loaded('preload.js')).not.toContain(chunkWith('src/memory/native/libc.ts'))
+    for (const file of ['preload.js', 'install.js', 'prepare-process.js'])
+      expect(loaded(file)).not.toContain(chunkWith('src/memory/native/libc.ts'))
+    const bytes = [...loaded('preload.js')].reduce((sum, file) => sum + files.get(file)!.length, 0)
+    expect(bytes).toBeLessThan(30_000)
     expect(loaded('wire.js')).not.toContain(chunkWith('src/memory/native/libc.ts'))
   })
 })

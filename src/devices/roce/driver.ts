@@ -1,5 +1,5 @@
 /** RoCE devices by name: `roce` and `roce:ADDRESS`. */
-import { nativeAvailable } from '../../memory/index.ts'
+import { nativeAvailable, whenWorkerEnds } from '../../memory/index.ts'
 import { processHost, reapDead } from '../../verbs/index.ts'
 import {
   type DeviceDriver,
@@ -71,15 +71,13 @@ function known(): RoceDevice[] {
 
 // A thread that was terminated has cleaned nothing up, and the service thread that it had started has ended with it: the one that started
 // it does, which may not have used the device itself.
-process.on('worker', (worker) =>
-  worker.once('exit', () => {
-    for (const device of ending ? [] : known()) {
-      if (!device.shared) continue
-      reapDead(device.host)
-      device.closeUnused()
-    }
-  }),
-)
+whenWorkerEnds(() => {
+  for (const device of ending ? [] : known()) {
+    if (!device.shared) continue
+    reapDead(device.host)
+    device.closeUnused()
+  }
+})
 
 /** Whether it is opened as the one that processes share: as it is open in this process, or unless it has to be alone. */
 function mayShare(addresses: readonly HostAddress[], all: boolean, options: OpenOptions): boolean {

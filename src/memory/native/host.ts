@@ -1,6 +1,6 @@
 /** The machine below: its clock, the cores this thread may use, and memory that is never paged out. */
 import { readFileSync } from 'node:fs'
-import { availableParallelism, constants, type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
+import { availableParallelism, constants } from 'node:os'
 import { errnoName, errnos } from './error.ts'
 import { type Libc, libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
 import { lockMappings, lockRange } from './mapping.ts'
@@ -204,26 +204,4 @@ export function killWithParent(): boolean {
 function failed(reason: string): false {
   failure = reason
   return false
-}
-
-let interfaces: readonly NetworkInterfaceInfo[] = []
-let interfacesAt = Number.NEGATIVE_INFINITY
-
-/** The addresses of this host with their networks; looked up again after a second. */
-export function hostInterfaces(): readonly NetworkInterfaceInfo[] {
-  const now = performance.now()
-  if (now - interfacesAt >= 1000) {
-    interfacesAt = now
-    try {
-      interfaces = Object.values(networkInterfaces()).flatMap((infos) => infos ?? [])
-    } catch {
-      // Out of descriptors: what was known is better than to fail.
-    }
-  }
-  return interfaces
-}
-
-/** Whether an address is one of this host: of the loopback network, or of an interface. Without the interface's name. */
-export function isOwnAddress(address: string): boolean {
-  return address.startsWith('127.') || address === '::1' || hostInterfaces().some((one) => one.address === address)
 }

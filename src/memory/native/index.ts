@@ -6,7 +6,7 @@
  *     mapping.ts   named shared segments, private memory on huge pages
  *     wasm-memory.ts     the WebAssembly memory below such a segment
  *     futex.ts     waiting on a word of a mapping, across processes
- *     host.ts      clock, cores, locked memory, addresses
+ *     host.ts      clock, cores, locked memory
  *     udp.ts       UDP sockets over one memory (udp-options.ts, udp-batch.ts, sockaddr.ts)
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     packet-ring.ts     frames of a network interface
@@ -38,9 +38,7 @@ export {
   clockMonotonicNs,
   cpuCount,
   currentCores,
-  hostInterfaces,
   involuntarySwitches,
-  isOwnAddress,
   killWithParent,
   lastError,
   lockMemory,
@@ -53,7 +51,17 @@ export {
 } from './host.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
-export { behind, closeGate, closeUnusedGate, type Gate, gated, makeGate, stopForGood, whenStopped } from './loading.ts'
+export {
+  behind,
+  closeGate,
+  closeUnusedGate,
+  type Gate,
+  gated,
+  hasLoadedBelow,
+  makeGate,
+  stopForGood,
+  whenStopped,
+} from './loading.ts'
 export {
   addressOf,
   commitShared,

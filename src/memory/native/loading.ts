@@ -14,14 +14,14 @@ import { atExit } from './at-exit.ts'
 
 /** Under this key threads inherit the gates above them. */
 const key = 'verbena gates'
-const Gate = { loaders: 0, closed: 1 }
+const Gate = { loaders: 0, closed: 1, used: 2 }
 /** A thread that was killed while it loaded does not hold up others any longer. */
 const patienceMs = 2000
 
 export type Gate = Int32Array
 
 export function makeGate(): Gate {
-  return new Int32Array(new SharedArrayBuffer(8))
+  return new Int32Array(new SharedArrayBuffer(12))
 }
 
 /** The gates that this thread loads behind. */
@@ -59,7 +59,10 @@ let loading = false
 /** Runs what loads native code or has it make objects; nobody ends this thread meanwhile. */
 export function gated<T>(load: () => T): T {
   if (loading) return load()
-  for (const gate of gates) Atomics.add(gate, Gate.loaders, 1)
+  for (const gate of gates) {
+    Atomics.add(gate, Gate.loaders, 1)
+    Atomics.store(gate, Gate.used, 1)
+  }
   const closed = gates.find((gate) => Atomics.load(gate, Gate.closed) === 1)
   loading = true
   try {
@@ -79,6 +82,11 @@ export function stopForGood(): never {
   for (const callback of stopped) callback()
   const never = makeGate()
   for (;;) Atomics.wait(never, Gate.closed, 0)
+}
+
+/** Whether a thread that this one has started, or one below it, has loaded native code, or tried to. */
+export function hasLoadedBelow(): boolean {
+  return Atomics.load(below, Gate.used) === 1
 }
 
 /** Closes the gate; true if nobody loads behind it, so that there is nothing to wait for. */

@@ -9,7 +9,8 @@ import {
   isIP,
   type LookupFunction,
 } from 'node:net'
-import { Errno, type RSocketLike, SOCK_STREAM } from '../../rsocket/index.ts'
+import type { RSocketLike } from '../../rsocket/index.ts'
+import { Errno, SOCK_STREAM } from '../../rsocket/names.ts'
 import type { Context } from '../../verbs/index.ts'
 import { isBlocked } from './accepting.ts'
 import { type Attachment, attach, isLive, type LinkedStream, type OnRead } from './attachment.ts'

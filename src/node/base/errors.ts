@@ -3,7 +3,7 @@
  * they expect. What rsockets know beyond the number (why the peer ended the connection) is the error's `cause`.
  */
 import { BlockList } from 'node:net'
-import { errnoName } from '../../rsocket/index.ts'
+import { errnoName } from '../../rsocket/names.ts'
 
 /** A system error of Node: `code` is the name, `errno` the negative number, `syscall` the call that failed. */
 export interface SystemError extends Error {

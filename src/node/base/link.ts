@@ -12,20 +12,20 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { withContext } from '../../memory/index.ts'
+import type { RSocketLike } from '../../rsocket/index.ts'
 import {
   Errno,
   IPPROTO_TCP,
   MSG_DONTWAIT,
   POLLIN,
   POLLOUT,
-  type RSocketLike,
   SHUT_WR,
   SO_ERROR,
   SO_KEEPALIVE,
   SO_LINGER,
   SOL_SOCKET,
   TCP_KEEPIDLE,
-} from '../../rsocket/index.ts'
+} from '../../rsocket/names.ts'
 import type { SocketAddress, Watch } from '../../rsocket/runtime/index.ts'
 import { again } from './transport.ts'
 

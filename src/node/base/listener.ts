@@ -3,6 +3,7 @@
  * replace one.
  */
 import { AsyncResource } from 'node:async_hooks'
+import type { RSocketLike } from '../../rsocket/index.ts'
 import {
   Errno,
   F_SETFL,
@@ -10,12 +11,11 @@ import {
   IPV6_V6ONLY,
   O_NONBLOCK,
   POLLIN,
-  type RSocketLike,
   SO_REUSEADDR,
   SO_REUSEPORT,
   SOCK_STREAM,
   SOL_SOCKET,
-} from '../../rsocket/index.ts'
+} from '../../rsocket/names.ts'
 import type { Watch } from '../../rsocket/runtime/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import { addressError, errnoError, type SystemError } from './errors.ts'

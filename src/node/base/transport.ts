@@ -1,21 +1,31 @@
-/** Opens the sockets below: rsockets, unless a test replaces them. */
-
-import {
-  AF_INET,
-  AF_INET6,
-  Errno,
-  F_SETFL,
-  O_NONBLOCK,
-  type RSocketLike,
-  type RSocketOptions,
-  rsocket,
-} from '../../rsocket/index.ts'
-import { UdpService } from '../../rsocket/runtime/index.ts'
+/** Opens the sockets below: rsockets (rsockets.ts), unless a test replaces them. */
+import type { RSocketLike, RSocketOptions } from '../../rsocket/index.ts'
+import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../../rsocket/names.ts'
 
 export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
 
-const openRSocket: OpenSocket = (family, type, options) => rsocket(family, type, 0, options)
-let open: OpenSocket = openRSocket
+/** What opens sockets where nothing replaces it. */
+export interface Transport {
+  readonly open: OpenSocket
+  /** Calls back as soon as datagram sockets can be bound without blocking, or with the reason why they cannot. */
+  readonly whenDatagramsGo?: (done: (failure?: string) => void) => void
+}
+
+let load: () => Transport = () => {
+  throw new Error('no transport is loaded')
+}
+let transport: Transport | undefined
+
+const openOwn: OpenSocket = (family, type, options) => {
+  transport ??= load()
+  return transport.open(family, type, options)
+}
+let open: OpenSocket = openOwn
+
+/** How the transport is loaded, by the first socket. */
+export function loadTransportBy(loader: () => Transport): void {
+  load = loader
+}
 
 /** Replaces what opens sockets; returns what did before. */
 export function replaceTransport(replacement: OpenSocket): OpenSocket {
@@ -53,6 +63,7 @@ export const again: number = -Errno.EAGAIN
 
 /** Calls back as soon as datagram sockets can be bound without blocking, or with the reason why they cannot. */
 export function whenDatagramsGo(done: (failure?: string) => void): void {
-  if (open === openRSocket) UdpService.whenRunning(done)
+  if (open === openOwn) transport ??= load()
+  if (open === openOwn && transport?.whenDatagramsGo) transport.whenDatagramsGo(done)
   else done()
 }

@@ -1,6 +1,7 @@
 /** `verbena/dgram`: datagrams over rsockets, with the shape of `node:dgram`. */
 import type { SocketType } from 'node:dgram'
 import { callable } from '../base/callable.ts'
+import '../base/rsockets.ts'
 import { type MessageListener, Socket as SocketClass, type SocketOptions } from './socket.ts'
 
 export type { MessageListener, SocketOptions }

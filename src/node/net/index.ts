@@ -17,6 +17,7 @@ import {
 import { readArguments } from '../base/arguments.ts'
 import { callable } from '../base/callable.ts'
 import type { ConnectOptions } from '../base/connecting.ts'
+import '../base/rsockets.ts'
 import { Server as ServerClass, type ServerOptions } from './server.ts'
 import { Socket as SocketClass, type SocketOptions } from './socket.ts'
 

@@ -25,8 +25,7 @@ function numberOfCluster(): number {
   return (hash.readUInt32LE() >>> 1) | 2
 }
 
-/** Read before the primary can have ended. */
-const ownNumber = cluster.isWorker ? numberOfCluster() : 0
+let ownNumber = 0
 
 /** Whether the server is about to share a port with other workers: then Node has asked the primary for a handle. */
 export function hasHandleOfPrimary(server: NodeServer): boolean {
@@ -35,7 +34,11 @@ export function hasHandleOfPrimary(server: NodeServer): boolean {
 
 /** The number with which the server shares its port; 0 if it has it alone. */
 export function sharesPortAs(server: NodeServer, flags: number): number {
-  if (hasHandleOfPrimary(server)) return ownNumber
+  if (hasHandleOfPrimary(server)) {
+    // The primary lives: it has just given the handle.
+    if (ownNumber === 0) ownNumber = numberOfCluster()
+    return ownNumber
+  }
   return (flags & reusePortFlag) !== 0 ? numberOfAnybody : 0
 }
 

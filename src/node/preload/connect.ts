@@ -19,7 +19,7 @@ import {
   type Target,
 } from '../base/connecting.ts'
 import { Attempt } from './attempt.ts'
-import { decide, mayUseRdma } from './decide.ts'
+import { decide, mayConnect } from './decide.ts'
 import { UndecidedHandle } from './handle.ts'
 import { log, where } from './log.ts'
 import { type Method, type NodeSocket, socketMethods, withOwn } from './node-net.ts'
@@ -50,11 +50,9 @@ export class Connector {
 
   /** Whether a connection of these options could go over RDMA. */
   concerns(options: Record<string, unknown>): boolean {
-    const { port, path, host } = options
-    if (path || port === undefined || port === null) return false
-    if (!mayUseRdma(this.#settings.rules, 'connect', Number(port))) return false
-    const address = (host as string) || 'localhost'
-    return net.isIP(address) === 0 || this.#ruleOf(address, Number(port)) !== undefined
+    if (!mayConnect(this.#settings.rules, options)) return false
+    const address = (options.host as string) || 'localhost'
+    return net.isIP(address) === 0 || this.#ruleOf(address, Number(options.port)) !== undefined
   }
 
   /** The rule that sends it over RDMA now. */

@@ -1,5 +1,5 @@
 /** Which rule decides on a connection. */
-import { type BlockList, isIPv4 } from 'node:net'
+import { type BlockList, isIP, isIPv4 } from 'node:net'
 import { isOwnAddress } from '../../memory/index.ts'
 import type { Role, Rule } from './rules.ts'
 
@@ -32,6 +32,17 @@ export function decide(rules: readonly Rule[], role: Role, address: string | nul
       (port === 0 ? rule.fromPort === 0 : port >= rule.fromPort && port <= rule.toPort) &&
       fitsAddress(rule, address),
   )
+}
+
+/** Whether a connection of these options, as `connect` reads them, could go over RDMA. Names are not looked up. */
+export function mayConnect(rules: readonly Rule[], options: Readonly<Record<string, unknown>>): boolean {
+  const { port, path, host } = options
+  if (path || port === undefined || port === null) return false
+  if (!mayUseRdma(rules, 'connect', Number(port))) return false
+  const address = (host as string) || 'localhost'
+  if (isIP(address) === 0) return true
+  const rule = decide(rules, 'connect', address, Number(port))
+  return rule !== undefined && rule.transport !== 'tcp'
 }
 
 /** Whether any address of this port could go over RDMA. */

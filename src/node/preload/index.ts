@@ -6,6 +6,8 @@ import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worke
 import { say } from './log.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
+export { begin } from './begin.ts'
+
 const programKey = 'verbena:program'
 
 /** The file that Node was asked to run; threads belong to the program, whatever file they run. */

@@ -1,32 +1,46 @@
-/** Replaces Node's methods with the preload's. Once in a thread; it cannot be undone. */
-import { gateWorkers } from '../../memory/index.ts'
+/** Replaces the methods of Node's sockets and servers by the preload's. Once in a thread; it cannot be undone. */
+import type { RSocketLike, RSocketOptions } from '../../rsocket/index.ts'
+import { loadTransportBy } from '../base/transport.ts'
 import { Connector } from './connect.ts'
-import { patchServers } from './listen.ts'
-import { enableLog } from './log.ts'
-import { checkInternals, type Method, type NodeSocket, socketMethods } from './node-net.ts'
-import { patchSending } from './sending.ts'
+import { type Listen, serversOf } from './listen.ts'
+import { checkInternals, type Method, type NodeServer, type NodeSocket } from './node-net.ts'
 import type { Settings } from './settings.ts'
 import { patchSockets } from './sockets.ts'
+import { rejectSending } from './unsendable.ts'
 
-let installed = false
+/** Node's own methods, which are called where a connection or a server stays TCP. */
+export interface Originals {
+  readonly connect: Method
+  readonly listen: Listen
+}
 
-/** Throws where this version of Node lacks what is needed. */
-export function install(settings: Settings): void {
-  if (installed) return
+/** What takes their place. */
+export interface Hooks {
+  connect(socket: NodeSocket, args: unknown[]): NodeSocket
+  listen(server: NodeServer, args: Parameters<Listen>): void
+}
+
+/** What is used of the library. */
+export interface Library {
+  rsocket(family: number, type: number, protocol: number, options: RSocketOptions): RSocketLike
+}
+
+/** Throws where this version of Node lacks what is needed. `library` loads the library when the first socket is opened. */
+export function install(settings: Settings, originals: Originals, library: () => Library): Hooks {
   const missing = checkInternals()
   if (missing.length > 0)
     throw new Error(
       `verbena/preload does not know Node.js ${process.version}: it lacks ${missing.join(', ')}. Use verbena/net instead`,
     )
-  installed = true
-  enableLog(settings.log)
-  // They load all of this.
-  gateWorkers()
+  loadTransportBy(() => {
+    const { rsocket } = library()
+    return { open: (family, type, options) => rsocket(family, type, 0, options) }
+  })
   patchSockets()
-  patchServers(settings)
-  const connector = new Connector(settings, socketMethods.connect!)
-  socketMethods.connect = function (this: NodeSocket, ...args: unknown[]): NodeSocket {
-    return connector.connect(this, args)
-  } as Method
-  patchSending()
+  rejectSending()
+  const connector = new Connector(settings, originals.connect)
+  return {
+    connect: (socket, args) => connector.connect(socket, args),
+    listen: serversOf(settings, originals.listen),
+  }
 }

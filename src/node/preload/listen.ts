@@ -32,29 +32,36 @@ const beside = new WeakMap<NodeServer, Listener>()
 const portAttempts = 20
 const ipv6OnlyFlag = 1
 
-export function patchServers(settings: Settings): void {
-  const listen2 = serverMethods._listen2 as unknown as Callable
-  serverMethods._listen2 = function (
-    this: NodeServer,
-    address: string | null,
-    port: number,
-    family: number,
-    backlog: number,
-    fd?: number,
-    flags = 0,
-  ): void {
-    const plain = (): unknown => listen2.call(this as never, address, port, family, backlog, fd, flags)
+/** `net.Server.prototype._listen2`. */
+export type Listen = (
+  this: NodeServer,
+  address: string | null,
+  port: number,
+  family: number,
+  backlog: number,
+  fd?: number,
+  flags?: number,
+) => void
+
+/** Has servers know of their listeners beside; what it returns takes the place of `_listen2`. */
+export function serversOf(
+  settings: Settings,
+  original: Listen,
+): (server: NodeServer, args: Parameters<Listen>) => void {
+  patchServers()
+  return (server, [address, port, family, backlog, fd, flags = 0]) => {
+    const plain = (): void => original.call(server, address, port, family, backlog, fd, flags)
     const ours = (family === 4 || family === 6) && typeof port === 'number' && port >= 0
     const rule = ours ? decide(settings.rules, 'listen', address, port) : undefined
     const alone = rule?.transport === 'rdma-only'
-    if (!rule || rule.transport === 'tcp' || handsOut(this)) {
-      if (alone) this._handle = createHandle(address, port, flags) ?? null
-      if (alone) doNotListen(this)
+    if (!rule || rule.transport === 'tcp' || handsOut(server)) {
+      if (alone) server._handle = createHandle(address, port, flags) ?? null
+      if (alone) doNotListen(server)
       plain()
       return
     }
-    guardStreams(this)
-    const reusePort = sharesPortAs(this, flags)
+    guardStreams(server)
+    const reusePort = sharesPortAs(server, flags)
     const open = (listenPort: number): Listener | SystemError =>
       Listener.open(
         {
@@ -67,19 +74,21 @@ export function patchServers(settings: Settings): void {
           device: rule.device,
         },
         {
-          connection: (rsocket) => onConnection(this, rsocket),
-          failed: (error) => onFailure(this, error, alone),
+          connection: (rsocket) => onConnection(server, rsocket),
+          failed: (error) => onFailure(server, error, alone),
         },
       )
-    if (alone && !hasHandleOfPrimary(this)) {
-      listenAlone(this, open, address, port, rule)
+    if (alone && !hasHandleOfPrimary(server)) {
+      listenAlone(server, open, address, port, rule)
       return
     }
     // The primary keeps the port for all workers, so the handle stays.
-    if (alone) doNotListen(this)
-    listenBeside(this, plain, open, address, port, flags, rule)
-  } as Method
+    if (alone) doNotListen(server)
+    listenBeside(server, plain, open, address, port, flags, rule)
+  }
+}
 
+function patchServers(): void {
   for (const name of ['ref', 'unref'] as const) {
     const original = serverMethods[name] as unknown as Callable
     serverMethods[name] = function (this: NodeServer): unknown {

@@ -33,8 +33,9 @@ export function where(address: string | null, port: number): string {
   return address?.includes(':') ? `[${address}]:${port}` : `${address ?? '*'}:${port}`
 }
 
-/** An error with its cause. */
+/** An error with its cause, in one line. */
 export function inWords(error: Error | undefined): string {
   const cause = error?.cause instanceof Error ? `: ${error.cause.message}` : ''
-  return `${error?.message ?? 'it failed'}${cause}`
+  // What Node says of a module that it does not find goes on in other lines.
+  return `${error?.message ?? 'it failed'}${cause}`.split('\n', 1)[0]!
 }

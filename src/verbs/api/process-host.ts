@@ -1,33 +1,17 @@
 /** The segment that all threads of this process share, with its tables made ready: one `Host` for each thread. */
 import { randomInt } from 'node:crypto'
-import { atExit, defaultSegmentMib, Segment, type SegmentOptions, segmentBytes } from '../../memory/index.ts'
-import { VerbsError } from '../provider/errors.ts'
+import { atExit, isProcessMemoryUsed, Segment, whenWorkerEnds } from '../../memory/index.ts'
 import { Host } from '../provider/host.ts'
-import { Tables, unorderedTables } from '../provider/layout.ts'
 import type { Platform } from '../provider/platform.ts'
 import { reapAttachment } from '../provider/reap.ts'
+import { prepareProcess } from './prepare-process.ts'
+import { segmentOptions } from './segment-options.ts'
 
 const platform: Platform = { randomInt }
 
 /** The tables of a segment, for this thread. */
 export function hostOf(segment: Segment): Host {
   return new Host(segment, platform)
-}
-
-/**
- * What new segments are made with. VERBENA_SHM_MIB is how many MiB buffers and queues may take; the tables come on top.
- * EINVAL if that is not from 1 to 2048.
- */
-export function segmentOptions(): SegmentOptions {
-  const mib = Number(process.env.VERBENA_SHM_MIB || defaultSegmentMib)
-  if (!Number.isInteger(mib) || mib < 1 || mib > 2048)
-    throw new VerbsError(
-      'EINVAL',
-      'openDevice',
-      `VERBENA_SHM_MIB must be an integer from 1 to 2048, not '${process.env.VERBENA_SHM_MIB}'`,
-    )
-  const staticBytes = Tables.words * 4
-  return { staticBytes, sizeBytes: segmentBytes(staticBytes, mib * 2 ** 20), committed: unorderedTables() }
 }
 
 let own: Host | null = null
@@ -62,20 +46,14 @@ function reap(host: Host, use: number): void {
 }
 
 // A thread that was terminated has cleaned nothing up: the one that started it does. Between processes a janitor looks.
-process.on('worker', (worker) =>
-  worker.once('exit', () => {
-    if (own === null && !Segment.isUsedInProcess()) return
-    reapDead(processHost())
-  }),
-)
+whenWorkerEnds(() => {
+  if (own === null && !isProcessMemoryUsed()) return
+  reapDead(processHost())
+})
 
 atExit(() => {
   if (own !== null) reapOwn(own)
 })
 
 // Made here, in the thread that imports first, so that threads which it starts find the same devices.
-try {
-  Segment.prepareProcess(segmentOptions())
-} catch {
-  // Opening a device says why.
-}
+prepareProcess()
