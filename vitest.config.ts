@@ -28,7 +28,7 @@ const unit = [
     'test/rsocket/protocol/*.test.ts',
     // Where the built package is loaded, too, a test that stays in an operation would make that wait for ever.
     'test/verbs/{.,api}/*.test.ts',
-    'test/verbs/provider/!(lifetime).test.ts',
+    'test/verbs/provider/!(lifetime|reclaim.random).test.ts',
   ],
   ...['architecture', 'cli/terminal', 'docs', 'package', 'spelling', 'traffic'].map(
     (folder) => `test/${folder}/*.test.ts`,

@@ -58,6 +58,7 @@ export abstract class Attachments {
         i32[a + Attachment.janitor] = 0
         i32[a + Attachment.stopped] = 0
         i32[a + Attachment.parked] = 0
+        i32[a + Attachment.grace] = 0
         i32[a + Attachment.pidNamespace] = pidNamespace()
         i32.fill(0, a + Attachment.bell, a + Attachment.bell + Bell.words)
         i32[a + Attachment.generation] = (i32[a + Attachment.generation]! + 1) & generationMask

@@ -176,6 +176,32 @@ export class Pages {
     return this.#i32[pageTable + page]! & runPagesMask
   }
 
+  /** Gives the run that begins here to another owner; nothing happens if it is not there. Needs no lock. */
+  give(page: number, owner: number): void {
+    const i32 = this.#i32
+    const { pageTable } = this.#layout
+    if (this.length(page) === 0) return
+    const entry = Atomics.load(i32, pageTable + page)
+    // Freed by another thread meanwhile, it stays so.
+    Atomics.compareExchange(i32, pageTable + page, entry, (entry & runPagesMask) | (owner << runOwnerShift))
+  }
+
+  /** Whether a run of this owner begins here. */
+  isOf(page: number, owner: number): boolean {
+    return this.length(page) > 0 && this.#i32[this.#layout.pageTable + page]! >>> runOwnerShift === owner
+  }
+
+  /** First pages of all runs of an owner. */
+  *runsOf(owner: number): Generator<number> {
+    const i32 = this.#i32
+    const { header, pageTable, first } = this.#layout
+    for (let at = first; at < i32[header + P.high]!; ) {
+      const entry = i32[pageTable + at]!
+      if (entry !== 0 && entry >>> runOwnerShift === owner) yield at
+      at += entry === 0 ? 1 : entry & runPagesMask
+    }
+  }
+
   freeAllOf(owner: number): void {
     const i32 = this.#i32
     const { header, pageTable, first } = this.#layout

@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 9
+export const layoutVersion = 10
 
 export const Header = {
   magic: 0,
@@ -35,8 +35,11 @@ export const Header = {
   heap: 96,
 } as const
 export const headerState = { fresh: 0, ready: 1, retired: 2 }
-export const maxAttachments = 1024
+export const maxAttachments = 1023
+/** No attachment: owns memory that is freed when a grace period is over (`Segment.retireMemory`). */
+export const graveOwner = 1023
 const attachmentBytes = 128
+const attachmentRecords = 1024
 const attachmentsStart: number = pageBytes
 /** Words of an attachment record; the operation sequence has a cache line of its own. */
 export const Attachment = {
@@ -56,6 +59,8 @@ export const Attachment = {
   pidNamespace: 13,
   /** How the thread waits: see parking.ts. */
   parked: 14,
+  /** Where its operation stood when a grace period began that has to wait for it; 0 if it does not. See `Segment.beginGrace`. */
+  grace: 15,
   operation: 16,
   /** Written by nothing but `Segment.fence`, read by nobody. */
   fence: 17,
@@ -82,7 +87,7 @@ export const generationMask = 0x1fffff
  */
 export const attachmentState: { readonly free: number; readonly taken: number } = { free: 0, taken: 1 << 31 }
 export const isUse = (state: number): boolean => state > 0
-const pageTableStart: number = attachmentsStart + maxAttachments * attachmentBytes
+const pageTableStart: number = attachmentsStart + attachmentRecords * attachmentBytes
 
 /** First word of an attachment's record. */
 export function attachmentWord(id: number): number {

@@ -51,6 +51,7 @@ import {
   attachmentState,
   attachmentWord,
   formatSegment,
+  graveOwner,
   Header,
   headBytes,
   headerState,
@@ -369,13 +370,7 @@ export class Segment extends Attachments {
   /** Waits until every operation that was in progress when it was called has ended, as RCU's synchronize does. */
   quiesce(): void {
     const i32 = this.i32
-    // In a thread without native functions: the time in which every processor has written its stores.
-    if (
-      Atomics.load(i32, Header.freeEntry) === 1 &&
-      Atomics.load(i32, Header.attachmentsHigh) > 1 &&
-      !membarrier(this.#barrierScope)
-    )
-      sleepMs(1)
+    this.#barrier()
     // Atomic: a thread that has just attached itself, and saw the epoch before it was bumped, is seen.
     for (let id = 1; id <= Atomics.load(i32, Header.attachmentsHigh); id++) {
       const a = attachmentWord(id)
@@ -389,6 +384,48 @@ export class Segment extends Attachments {
         }
       }
     }
+  }
+
+  /** Makes every thread that may be in an operation pass a full barrier. */
+  #barrier(): void {
+    const i32 = this.i32
+    // In a thread without native functions: the time in which every processor has written its stores.
+    if (
+      Atomics.load(i32, Header.freeEntry) === 1 &&
+      Atomics.load(i32, Header.attachmentsHigh) > 1 &&
+      !membarrier(this.#barrierScope)
+    )
+      sleepMs(1)
+  }
+
+  /**
+   * The same without waiting: notes which operations are in progress. There is one such grace period at a time in a segment; the
+   * lock that guards it is the caller's. `graceOver` may be asked by any thread of any process.
+   */
+  beginGrace(): void {
+    const i32 = this.i32
+    this.#barrier()
+    for (let id = 1; id <= Atomics.load(i32, Header.attachmentsHigh); id++) {
+      const a = attachmentWord(id)
+      const used = id !== this.me && isUse(Atomics.load(i32, a + Attachment.state))
+      const sequence = used ? Atomics.load(i32, a + Attachment.operation) : 0
+      i32[a + Attachment.grace] = (sequence & 1) === 1 ? sequence : 0
+    }
+  }
+
+  /** Whether the operations have ended that `beginGrace` found; with `doubts` those of dead threads count as ended. */
+  graceOver(doubts: boolean): boolean {
+    const i32 = this.i32
+    for (let id = 1; id <= Atomics.load(i32, Header.attachmentsHigh); id++) {
+      const a = attachmentWord(id)
+      const sequence = i32[a + Attachment.grace]!
+      if (sequence === 0) continue
+      const ended =
+        !isUse(Atomics.load(i32, a + Attachment.state)) || Atomics.load(i32, a + Attachment.operation) !== sequence
+      if (!ended && !(doubts && !this.attachmentAlive(id))) return false
+      i32[a + Attachment.grace] = 0
+    }
+    return true
   }
 
   // --- locks -------------------------------------------------------------------------------------------------------
@@ -431,6 +468,21 @@ export class Segment extends Attachments {
       if (!this.ownerAlive(owner) && Atomics.compareExchange(i32, word, owner, lockValue) === owner) return
       sleepMs(0.05)
     }
+  }
+
+  /**
+   * Takes a lock and gives it back, unless a living thread has it: then false. Whoever takes it afterwards sees what was stored before;
+   * that it was found free would not say that.
+   */
+  passLock(word: number): boolean {
+    const { i32, lockValue } = this
+    const owner = Atomics.compareExchange(i32, word, 0, lockValue)
+    if (owner !== 0) {
+      if (owner === lockValue || this.ownerAlive(owner)) return false
+      if (Atomics.compareExchange(i32, word, owner, lockValue) !== owner) return false
+    }
+    this.unlock(word)
+    return true
   }
 
   /** Takes a lock away from a thread that ended while it had it. */
@@ -568,6 +620,27 @@ export class Segment extends Attachments {
     } finally {
       this.unlock(Header.pagesLock)
     }
+  }
+
+  /** Takes memory from its owner, for `freeRetired`: with the thread that has it now it does not end any more. */
+  retireMemory(byteOffset: number): void {
+    if (byteOffset % pageBytes === 0) this.#pages.give(byteOffset / pageBytes, graveOwner)
+  }
+
+  /** Frees what `retireMemory` took; what is not so, or not any more, stays as it is. */
+  freeRetired(byteOffsets: Iterable<number>): void {
+    this.lock(Header.pagesLock)
+    try {
+      for (const at of byteOffsets)
+        if (at % pageBytes === 0 && this.#pages.isOf(at / pageBytes, graveOwner)) this.#pages.free(at / pageBytes)
+    } finally {
+      this.unlock(Header.pagesLock)
+    }
+  }
+
+  /** What `retireMemory` took and nobody has freed. */
+  retiredMemory(): number[] {
+    return Array.from(this.#pages.runsOf(graveOwner), (page) => page * pageBytes)
   }
 
   /** Bytes of the run that starts here, 0 if none does. */

@@ -130,7 +130,7 @@ export class TransportState {
       const flags = (record + TransportDevice.flags) * 4 + slot
       u8[flags] = u8[flags]! & ~bit
       const q = this.host.qpWord(slot)
-      if (i32[q + Qp.number] !== 0 && i32[q + Qp.device] === this.device) return q
+      if (i32[q + Qp.number]! > 0 && i32[q + Qp.device] === this.device) return q
     }
   }
 

@@ -67,7 +67,7 @@ export class Takeover {
     this.#finish()
     for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
       const q = host.qpWord(slot)
-      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== state.device) continue
+      if (i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== state.device) continue
       // Cleared before the queue is read: a request posted from now on rings again.
       Atomics.store(i32, q + Qp.rung, 0)
       this.#resume(q, nowNs)

@@ -137,7 +137,7 @@ export class Timers {
   #at(index: number): number {
     const i32 = this.#i32
     const q = this.#host.qpWord(i32[this.#record + TransportDevice.timerList + index]!)
-    return i32[q + Qp.number] === 0 || i32[q + Qp.device] !== this.#device ? -1 : q
+    return i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== this.#device ? -1 : q
   }
 
   /** When the first of the QP's timers expires; Infinity if none runs. */

@@ -130,7 +130,7 @@ export class Transport {
     const { segment } = host
     for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
       const q = host.qpWord(slot)
-      if (i32[q + Qp.number] === 0 || i32[q + Qp.device] !== device || Atomics.load(i32, q + Qp.rung) === 0) continue
+      if (i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== device || Atomics.load(i32, q + Qp.rung) === 0) continue
       // Those that have rung are in the ring twice now. That does no harm.
       segment.lock(record + TransportDevice.doorbellLock)
       const rung = i32[record + TransportDevice.doorbellTail]! - i32[record + TransportDevice.doorbellHead]!
@@ -180,7 +180,7 @@ export class Transport {
       i32[record + TransportDevice.doorbellHead] = (head + 1) | 0
       // Cleared before the queue is read: a request posted from now on rings again.
       Atomics.store(i32, q + Qp.rung, 0)
-      if (i32[q + Qp.number] !== 0) this.#state.schedule(q)
+      if (i32[q + Qp.number]! > 0) this.#state.schedule(q)
     }
   }
 

@@ -13,10 +13,10 @@ import { TransportDevice } from '../../src/transport/layout.ts'
 import { type DeviceDriver, Host, layout, registerDriver } from '../../src/verbs/provider/index.ts'
 import { link, VirtualDevice } from './virtual.ts'
 
-class Killed extends Error {}
+export class Killed extends Error {}
 
 /** What locks of dead threads hold: an attachment that no thread of these tests has, in a use that it never had. */
-const deadAttachment = 1000
+export const deadAttachment = 1000
 const attachmentBits = 10
 
 const targets = new WeakMap<object, object>()
@@ -24,7 +24,7 @@ const changing = ['store', 'exchange', 'compareExchange', 'add', 'sub'] as const
 const realAtomics = Atomics
 
 /** One thread, from its birth to its death. */
-class Life {
+export class Life {
   /** Steps that it may still make. */
   left = Number.POSITIVE_INFINITY
   dead = false

@@ -4,6 +4,7 @@ import type { Context } from '../../src/index.ts'
 import { P } from '../../src/memory/pages.ts'
 import { Header } from '../../src/memory/segment-layout.ts'
 import { type Host, layout } from '../../src/verbs/provider/index.ts'
+import { sweep } from '../../src/verbs/provider/reclaim.ts'
 
 const { Agent, Dev, Key, keyKind, keySlots, Records, Service } = layout
 
@@ -13,6 +14,8 @@ export type Census = Readonly<Record<string, number>>
 export function census(context: Context): Census {
   const { host, index } = context.device
   const { i32, at } = host
+  // What was closed is not in use any more as soon as nobody is in an operation that may have found it.
+  for (let i = 0; i < 2; i++) sweep(host)
   const found: Record<string, number> = {}
   for (const [kind, { bits, max }] of Object.entries(Records)) {
     let count = 0

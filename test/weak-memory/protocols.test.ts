@@ -329,6 +329,58 @@ describe('a grace period and a thread that attaches itself', () => {
   it('not if it is looked for plainly', () => fails(/the object/, [attaches, frees(load)], start))
 })
 
+// retireQp, and then `sweep` in another thread: what is closed says so before it is in the list, and an operation that finds it in use began
+// before the list was taken.
+describe('a grace period that nobody waits for', () => {
+  const closes = (say: typeof store): Program =>
+    function* () {
+      yield say('number', 0)
+      yield say('listed', 1)
+    }
+  const sweeps: Program = function* () {
+    if ((yield atomicLoad('listed')) !== 1) return
+    yield exchange('epoch', (n) => n + 1)
+    if ((yield atomicLoad('operation')) % 2 === 1) return
+    yield store('object', 0)
+  }
+  const operates = (first: boolean): Program =>
+    function* () {
+      const found = first ? yield load('number') : 0
+      yield exchange('operation', (n) => n + 1)
+      yield atomicLoad('operation')
+      if (first ? found === 1 : (yield load('number')) === 1) check(yield load('object'), 1, 'the object in use')
+      yield exchange('operation', (n) => n + 1)
+    }
+  const start: Options = { words: { number: 1, object: 1 } }
+
+  it('nothing is reclaimed that an operation uses', () => holds([closes(atomicStore), sweeps, operates(false)], start))
+  it('not if it is listed by plain stores', () => fails(/the object/, [closes(store), sweeps, operates(false)], start))
+  it('nor if an operation looks before it begins', () =>
+    fails(/the object/, [closes(atomicStore), sweeps, operates(true)], start))
+})
+
+// Segment.passLock: who locks a record outside of an operation looks then whether it is in use.
+describe('reclaiming what a lock protects', () => {
+  const locks: Program = function* () {
+    if ((yield compareExchange('lock', 0, 1)) !== 0) return
+    if ((yield load('ref')) === 1) check(yield load('object'), 1, 'the object in use')
+    yield atomicStore('lock', 0)
+  }
+  const reclaims = (pass: boolean): Program =>
+    function* () {
+      yield atomicStore('ref', 2)
+      if (pass) {
+        if ((yield compareExchange('lock', 0, 2)) !== 0) return
+        yield atomicStore('lock', 0)
+      } else if ((yield atomicLoad('lock')) !== 0) return
+      yield store('object', 0)
+    }
+  const start: Options = { words: { ref: 1, object: 1 } }
+
+  it('comes after whoever had the lock, and before whoever gets it', () => holds([locks, reclaims(true)], start))
+  it('not if the lock was only found free', () => fails(/the object/, [locks, reclaims(false)], start))
+})
+
 // Host.resolve, unbindWindow and bind: a window is closed, the epoch bumped, its fields written, and the window opened to the new
 // key. Whoever reads looks for the epoch before and after.
 describe('resolving the key of a window', () => {

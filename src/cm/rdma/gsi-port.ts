@@ -15,6 +15,8 @@ import {
   type ProtectionDomain,
   QpType,
   type QueuePair,
+  RecvWorkRequest,
+  ScatterGather,
   SendFlag,
   VerbsError,
 } from '../../verbs/index.ts'
@@ -41,6 +43,8 @@ const receives = 1024
 const sends = 256
 const receiveBytes = 320
 const sendBytes = Mad.totalLength
+/** Receives that are posted together. */
+const receiveBatch = 16
 /** Paths to peers that are kept. */
 const maxHandles = 1024
 
@@ -56,6 +60,9 @@ export class GsiPort {
   readonly #random: () => number
   #posted = 0
   #completed = 0
+  /** Linked, and how many of them, the last ones, are to be posted. */
+  readonly #requests: readonly RecvWorkRequest[]
+  #released = 0
 
   constructor(pd: ProtectionDomain, cq: CompletionQueue, random: () => number) {
     const { context } = pd
@@ -67,19 +74,18 @@ export class GsiPort {
     this.qp = pd.createQp({ type: QpType.GSI, sendCq: cq, recvCq: cq, cap })
     connectQp(this.qp as unknown as QueuePair, { psn: 0 }, null)
     this.#random = random
-    for (let i = 0; i < receives; i++) this.#receive(i)
+    const bytes = grhLength + Mad.totalLength
+    const requests = Array.from(
+      { length: receiveBatch },
+      () => new RecvWorkRequest(0, [new ScatterGather(0, bytes, this.#mr.lkey)]),
+    )
+    for (let i = 1; i < receiveBatch; i++) requests[i - 1]!.next = requests[i]!
+    this.#requests = requests
+    for (let i = 0; i < receives; i++) this.release(i)
   }
 
   /** Completions that this port can have at once. */
   static readonly completions: number = receives + sends
-
-  #receive(i: number): void {
-    const addr = this.#mr.addr + i * receiveBytes
-    this.qp.postRecv({
-      wrId: i,
-      sgList: [{ addr, length: grhLength + Mad.totalLength, lkey: this.#mr.lkey }],
-    })
-  }
 
   /** A communication ID whose answers come here. A peer that has seen some cannot guess the others. */
   commId(): number {
@@ -131,7 +137,12 @@ export class GsiPort {
   }
 
   release(i: number): void {
-    this.#receive(i)
+    const request = this.#requests[this.#released++]!
+    request.wrId = i
+    request.sgList[0]!.addr = this.#mr.addr + i * receiveBytes
+    if (this.#released < receiveBatch) return
+    this.#released = 0
+    this.qp.postRecv(this.#requests[0]!)
   }
 
   /** The path back to the sender of a message with this GRH. */

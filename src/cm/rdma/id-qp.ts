@@ -29,6 +29,8 @@ export class IdQp {
   sendCqChannel: CompletionChannel | undefined
   recvCqChannel: CompletionChannel | undefined
   readonly #made: Made[] = []
+  /** It belongs to a library that uses its memory for nothing else before it is reclaimed. */
+  #adopted = true
 
   /** Takes over a queue pair in INIT. */
   constructor(qp: QueuePair) {
@@ -58,6 +60,7 @@ export class IdQp {
       const sendCq = init.sendCq ?? send!.cq
       const recvCq = init.recvCq ?? recv!.cq
       const one = new IdQp(keep(pd.createQp({ ...rest, type, sendCq, recvCq }) as QueuePair))
+      one.#adopted = false
       one.sendCqChannel = send?.channel
       one.recvCqChannel = recv?.channel
       one.#begin(qkey)
@@ -97,7 +100,8 @@ export class IdQp {
 
   /** Can be called again if it throws, as while the queue pair is in a group or an event is not acknowledged: EBUSY. */
   close(): void {
-    if (!this.qp.closed) this.qp.close()
+    if (!this.qp.closed && this.#adopted) this.qp.discard()
+    else if (!this.qp.closed) this.qp.close()
     for (; this.#made.length > 0; this.#made.shift()) this.#made[0]!.close()
   }
 }

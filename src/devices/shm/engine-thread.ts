@@ -82,6 +82,6 @@ function execute(slot: number): void {
 function executeAll(): void {
   for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
     const q = host.qpWord(slot)
-    if (i32[q + Qp.number] !== 0 && i32[q + Qp.context] === context) execute(slot)
+    if (i32[q + Qp.number]! > 0 && i32[q + Qp.context] === context) execute(slot)
   }
 }

@@ -216,7 +216,7 @@ export class Executor {
     segment.enterNow()
     try {
       // The QP that was to go on may be gone, and the one that has its slot now another device's.
-      if (i32[q + Qp.number] !== 0 && i32[q + Qp.device]! < this.#adapters) this.run(q)
+      if (i32[q + Qp.number]! > 0 && i32[q + Qp.device]! < this.#adapters) this.run(q)
     } finally {
       segment.unlock(q + Qp.sqLock)
       segment.leave()

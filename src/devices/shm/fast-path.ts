@@ -50,6 +50,9 @@ recvWhat[Opcode.WriteWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.RecvR
 /** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
+/** Requests that go through the queue before one more look whether that is still needed. */
+const unusualRequests = 16
+
 export class ShmFastPath implements FastPath {
   private readonly host: Host
   private readonly executor: Executor
@@ -64,8 +67,9 @@ export class ShmFastPath implements FastPath {
   private readonly epochWord: number
   /** The epoch for which the following is true; 0 before the first look. */
   private epoch = 0
-  /** The epoch for which this QP was found to be no case for this. */
+  /** The epoch for which this QP was found to be no case for this, and requests until it is looked at again: its peer may get ready. */
   private unusualEpoch = 0
+  private unusualFor = 0
   private peerLock: number
   /** Whether no lock is needed on the peer's receive queue. */
   private free = false
@@ -77,6 +81,7 @@ export class ShmFastPath implements FastPath {
   private stride = 0
   private rqHeadSeen = 0
   private peerNumber = 0
+  private peerSlot = 0
   /** Only written: the first word of the next receive, read early so that its line is in this core's cache in time. */
   ahead = 0
   /** Whether the request that was just executed found the send CQ full. */
@@ -205,6 +210,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.byteLen] = length
     i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
+    i32[e + Cqe.qpSlot] = this.peerSlot
     i32[e + Cqe.srcQpOrReleases] = 0
     // The receive's place is free before its completion shows, so that a program that polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
@@ -314,6 +320,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.byteLen] = length
     i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData
     i32[e + Cqe.qpNum] = this.peerNumber
+    i32[e + Cqe.qpSlot] = this.peerSlot
     i32[e + Cqe.srcQpOrReleases] = 0
     // The receive's place is free before its completion shows, so that a program that polls can post again at once; and after it was read.
     if (processorOrders) i32[d + Qp.rqTail] = (tail + 1) | 0
@@ -389,12 +396,13 @@ export class ShmFastPath implements FastPath {
     if (regained) {
       this.alone = 0
       i32[q + Qp.bias] = this.me
-    } else if (epoch === this.epoch || epoch === this.unusualEpoch) return
+    } else if (epoch === this.epoch || (epoch === this.unusualEpoch && --this.unusualFor > 0)) return
     this.epoch = 0
     // Until there is something to remember, no request fits: when the epoch has gone round to 0, that is no sign of it.
     this.maxSendWr = 0
     if (!this.refreshCache()) {
       this.unusualEpoch = epoch
+      this.unusualFor = unusualRequests
       return
     }
     for (const known of [this.source, this.target, this.remote]) {
@@ -421,6 +429,7 @@ export class ShmFastPath implements FastPath {
     this.peerLock = d + Qp.rqLock
     this.free = host.segment.entersFreely()
     this.peerNumber = i32[d + Qp.number]!
+    this.peerSlot = host.qpSlot(d)
     this.rqHeadSeen = i32[d + Qp.rqTail]!
     this.ring = i32[d + Qp.rqRing]!
     this.mask = i32[d + Qp.rqMask]!
@@ -430,7 +439,7 @@ export class ShmFastPath implements FastPath {
     this.cqRing = i32[cq + Cq.ring]!
     this.cqMask = i32[cq + Cq.mask]!
     this.cqSize = i32[cq + Cq.cqe]!
-    this.cqAlone = i32[cq + Cq.refs] === 1 && i32[cq + Cq.resizing] === 0
+    this.cqAlone = i32[cq + Cq.producers] === 1 && i32[cq + Cq.resizing] === 0
     this.cqChannel = i32[cq + Cq.channel]! >= 0
     this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)

@@ -171,7 +171,7 @@ export class Waiting {
     for (let i = 0; i < i32[pendingCount]!; ) {
       const slot = i32[at.pending + PendingList.list + i]!
       const q = this.#host.qpWord(slot)
-      if (i32[q + Qp.number] === 0 || i32[q + Qp.pending] === pendingOn.nothing) {
+      if (i32[q + Qp.number]! <= 0 || i32[q + Qp.pending] === pendingOn.nothing) {
         const last = i32[pendingCount]! - 1
         i32[at.pending + PendingList.list + i] = i32[at.pending + PendingList.list + last]!
         i32[pendingCount] = last

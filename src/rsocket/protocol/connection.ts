@@ -39,9 +39,9 @@ export const extraReceives: number = receiveBatch + targetEntries + 2 * controlR
 // All connections of a thread use the same scratch objects, since they take completions one after the other. Of each of many
 // idle connections they would be most of what it takes.
 const scratch: WorkCompletion[] = workCompletions(completionBatch)
-/** A batch of receives without memory, linked: what comes is in the immediate data. */
-const receives: readonly RecvWorkRequest[] = Array.from({ length: receiveBatch }, () => new RecvWorkRequest(0, []))
-for (let i = 1; i < receiveBatch; i++) receives[i - 1]!.next = receives[i]!
+/** Receives without memory, linked: what comes is in the immediate data. Posted are so many of the last as are wanted. */
+const receives: readonly RecvWorkRequest[] = Array.from({ length: 256 }, () => new RecvWorkRequest(0, []))
+for (let i = 1; i < receives.length; i++) receives[i - 1]!.next = receives[i]!
 
 export class StreamConnection implements StreamLink {
   readonly qp: StreamQueuePair
@@ -109,8 +109,8 @@ export class StreamConnection implements StreamLink {
 
   /** Posts the first receives; the QP is in INIT, RTR or RTS, and the peer does not send yet. */
   postReceives(): void {
-    for (let left = this.rqSize + extraReceives; left > 0; left -= Math.min(left, receiveBatch))
-      this.qp.postRecv(receives[receiveBatch - Math.min(left, receiveBatch)]!)
+    for (let left = this.rqSize + extraReceives; left > 0; left -= Math.min(left, receives.length))
+      this.qp.postRecv(receives[receives.length - Math.min(left, receives.length)]!)
   }
 
   /** The connection is established: what this end told the peer, and what the peer told. */
@@ -236,7 +236,7 @@ export class StreamConnection implements StreamLink {
   private repost(): void {
     if (this.qp.state === QpState.Err) return
     while (this.owed >= receiveBatch) {
-      this.qp.postRecv(receives[0]!)
+      this.qp.postRecv(receives[receives.length - receiveBatch]!)
       this.owed -= receiveBatch
     }
   }

@@ -73,10 +73,9 @@ export class StreamMemory {
     }
   }
 
-  /** After the queue pair is gone. */
+  /** After the queue pair is gone. It is used for something else when nobody sends from it, or writes to it, any more. */
   close(): void {
-    this.remote.close()
-    this.local.close()
-    this.context.free(this.u8)
+    this.local.discard()
+    this.remote.discard(this.u8)
   }
 }

@@ -134,7 +134,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
   }
 
   #closeParts(qp: StreamQueuePair | undefined, memory: StreamMemory | undefined): void {
-    if (qp?.closed === false) qp.close()
+    if (qp?.closed === false) qp.discard()
     for (const cq of this.#cqs) cq.close()
     memory?.close()
   }

@@ -11,6 +11,7 @@ import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import { WorkCompletion } from '../provider/work-completion.ts'
 import { Handle } from './handle.ts'
 import type { CompletionChannel, CompletionQueue, Context, CqHandle, CqOptions } from './objects.ts'
+import { reclaimSoon } from './reclaim-soon.ts'
 
 function badCompletions(): VerbsError {
   return new VerbsError('EINVAL', 'poll', 'wc must be an array of WorkCompletions, and max at most its length')
@@ -177,12 +178,14 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     return (processorOrders ? i32[e + Cqe.sequence] : Atomics.load(i32, e + Cqe.sequence)) === ((tail + 1) | 0)
   }
 
-  /** False for a completion whose QP is gone. */
+  /** False for a completion whose QP is gone, or was reset. */
   private fill(wc: WorkCompletion, e: number): boolean {
     const { i32 } = this
     const what = i32[e + Cqe.what]!
     const status = what & 0xff
-    if (status === statusPurged) return false
+    const qpNum = i32[e + Cqe.qpNum]!
+    const q = this.host.qpWord(i32[e + Cqe.qpSlot]!)
+    if (status === statusPurged || i32[q + Qp.number] !== qpNum || qpNum < 0) return false
     const opcode = (what >> 8) & 0xff
     const flags = what >> 16
     const other = i32[e + Cqe.srcQpOrReleases]!
@@ -191,7 +194,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     wc.opcode = opcode as WcOpcode
     wc.byteLen = i32[e + Cqe.byteLen]!
     wc.wcFlags = flags
-    wc.qpNum = i32[e + Cqe.qpNum]!
+    wc.qpNum = qpNum
     if ((flags & withInv) === 0) wc.immData = i32[e + Cqe.immData]! >>> 0
     else wc.invalidatedRkey = i32[e + Cqe.immData]! >>> 0
     if (opcode >= WcOpcode.Recv) {
@@ -207,8 +210,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     } else {
       // Polling gives the entries of this request and all before it back to the send queue.
       wc.srcQp = 0
-      const q = this.host.qpWord(i32[e + Cqe.qpSlot]!)
-      if (i32[q + Qp.number] === i32[e + Cqe.qpNum]) i32[q + Qp.sqTail] = other
+      i32[q + Qp.sqTail] = other
     }
     return true
   }
@@ -267,7 +269,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const cq = this.cq
     const slots = ringSlots(cqe)
     // Whichever thread resizes it, the memory goes with its owner.
-    const ring = host.allocate(slots * Cqe.words * 4, 'resize', i32[cq + Cq.owner]!) / 4
+    const ring = host.allocate(slots * Cqe.words * 4, 'resize', Math.max(0, i32[cq + Cq.owner]!)) / 4
     const { segment } = host
     // A QP that is the only producer of this CQ writes without the CQ's lock: not while it is resized.
     Atomics.store(i32, cq + Cq.resizing, 1)
@@ -340,6 +342,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     this.channel?.detached(this)
     this.context.disown('cq', this)
     this.markClosed()
+    reclaimSoon(host)
   }
 }
 

@@ -207,6 +207,10 @@ class ContextObject extends Handle implements Context {
     return 'this is no array that alloc of this context returned, or it was freed already: a view of a buffer does not free it'
   }
 
+  forget(buffer: Uint8Array): void {
+    this.#buffers.delete(buffer)
+  }
+
   // --- objects -----------------------------------------------------------------------------------------------------
 
   allocPd(): ProtectionDomain {

@@ -3,11 +3,12 @@ import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { Access, MwType, ReregFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
-import { addKey, destroyKey, removeKey, withdrawKey } from '../provider/keys.ts'
+import { addKey, destroyKey, removeKey, retireRegion, withdrawKey } from '../provider/keys.ts'
 import { Dev, Key, keyKind, Pd } from '../provider/layout.ts'
 import { releasePd } from '../provider/lifetime.ts'
 import { Handle } from './handle.ts'
 import type { MemoryRegion, MemoryWindow, MrHandle, ProtectionDomain, Registrable } from './objects.ts'
+import { reclaimSoon } from './reclaim-soon.ts'
 
 const allAccess =
   Access.LocalWrite |
@@ -198,6 +199,15 @@ export class MemoryRegionObject extends Handle implements MemoryRegion {
     this.markClosed()
     removeKey(this.#host, this.#entry)
     this.#pd.context.disown('mr', this)
+  }
+
+  discard(memory?: Uint8Array): void {
+    this.assertOpen('close')
+    this.markClosed()
+    if (memory !== undefined) this.#pd.context.forget(memory)
+    retireRegion(this.#host, this.#entry, memory !== undefined)
+    this.#pd.context.disown('mr', this)
+    reclaimSoon(this.#host)
   }
 }
 

@@ -162,6 +162,8 @@ export interface Context extends VerbsObject {
    * `alloc` of this context returned, and was not freed before.
    */
   free(buffer: Uint8Array): void
+  /** @internal This memory is freed with a region. */
+  forget(buffer: Uint8Array): void
 
   /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */
   allocPd(): ProtectionDomain
@@ -302,6 +304,12 @@ export interface MemoryRegion extends VerbsObject {
    * `ibv_dereg_mr`. When it returns no adapter touches the memory any more. EBUSY while windows are bound to the region.
    */
   close(): void
+
+  /**
+   * @internal `close` without waiting for operations of other threads, which may still use it until it is reclaimed; `memory` from
+   * `context.alloc` that begins where it does is freed then. No window is bound to it.
+   */
+  discard(memory?: Uint8Array): void
 }
 
 /**
@@ -532,6 +540,9 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
    * to a multicast group.
    */
   close(): void
+
+  /** @internal `close` without waiting for operations of other threads: its memory is used for nothing else before it is reclaimed. */
+  discard(): void
 
   /** @internal Number of its record in the table of QPs. */
   readonly slot: number

@@ -4,6 +4,7 @@ import { atExit, isProcessMemoryUsed, Segment, whenWorkerEnds } from '../../memo
 import { Host } from '../provider/host.ts'
 import type { Platform } from '../provider/platform.ts'
 import { reapAttachment } from '../provider/reap.ts'
+import { sweepNow } from '../provider/reclaim.ts'
 import { prepareProcess } from './prepare-process.ts'
 import { segmentOptions } from './segment-options.ts'
 
@@ -11,7 +12,9 @@ const platform: Platform = { randomInt }
 
 /** The tables of a segment, for this thread. */
 export function hostOf(segment: Segment): Host {
-  return new Host(segment, platform)
+  const host = new Host(segment, platform)
+  host.reclaim = () => sweepNow(host)
+  return host
 }
 
 let own: Host | null = null

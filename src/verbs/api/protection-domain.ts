@@ -25,6 +25,7 @@ import type {
   SharedReceiveQueue,
 } from './objects.ts'
 import { QueuePairObject } from './queue-pair.ts'
+import { reclaimSoon } from './reclaim-soon.ts'
 import { SharedReceiveQueueObject } from './shared-receive-queue.ts'
 
 const members = [
@@ -153,5 +154,6 @@ export class ProtectionDomainObject extends Handle implements ProtectionDomain {
       throw new VerbsError('EBUSY', 'close', 'another thread has just begun to use it')
     this.markClosed()
     this.context.disown('pd', this)
+    reclaimSoon(host)
   }
 }

@@ -13,7 +13,7 @@ import { isMulticastGid } from '../provider/gid.ts'
 import { nameAgent, takeAgent } from '../provider/gsi.ts'
 import type { Host } from '../provider/host.ts'
 import { Cq, Pd, Qp, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
-import { destroyQp } from '../provider/lifetime.ts'
+import { retireQp } from '../provider/lifetime.ts'
 import { joinMcastGroup, leaveMcastGroup } from '../provider/multicast.ts'
 import { assignQpNumber } from '../provider/qp-numbers.ts'
 import { checkTransition, type QpAttrName } from '../provider/qp-state.ts'
@@ -33,6 +33,7 @@ import type {
   SharedReceiveQueue,
 } from './objects.ts'
 import { checkQpAttributes, readQpAttributes, storeQpAttributes } from './qp-attributes.ts'
+import { reclaimSoon } from './reclaim-soon.ts'
 import { badField, badFull, badGone, badSges, SendEntries } from './send-entries.ts'
 import { writeReceive } from './shared-receive-queue.ts'
 
@@ -140,7 +141,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const recvBytes = Math.ceil((recvSlots * recvStride * 4) / 64) * 64
     const { qpWords } = context.device
     const { i32 } = host
-    let others = false
+    let second = false
     const q = createRecord(host, 'qp', verb, sendBytes + recvBytes + qpWords * 4, (q, ring) => {
       // Looked at again: another thread may just now have destroyed one of them.
       for (const used of [pd, init.sendCq, init.recvCq, init.srq]) used?.assertOpen(verb)
@@ -168,17 +169,22 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       i32[q + Qp.maxInlineData] = cap.maxInlineData
       i32[q + Qp.owner] = host.segment.me
       i32[q + Qp.engine] = context.engine === 'thread' ? 1 : 0
-      others = i32[host.cqWord(init.sendCq.slot) + Cq.refs]! > 0 || i32[host.cqWord(init.recvCq.slot) + Cq.refs]! > 0
-      Atomics.add(i32, host.cqWord(init.sendCq.slot) + Cq.refs, 1)
-      Atomics.add(i32, host.cqWord(init.recvCq.slot) + Cq.refs, 1)
+      const cqs = [host.cqWord(init.sendCq.slot), host.cqWord(init.recvCq.slot)]
+      second = cqs.some((cq) => i32[cq + Cq.producers] === 1)
+      for (const cq of cqs) {
+        Atomics.add(i32, cq + Cq.refs, 1)
+        Atomics.add(i32, cq + Cq.producers, 1)
+      }
       if (init.srq) Atomics.add(i32, host.srqWord(init.srq.slot) + Srq.refs, 1)
       Atomics.add(i32, pd.word + Pd.qps, 1)
       assignQpNumber(host, host.qpSlot(q))
       if (init.type === QpType.GSI) nameAgent(host, q)
     })
-    host.segment.bumpEpoch()
     // A QP that was the only producer of one of these CQs is so no longer.
-    if (others) host.segment.quiesce()
+    if (second) {
+      host.segment.bumpEpoch()
+      host.segment.quiesce()
+    }
     const qp = new QueuePairObject<T>(pd, q, init.type, true, init)
     context.adopt('qp', qp)
     return qp
@@ -244,8 +250,15 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       return
     }
     const { segment } = host
+    // A sender remembers its peer from RTR on, and itself from RTS on; of a peer in RTR what RTS may change is the access that it gives.
+    const remembered = from >= QpState.Rtr && (from !== QpState.Rtr || values.accessFlags !== undefined)
+    if (to === from || from < QpState.Rts) {
+      // Errors may move the QP meanwhile; then they win. Nobody can have posted a request before RTS.
+      if (to !== from) Atomics.compareExchange(i32, q + Qp.state, from, to)
+      if (remembered) segment.bumpEpoch()
+      return
+    }
     segment.bumpEpoch()
-    if (to === from) return
     host.lockSends(q)
     segment.enterNow()
     try {
@@ -253,7 +266,6 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
         i32[q + Qp.sqDrainAt] = i32[q + Qp.sqHead]!
         i32[q + Qp.sqDraining] = 1
       }
-      // Errors may have moved the QP meanwhile; then they win.
       const moved = Atomics.compareExchange(i32, q + Qp.state, from, to) === from
       segment.bumpEpoch()
       if (moved && (to === QpState.Sqd || to === QpState.Rts)) this.pd.context.device.doorbell(q)
@@ -290,6 +302,8 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       i32[q + word] = 0
     i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
+    // What was polled before the purge says nothing of the receive queue that begins now.
+    segment.bumpEpoch()
   }
 
   #purge(): void {
@@ -497,6 +511,16 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
 
   close(): void {
     if (this.endsImport(this.#owned)) return
+    this.#end()
+    // Nothing writes to the memory of its receives any more.
+    this.#host.segment.quiesce()
+  }
+
+  discard(): void {
+    if (!this.endsImport(this.#owned)) this.#end()
+  }
+
+  #end(): void {
     this.assertOpen('close')
     const mcast = this.#i32[this.#q + Qp.mcastRefs]!
     if (mcast > 0)
@@ -508,8 +532,9 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       device.settle()
     }
     this.markClosed()
-    destroyQp(this.#host, this.#q)
+    retireQp(this.#host, this.#q)
     this.pd.context.disown('qp', this)
+    reclaimSoon(this.#host)
   }
 }
 

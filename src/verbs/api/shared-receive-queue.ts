@@ -9,6 +9,7 @@ import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import { RecvWorkRequest, recvWr } from '../provider/work-request.ts'
 import { Handle } from './handle.ts'
 import type { ProtectionDomain, SharedReceiveQueue, SrqHandle } from './objects.ts'
+import { reclaimSoon } from './reclaim-soon.ts'
 
 /** Writes one receive request into a ring. */
 export function writeReceive(i32: Int32Array, f64: Float64Array, r: number, wr: RecvWorkRequest): void {
@@ -169,7 +170,7 @@ export class SharedReceiveQueueObject extends Handle implements SharedReceiveQue
     const stride = i32[srq + Srq.stride]!
     const slots = slotsFor(maxWr)
     // Whichever thread resizes it, the memory goes with its owner.
-    const ring = host.allocate(slots * stride * 4, 'modify', i32[srq + Srq.owner]!) / 4
+    const ring = host.allocate(slots * stride * 4, 'modify', Math.max(0, i32[srq + Srq.owner]!)) / 4
     segment.lock(srq + Srq.postLock)
     segment.lock(srq + Srq.lock)
     const gone = this.gone()
@@ -218,5 +219,6 @@ export class SharedReceiveQueueObject extends Handle implements SharedReceiveQue
     if (refs > 0) throw new VerbsError('EBUSY', 'close', `it is in use by ${plural(refs, 'QP')}`)
     this.markClosed()
     this.pd.context.disown('srq', this)
+    reclaimSoon(this.#host)
   }
 }

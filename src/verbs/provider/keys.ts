@@ -3,6 +3,7 @@
  * `Host.findKey` and `Host.resolve` search it on the data path.
  */
 import { VerbsError } from './errors.ts'
+import { bury } from './graves.ts'
 import type { Host } from './host.ts'
 import { Dev, Key, keyKind, keySlots, Meta, Pd } from './layout.ts'
 import { releasePd } from './lifetime.ts'
@@ -107,16 +108,42 @@ export function withdrawKey(host: Host, entry: number): void {
 }
 
 export function removeKey(host: Host, entry: number): void {
-  const { i32 } = host
   host.control(() => {
-    const isRegion = i32[entry + Key.kind] === keyKind.region
-    const used = host.deviceWord(i32[entry + Key.device]!) + (isRegion ? Dev.mrs : Dev.mws)
-    i32[used] = i32[used]! - 1
-    i32[host.at.meta + Meta.keysUsed] = i32[host.at.meta + Meta.keysUsed]! - 1
-    if (!isRegion) unbindWindow(host, entry)
-    const pd = i32[entry + Key.pd]!
-    freeKeyEntry(host, entry)
-    releasePd(host, pd, isRegion ? Pd.mrs : Pd.mws)
+    releaseKey(host, entry)
+    giveKey(host, entry)
+  })
+}
+
+/** It counts no more in its device and its protection domain; a window is unbound. Under the control lock. */
+function releaseKey(host: Host, entry: number): void {
+  const { i32 } = host
+  const isRegion = i32[entry + Key.kind] === keyKind.region
+  const used = host.deviceWord(i32[entry + Key.device]!) + (isRegion ? Dev.mrs : Dev.mws)
+  i32[used] = i32[used]! - 1
+  if (!isRegion) unbindWindow(host, entry)
+  releasePd(host, i32[entry + Key.pd]!, isRegion ? Pd.mrs : Pd.mws)
+}
+
+/** The entry may be another key's. Under the control lock. */
+export function giveKey(host: Host, entry: number): void {
+  const { i32, at } = host
+  // In this order: with none in use, whoever cleans up after this thread looks at none.
+  freeKeyEntry(host, entry)
+  i32[at.meta + Meta.keysUsed] = i32[at.meta + Meta.keysUsed]! - 1
+}
+
+/**
+ * Takes a region without windows out of use; it is reclaimed later, and with it the memory that begins where it does, if that is
+ * `memory`. Until a grace period has passed, others may still use it.
+ */
+export function retireRegion(host: Host, entry: number, memory: boolean): void {
+  const { i32, f64, segment } = host
+  Atomics.store(i32, entry + Key.valid, 0)
+  host.control(() => {
+    if (memory) segment.retireMemory(f64[(entry + Key.addr) >> 1]!)
+    releaseKey(host, entry)
+    Atomics.store(i32, entry + Key.kind, keyKind.retired)
+    bury(host, 'key', entry)
   })
 }
 

@@ -155,6 +155,8 @@ export const Cq = {
   singleThreaded: 10,
   /** 1 while it is resized: then no QP counts as its only producer. */
   resizing: 11,
+  /** Send and receive queues that may still complete to it: those that count in `refs`, and those of closed QPs until they are reclaimed. */
+  producers: 12,
   /** Written by producers, which complete work requests. */
   lock: 16,
   head: 17,
@@ -231,6 +233,7 @@ export const Srq = {
 
 export const Qp = {
   words: 160,
+  /** Negative once it is closed: nothing is found by that, and no completion is its. */
   number: 0,
   ref: 1,
   state: 2,
@@ -391,13 +394,14 @@ export const Key = {
   /** Of a window: slot of the region it is bound to, or −1. Of a region: number of windows bound to it. */
   region: 10,
   qp: 11,
+  /** Of one that is `retired`: a link, see graves.ts. */
   owner: 12,
   valid: 13,
   device: 14,
   /** Of a window: the key of the region it is bound to, which tells it from another in the same slot. */
   regionKey: 15,
 } as const
-export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4 } as const
+export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4, retired: 5 } as const
 
 /** What the holder of a device's lock is about to do that may be done only once: see journal.ts. */
 export const Journal = {
@@ -499,6 +503,14 @@ export const Meta = {
   servicesUsed: 11,
   portsUsed: 12,
   farewells: 13,
+  /**
+   * What was closed and is not reclaimed yet: links to the first object that waits for a grace period to begin, how many there are, and to the
+   * first of those whose grace period has begun; how often someone looked whether it is over. See reclaim.ts.
+   */
+  retired: 24,
+  retiredCount: 25,
+  leaving: 26,
+  graceLooks: 27,
   /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
   serviceOwner: 16,
   /** Counts what it is woken for. */

@@ -3,12 +3,11 @@
  * working with it. Every object goes the same way:
  *
  *     1. its references become stale, and its state says that it is no more: a thread that comes now finds nothing
- *     2. a grace period passes, and its locks are taken once: a thread that came before is done
- *     3. its record is freed, as soon as no other object uses it, and then its memory
+ *     2. it is buried (graves.ts): nobody owns it any more
+ *     3. a grace period later, a thread that came before is done: its record may be used again, and its memory (reclaim.ts)
  *
- * A thread that dies in the middle leaves the record with its owner, so that what reaps the owner does it all once more. In
- * one critical section the record forgets its owner and its memory: memory that was freed once is never freed again, since
- * it may be another's by then; if the thread dies before that, it goes with the memory of its owner.
+ * The first two are one critical section. A thread that dies in it leaves the record with its owner, so that what reaps the owner does it
+ * all once more.
  *
  * An owner may close a CQ, an SRQ or a protection domain only when nothing uses it. If it ends without closing, objects of
  * other threads may do so: queue pairs that complete to such a CQ, or receive from such an SRQ, go to ERR with QP_FATAL;
@@ -16,6 +15,7 @@
  */
 import { EventType, QpState, QpType } from './constants.ts'
 import { deviceAt } from './device.ts'
+import { bury, isBuried, relist } from './graves.ts'
 import { dropAgent } from './gsi.ts'
 import type { Host } from './host.ts'
 import {
@@ -29,7 +29,6 @@ import {
   Meta,
   maxDevices,
   Pd,
-  PendingList,
   Qp,
   type RecordKind,
   Records,
@@ -38,61 +37,42 @@ import {
 } from './layout.ts'
 import { leaveMcastGroups } from './multicast.ts'
 import { forgetQpNumber } from './qp-numbers.ts'
-import { giveRecord, repairRecords, retire } from './records.ts'
+import { repairRecords, retire } from './records.ts'
 
 /** The owner of what is only kept for others. */
 const nobody = 0
 
-/** Frees a QP's record and rings and takes it out of every list. */
-export function destroyQp(host: Host, q: number): void {
+/**
+ * Takes a QP out of use; it is reclaimed later. Operations of other threads that had begun before may still be using it and the memory that
+ * its requests name, until a grace period has passed (`Segment.quiesce`).
+ */
+export function retireQp(host: Host, q: number): void {
   const { i32, segment } = host
-  const qpNum = i32[q + Qp.number]!
   const slot = host.qpSlot(q)
+  const device = i32[q + Qp.device]!
   let groups: Uint8Array[] = []
-  host.setState(q, QpState.Reset)
+  // On a network nobody remembers a QP; in memory whoever has sent to it does.
+  const remembered =
+    (Atomics.load(i32, q + Qp.state) as QpState) >= QpState.Rtr && i32[host.deviceWord(device) + Dev.transport] === 0
   host.control(() => {
-    // From now on nobody finds it, neither by its number nor by a reference.
+    Atomics.store(i32, q + Qp.state, QpState.Reset)
+    // From now on nobody finds it, neither by its number nor by a reference, and none of its completions is polled.
     retire(host, q)
     if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
     forgetQpNumber(host, slot)
     groups = leaveMcastGroups(host, q)
-  })
-  // Its thread ended while it was attached; a device may hold a socket for each group.
-  if (groups.length > 0) {
-    const device = deviceAt(host, i32[q + Qp.device]!)
-    for (const gid of groups) device?.leaveGroup(gid)
-  }
-  segment.quiesce()
-  // A thread that is flushing the QP finishes; a later one sees that the reference is stale.
-  segment.lock(q + Qp.rqLock)
-  segment.unlock(q + Qp.rqLock)
-  host.lockSends(q)
-  segment.unlock(q + Qp.sqLock)
-  host.stopWaiting(q)
-  const pending = host.at.pending
-  segment.lock(pending + PendingList.lock)
-  for (let i = 0; i < i32[pending + PendingList.count]!; i++) {
-    if (i32[pending + PendingList.list + i] !== slot) continue
-    const last = i32[pending + PendingList.count]! - 1
-    i32[pending + PendingList.list + i] = i32[pending + PendingList.list + last]!
-    i32[pending + PendingList.count] = last
-    break
-  }
-  segment.unlock(pending + PendingList.lock)
-  const sendCq = host.cqWord(i32[q + Qp.sendCq]!)
-  const recvCq = host.cqWord(i32[q + Qp.recvCq]!)
-  host.purgeCompletions(sendCq, qpNum)
-  if (recvCq !== sendCq) host.purgeCompletions(recvCq, qpNum)
-  const ring = i32[q + Qp.sqRing]!
-  host.control(() => {
+    segment.retireMemory(i32[q + Qp.sqRing]! * 4)
     // First, so that a thread which dies here leaves counts that are too high, for `recount`, and never too low.
-    giveRecord(host, 'qp', q)
+    bury(host, 'qp', q)
+    const sendCq = host.cqWord(i32[q + Qp.sendCq]!)
     releaseShared(host, 'cq', sendCq)
-    releaseShared(host, 'cq', recvCq)
+    releaseShared(host, 'cq', host.cqWord(i32[q + Qp.recvCq]!))
     if (i32[q + Qp.srq]! >= 0) releaseShared(host, 'srq', host.srqWord(i32[q + Qp.srq]!))
     releasePd(host, i32[q + Qp.pd]!, Pd.qps)
   })
-  segment.free(ring * 4)
+  if (remembered) segment.bumpEpoch()
+  // A device may hold a socket for each group of a thread that ended while it was attached.
+  if (groups.length > 0) for (const gid of groups) deviceAt(host, device)?.leaveGroup(gid)
 }
 
 /** Ends the QPs for which `uses` is true: their owners live, but a CQ or SRQ that they need is no more. No lock is held. */
@@ -100,7 +80,7 @@ function endUsers(host: Host, uses: (q: number) => boolean): void {
   const { i32, at, segment } = host
   for (let slot = 0; slot < i32[at.meta + Meta.qpsUsed]!; slot++) {
     const q = host.qpWord(slot)
-    if (i32[q + Qp.number] === 0 || !uses(q)) continue
+    if (i32[q + Qp.number]! <= 0 || !uses(q)) continue
     const ref = i32[q + Qp.ref]!
     if (host.breakQp(q, QpState.Err)) host.qpEvent(q, EventType.QpFatal)
     segment.quiesce()
@@ -166,11 +146,20 @@ function destroyShared(host: Host, kind: SharedKind, word: number, orphan: boole
     if (users > 0 && !orphan) return users
     retire(host, word)
     Atomics.store(i32, word + state, dead)
+    if (users === 0) {
+      end.release?.()
+      segment.retireMemory(i32[word + ring]! * 4)
+      bury(host, kind, word)
+    }
     // This thread's own, until it is done.
-    i32[word + refs] = users + 1
+    else i32[word + refs] = users + 1
     return users
   })
   if (users > 0 && !orphan) return users
+  if (users === 0) {
+    end.unlink?.(name)
+    return 0
+  }
   segment.bumpEpoch()
   segment.quiesce()
   for (const lock of locks) {
@@ -178,11 +167,9 @@ function destroyShared(host: Host, kind: SharedKind, word: number, orphan: boole
     segment.unlock(word + lock)
   }
   end.unlink?.(name)
-  if (users > 0) {
-    const { table, words } = Records[kind]
-    const slot = (word - at[table]) / words
-    endUsers(host, (q) => end.uses(q, slot))
-  }
+  const { table, words } = Records[kind]
+  const slot = (word - at[table]) / words
+  endUsers(host, (q) => end.uses(q, slot))
   const memory = i32[word + ring]!
   host.control(() => {
     i32[word + ring] = 0
@@ -200,10 +187,9 @@ export function destroyPd(host: Host, pd: number, orphan: boolean): boolean {
     const used = pdMembers.some((word) => host.i32[pd + word]! > 0)
     if (used && !orphan) return false
     retire(host, pd)
-    if (used) {
-      host.i32[pd + Pd.state] = recordState.dead
-      host.i32[pd + Pd.owner] = nobody
-    } else giveRecord(host, 'pd', pd)
+    host.i32[pd + Pd.state] = recordState.dead
+    if (used) host.i32[pd + Pd.owner] = nobody
+    else bury(host, 'pd', pd)
     return true
   })
 }
@@ -230,6 +216,7 @@ export function recount(host: Host): void {
   const pdOf = (slot: number): number => at.pds + slot * Pd.words
   host.control(() => {
     repairRecords(host)
+    relist(host)
     for (const kind of sharedKinds) {
       const { state, refs, ring } = shared[kind]
       each(kind, (word) => {
@@ -240,21 +227,33 @@ export function recount(host: Host): void {
     each('pd', (pd) => {
       for (const word of pdMembers) i32[pd + word] = 0
     })
+    each('cq', (cq) => {
+      i32[cq + Cq.producers] = 0
+    })
     each('qp', (q) => {
+      count(host.cqWord(i32[q + Qp.sendCq]!) + Cq.producers, 1)
+      count(host.cqWord(i32[q + Qp.recvCq]!) + Cq.producers, 1)
+      if (isBuried(host, 'qp', q)) return
       count(host.cqWord(i32[q + Qp.sendCq]!) + Cq.refs, 1)
       count(host.cqWord(i32[q + Qp.recvCq]!) + Cq.refs, 1)
       if (i32[q + Qp.srq]! >= 0) count(host.srqWord(i32[q + Qp.srq]!) + Srq.refs, 1)
       count(pdOf(i32[q + Qp.pd]!) + Pd.qps, 1)
     })
-    each('srq', (srq) => count(pdOf(i32[srq + Srq.pd]!) + Pd.srqs, 1))
-    if (i32[at.meta + Meta.keysUsed] !== 0) countKeys(host)
+    each('srq', (srq) => {
+      // One whose owner ended has left its domain already.
+      if (i32[srq + Srq.ring] !== 0 && !isBuried(host, 'srq', srq)) count(pdOf(i32[srq + Srq.pd]!) + Pd.srqs, 1)
+    })
+    if (i32[at.meta + Meta.keysUsed] !== 0 || keysAreCounted(host)) countKeys(host)
     // The last user of what was kept for it may have died before it could free it.
     for (const kind of sharedKinds) each(kind, (word) => freeUnused(host, kind, word))
-    each('pd', (pd) => {
-      if (i32[pd + Pd.state] === recordState.dead && pdMembers.every((word) => i32[pd + word] === 0))
-        giveRecord(host, 'pd', pd)
-    })
+    each('pd', (pd) => freePd(host, pd))
   })
+}
+
+function keysAreCounted(host: Host): boolean {
+  for (let index = 0; index < maxDevices; index++)
+    for (const word of [Dev.mrs, Dev.mws]) if (host.i32[host.deviceWord(index) + word] !== 0) return true
+  return false
 }
 
 function countKeys(host: Host): void {
@@ -269,6 +268,7 @@ function countKeys(host: Host): void {
     const kind = i32[entry + Key.kind]!
     if (kind === keyKind.free || kind === keyKind.deleted) continue
     used++
+    if (kind === keyKind.retired) continue
     const device = host.deviceWord(i32[entry + Key.device]!) + (kind === keyKind.region ? Dev.mrs : Dev.mws)
     i32[device] = i32[device]! + 1
     const pd = at.pds + i32[entry + Key.pd]! * Pd.words + (kind === keyKind.region ? Pd.mrs : Pd.mws)
@@ -285,11 +285,22 @@ function releaseShared(host: Host, kind: SharedKind, word: number): void {
   freeUnused(host, kind, word)
 }
 
-/** Gives back the record of a dead CQ or SRQ that nothing uses any more. */
+/** A dead CQ or SRQ that nothing uses any more is reclaimed. */
 function freeUnused(host: Host, kind: SharedKind, word: number): void {
   const { i32 } = host
   const { state, refs } = shared[kind]
-  if (i32[word + refs] === 0 && i32[word + state] === dead) giveRecord(host, kind, word)
+  if (i32[word + refs] === 0 && i32[word + state] === dead && !isBuried(host, kind, word)) bury(host, kind, word)
+}
+
+/** The same of a dead protection domain. */
+function freePd(host: Host, pd: number): void {
+  const { i32 } = host
+  if (
+    i32[pd + Pd.state] === recordState.dead &&
+    pdMembers.every((word) => i32[pd + word]! <= 0) &&
+    !isBuried(host, 'pd', pd)
+  )
+    bury(host, 'pd', pd)
 }
 
 /** `counter` is the word of `Pd` that counts objects of this kind. */
@@ -297,6 +308,5 @@ export function releasePd(host: Host, slot: number, counter: number): void {
   const { i32, at } = host
   const pd = at.pds + slot * Pd.words
   i32[pd + counter] = i32[pd + counter]! - 1
-  if (i32[pd + Pd.state] === recordState.dead && pdMembers.every((word) => i32[pd + word]! <= 0))
-    giveRecord(host, 'pd', pd)
+  freePd(host, pd)
 }

@@ -18,10 +18,18 @@ export function assignQpNumber(host: Host, slot: number): number {
   }
 }
 
-/** Takes the number of a QP that is being destroyed out of the table, under the control lock. */
+/** Takes the number of a QP that is closed out of the table and from the QP, under the control lock. */
 export function forgetQpNumber(host: Host, slot: number): void {
   const { i32 } = host
-  const number = i32[host.qpWord(slot) + Qp.number]!
+  const word = host.qpWord(slot) + Qp.number
+  const number = i32[word]!
+  if (number < 0) return
+  forget(host, slot, number)
+  Atomics.store(i32, word, -number)
+}
+
+function forget(host: Host, slot: number, number: number): void {
+  const { i32 } = host
   const base = host.at.qpNumbers
   let at = number & (qpNumberSlots - 1)
   while (i32[base + at] !== slot + 1) {

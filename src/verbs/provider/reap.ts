@@ -5,8 +5,9 @@ import { tellAgents } from './gsi.ts'
 import type { Host } from './host.ts'
 import { destroyKey } from './keys.ts'
 import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, maxDevices, Pd, Qp, Srq } from './layout.ts'
-import { destroyCq, destroyPd, destroyQp, destroySrq, recount } from './lifetime.ts'
+import { destroyCq, destroyPd, destroySrq, recount, retireQp } from './lifetime.ts'
 import { reapPorts } from './ports.ts'
+import { sweepNow } from './reclaim.ts'
 import { giveRecord } from './records.ts'
 
 /**
@@ -38,7 +39,7 @@ export function reapAttachment(host: Host, owner: number): void {
   let left = false
   each(at.qps, Qp.words, Meta.qpsUsed, Qp.number, Qp.owner, (q) => {
     left = leaveFarewell(host, q) || left
-    destroyQp(host, q)
+    retireQp(host, q)
   })
   if (left) tellAgents(host)
   each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
@@ -47,7 +48,8 @@ export function reapAttachment(host: Host, owner: number): void {
     for (let slot = 0; slot < keySlots; slot++) {
       const entry = at.keys + slot * Key.words
       const kind = i32[entry + Key.kind]!
-      if (kind !== keyKind.free && kind !== keyKind.deleted && i32[entry + Key.owner] === owner) {
+      const used = kind !== keyKind.free && kind !== keyKind.deleted && kind !== keyKind.retired
+      if (used && i32[entry + Key.owner] === owner) {
         destroyKey(host, entry)
         reaped++
       }
@@ -67,6 +69,8 @@ export function reapAttachment(host: Host, owner: number): void {
     host.control(() => giveRecord(host, 'context', c))
   })
   recount(host)
+  // Its memory is about to be freed.
+  sweepNow(host)
   // It may have ended between an event and the wake for it, or with work pending that others can go on with.
   for (let slot = 0; slot < i32[at.meta + Meta.channelsUsed]!; slot++) {
     const chan = host.chanWord(slot)

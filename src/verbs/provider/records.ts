@@ -8,7 +8,7 @@
  * The record holds its own reference in word 1, so that one comparison tells whether a reference is stale. It changes
  * when the object begins to be destroyed; the record is free, and may be taken again, only when nothing uses it any more.
  *
- *     free ──takeRecord──▶ in use ──retire──▶ in use, but references are stale ──giveRecord──▶ free
+ *     free ──takeRecord──▶ in use ──retire──▶ in use, but references are stale ──giveRecord, after a grace period──▶ free
  *
  * `takeRecord`, `retire`, `giveRecord` and `repairRecords` are called under the control lock. Word 0 of a record is 0 while it is free; it is
  * written in the same critical section as the bit of the table, so that what a thread that died in between left can be
@@ -104,16 +104,18 @@ export function createRecord(
   const { segment } = tables
   const ring = ringBytes > 0 ? tables.allocate(ringBytes, verb) : 0
   try {
-    return tables.control(() => {
-      const word = takeRecord(tables, kind, verb)
-      try {
-        fill(word, ring / 4)
-      } catch (error) {
-        giveRecord(tables, kind, word)
-        throw error
-      }
-      return word
-    })
+    return tables.orReclaim(() =>
+      tables.control(() => {
+        const word = takeRecord(tables, kind, verb)
+        try {
+          fill(word, ring / 4)
+        } catch (error) {
+          giveRecord(tables, kind, word)
+          throw error
+        }
+        return word
+      }),
+    )
   } catch (error) {
     if (ring > 0) segment.free(ring)
     throw error

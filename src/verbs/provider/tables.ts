@@ -1,7 +1,7 @@
 /** The tables of a segment, seen from one thread: where each record is, memory for new ones, and the counters of devices. */
 import type { Segment } from '../../memory/index.ts'
 import { asVerbsError } from './errors.ts'
-import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, PendingList, Qp, Srq, Tables } from './layout.ts'
+import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, Meta, PendingList, Qp, Srq, Tables } from './layout.ts'
 import type { Platform } from './platform.ts'
 
 /** Where each counter is. */
@@ -18,6 +18,8 @@ export class SegmentTables {
   readonly u8: Uint8Array
   /** First word of each table. */
   readonly at: Readonly<typeof Tables>
+  /** Waits for a grace period, and reclaims what was closed: for want of memory or records. Nothing, unless the process has set it. */
+  reclaim: () => void = () => {}
   /** The word that counts the QPs whose requests wait for a time or for their peer. */
   readonly pendingCount: number
 
@@ -80,10 +82,31 @@ export class SegmentTables {
   /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */
   allocate(bytes: number, verb: string, owner: number = this.segment.me): number {
     try {
-      return this.segment.allocate(bytes, owner)
+      return this.orReclaim(() => this.segment.allocate(bytes, owner))
     } catch (error) {
       throw asVerbsError(error, verb)
     }
+  }
+
+  /** Whether what is missing may be what was closed and is not reclaimed yet; not in the middle of a change. */
+  #mayReclaim(error: unknown): boolean {
+    const { i32, at, segment } = this
+    return (
+      (error as { code?: unknown }).code === 'ENOMEM' &&
+      (i32[at.meta + Meta.retired] !== 0 || i32[at.meta + Meta.leaving] !== 0) &&
+      i32[segment.controlLock] !== segment.lockValue
+    )
+  }
+
+  /** Runs `make` again after a reclaim if it finds no memory or no record. */
+  orReclaim<T>(make: () => T): T {
+    try {
+      return make()
+    } catch (error) {
+      if (!this.#mayReclaim(error)) throw error
+    }
+    this.reclaim()
+    return make()
   }
 
   /** Counts one more of what happens seldom; any thread may. Devices that hold a lock of their own count without this. */

@@ -79,7 +79,7 @@ test('what all connections share is made once for many that come and go, and clo
 test('the next stream is made while this one waits for its peer, all new, and closed when none is wanted for a while', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   const made = vi.spyOn(ProtectionDomainObject.prototype, 'createQp')
-  const ended = vi.spyOn(QueuePairObject.prototype, 'close')
+  const ended = vi.spyOn(QueuePairObject.prototype, 'discard')
   try {
     await withListener(async (connect) => {
       const seen = new Set<number>()

@@ -22,10 +22,8 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { NativeError } from '../../../src/memory/index.ts'
-import { Host } from '../../../src/verbs/provider/host.ts'
-import { layout, registerDriver } from '../../../src/verbs/provider/index.ts'
+import { Host, layout, registerDriver } from '../../../src/verbs/provider/index.ts'
 import { unbindWindow } from '../../../src/verbs/provider/keys.ts'
-import { destroyQp } from '../../../src/verbs/provider/lifetime.ts'
 import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
 import { connect, drain, makeEnd, Part, until } from '../../devices/shm/rig.ts'
 import { withSlot } from '../slots.ts'
@@ -343,33 +341,6 @@ describe('the end of a thread', () => {
     srq.close()
     cq.close()
     pd.close()
-  })
-
-  it('between two steps of closing a QP frees no memory that another object has by then', () => {
-    const a = makeEnd(context)
-    const q = host.qpWord(a.qp.slot)
-    const bytes = host.segment.allocatedBytes(host.i32[q + Qp.sqRing]! * 4)
-    // The thread dies before its second critical section, and what reaps it begins again.
-    let sections = 0
-    host.control = (body) => {
-      if (++sections === 2) throw new Error('dead')
-      return Host.prototype.control.call(host, body) as never
-    }
-    try {
-      expect(() => destroyQp(host, q)).toThrow('dead')
-    } finally {
-      delete (host as Partial<Host>).control
-    }
-    const others = Array.from({ length: 64 }, () => context.alloc(bytes))
-    destroyQp(host, q)
-    for (const other of others) expect(host.segment.allocatedBytes(other.byteOffset)).toBe(bytes)
-    for (const other of others) context.free(other)
-    context.disown('qp', a.qp)
-    a.mr.close()
-    a.cq.close()
-    a.recvCq.close()
-    a.pd.close()
-    context.free(a.buffer)
   })
 
   it('takes a CQ from its channel, and what completes to it at that moment makes no event anywhere', () => {

@@ -1,0 +1,29 @@
+/** When what was closed is reclaimed: a moment later, in the event loop of the thread that closed it, or sooner if that is much. */
+import { inRootContext } from '../../memory/index.ts'
+import { sweepIsDue } from '../provider/graves.ts'
+import type { Host } from '../provider/host.ts'
+import { sweep } from '../provider/reclaim.ts'
+
+/** After a close; connections that end within that time are reclaimed together. */
+const soonMs = 10
+/** Until the next look, if another thread is in an operation all that time. */
+const latestMs = 1000
+
+const scheduled = new WeakSet<Host>()
+
+/** Something was closed. */
+export function reclaimSoon(host: Host): void {
+  if (sweepIsDue(host)) sweep(host)
+  if (scheduled.has(host)) return
+  scheduled.add(host)
+  sweepIn(host, soonMs)
+}
+
+function sweepIn(host: Host, ms: number): void {
+  inRootContext(() =>
+    setTimeout(() => {
+      if (sweep(host)) scheduled.delete(host)
+      else sweepIn(host, Math.min(2 * ms, latestMs))
+    }, ms).unref(),
+  )
+}

@@ -1,0 +1,106 @@
+/**
+ * The list of what was closed and is not reclaimed yet: see reclaim.ts. All functions are called under the control lock, but those that
+ * only look.
+ */
+import type { Host } from './host.ts'
+import { Cq, Key, keyKind, keySlots, Meta, Pd, Qp, Records, Srq } from './layout.ts'
+
+/** What is buried; the place in this list is part of a link. */
+const kinds = ['qp', 'cq', 'srq', 'pd', 'key'] as const
+export type Buried = (typeof kinds)[number]
+
+/** The word with the owner, and then the link. */
+const linkWord: Readonly<Record<Buried, number>> = {
+  qp: Qp.owner,
+  cq: Cq.owner,
+  srq: Srq.owner,
+  pd: Pd.owner,
+  key: Key.owner,
+}
+
+/** Links are negative, and attachments are not. */
+const lastLink = -0x80000000
+
+/** Objects in the list at which a thread that closes one more sweeps. */
+export const sweepAt = 64
+
+function wordOf(host: Host, kind: Buried, slot: number): number {
+  if (kind === 'key') return host.at.keys + slot * Key.words
+  const { table, words } = Records[kind]
+  return host.at[table] + slot * words
+}
+
+function slotOfWord(host: Host, kind: Buried, word: number): number {
+  if (kind === 'key') return (word - host.at.keys) / Key.words
+  const { table, words } = Records[kind]
+  return (word - host.at[table]) / words
+}
+
+/** Whether an object was closed and is not reclaimed yet. */
+export function isBuried(host: Host, kind: Exclude<Buried, 'key'>, word: number): boolean {
+  return host.i32[word + linkWord[kind]]! < 0
+}
+
+/** Puts an object that was taken out of use into the list, under the control lock. */
+export function bury(host: Host, kind: Buried, word: number): void {
+  const { i32, at } = host
+  const head = i32[at.meta + Meta.retired]!
+  i32[word + linkWord[kind]] = head === 0 ? lastLink : head
+  i32[at.meta + Meta.retired] = ~(slotOfWord(host, kind, word) * kinds.length + kinds.indexOf(kind))
+  i32[at.meta + Meta.retiredCount] = i32[at.meta + Meta.retiredCount]! + 1
+}
+
+/** Whether so much was closed that it is to be reclaimed now. */
+export function sweepIsDue(host: Host): boolean {
+  return host.i32[host.at.meta + Meta.retiredCount]! >= sweepAt
+}
+
+/** The object that a link names. */
+export function linked(host: Host, link: number): { kind: Buried; word: number; next: number } {
+  const kind = kinds[~link % kinds.length]!
+  const word = wordOf(host, kind, Math.floor(~link / kinds.length))
+  return { kind, word, next: host.i32[word + linkWord[kind]]! }
+}
+
+/** Whether a link names an object: the list goes on. */
+export function goesOn(link: number): boolean {
+  return link !== 0 && link !== lastLink
+}
+
+/**
+ * A thread has died: makes the list anew from the records and frees memory whose record was given back when that
+ * thread came to free it.
+ */
+export function relist(host: Host): void {
+  const { i32, f64, at, segment } = host
+  i32[at.meta + Meta.retired] = 0
+  i32[at.meta + Meta.leaving] = 0
+  i32[at.meta + Meta.retiredCount] = 0
+  const lost = new Set(segment.retiredMemory())
+  const found = (kind: Buried, word: number, memory: number): void => {
+    bury(host, kind, word)
+    lost.delete(memory)
+  }
+  const each = (kind: Exclude<Buried, 'key'>, ring: number): void => {
+    const { table, words, high } = Records[kind]
+    for (let slot = 0; slot < i32[at.meta + high]!; slot++) {
+      const word = at[table] + slot * words
+      if (i32[word] === 0) continue
+      if (isBuried(host, kind, word)) found(kind, word, ring < 0 ? -1 : i32[word + ring]! * 4)
+      // Its owner died between the two: whoever reaps that one buries it.
+      else if (ring >= 0) lost.delete(i32[word + ring]! * 4)
+    }
+  }
+  each('qp', Qp.sqRing)
+  each('cq', Cq.ring)
+  each('srq', Srq.ring)
+  each('pd', -1)
+  if (i32[at.meta + Meta.keysUsed] !== 0)
+    for (let slot = 0; slot < keySlots; slot++) {
+      const entry = at.keys + slot * Key.words
+      const kind = i32[entry + Key.kind]!
+      if (kind === keyKind.retired) found('key', entry, f64[(entry + Key.addr) >> 1]!)
+      else if (kind === keyKind.region) lost.delete(f64[(entry + Key.addr) >> 1]!)
+    }
+  if (lost.size > 0) segment.freeRetired(lost)
+}
