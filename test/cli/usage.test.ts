@@ -175,6 +175,10 @@ describe('devices', { timeout: 60_000 }, () => {
       expect(['shm', 'roce']).toContain(kind)
       expect(guid).toMatch(/^([0-9a-f]{4}:){3}[0-9a-f]{4}$/)
     }
+    // As those of built-in adapters, GUIDs are the same in another process.
+    const own = ({ kind, name }: { kind: string; name: string }): boolean => kind === 'shm' && /^shm[01]$/.test(name)
+    const again = await outcome(startProcess(['devices', '--json']))
+    expect((JSON.parse(again.stdout) as { devices: typeof devices }).devices.filter(own)).toEqual(devices.filter(own))
   })
 
   it('devinfo shows those of VERBENA_DEVICE, unless others are named', async () => {

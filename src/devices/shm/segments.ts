@@ -1,6 +1,7 @@
 /** The segments that this thread is attached to, with their tables made ready for two adapters each. */
-import { randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { atExit, Segment, segmentFilePrefix } from '../../memory/index.ts'
 import { hostOf, processHost, reapDead, reapOwn, segmentOptions } from '../../verbs/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
@@ -25,7 +26,7 @@ export function attachSegment(name: string | null, mode?: 'open'): Attached {
   if (known) return known
   if (name !== null) removeStaleSegments()
   const host = name === null ? processHost() : hostOf(Segment.named(name, segmentOptions(), mode))
-  host.control(() => initialise(host))
+  host.control(() => initialise(host, name ?? ''))
   reapDead(host)
   const made = { host, executor: new Executor(host, activeMtu, adaptersPerSegment) }
   attached.set(name ?? '', made)
@@ -36,10 +37,10 @@ atExit(() => {
   for (const [name, { host }] of attached) if (name !== '') reapOwn(host)
 })
 
-function initialise(host: Host): void {
+function initialise(host: Host, name: string): void {
   const { i32, at } = host
   if (i32[at.meta + Meta.initialised] === 1) return
-  const guid = randomBytes(4).readInt32BE()
+  const guid = guidLowOf(name)
   for (let index = 0; index < adaptersPerSegment; index++) {
     const dev = host.deviceWord(index)
     i32[dev + Dev.guidHigh] = guidHigh
@@ -52,6 +53,14 @@ function initialise(host: Host): void {
 
 /** Locally administered, so that it is nobody's; "VBN". */
 const guidHigh = 0x0256424e
+
+/**
+ * The same each time for a segment of this name on this host, as that of an adapter that is built in. The segments of processes have
+ * no name: their adapters, which nothing outside reaches, share one.
+ */
+function guidLowOf(name: string): number {
+  return createHash('sha256').update(`${hostname()}\0${name}`).digest().readInt32BE()
+}
 
 export function deviceGuid(host: Host, index: number): bigint {
   return guidIn(host.i32, host.at.meta, index)

@@ -16,7 +16,7 @@ import { z } from 'zod'
 import { type ErrorMessage, expectMessage, hearMessage, sayMessage, type Wire } from '../kit/index.ts'
 import { atomicTypes, connections, type PerfSettings, perfTests } from './settings.ts'
 
-export const protocolVersion = 1
+export const protocolVersion = 2
 
 /** Latencies in nanoseconds. */
 export interface LatencyStatistics {

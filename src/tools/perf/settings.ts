@@ -91,13 +91,19 @@ export function defaultIters(test: PerfTest): number {
   return test === 'write_bw' ? 5000 : 1000
 }
 
+/** Messages of all queue pairs until what a bandwidth test runs is compiled: the first size waits for it, if nothing holds it back. */
+const compiledAfter = 50_000
+
 /**
- * Messages before the measurement with messages of this size: enough for the code to be compiled, and not too many bytes.
- * A latency test stops warming up after a second.
+ * Messages of each queue pair before the measurement with messages of this size: enough for the code to be compiled, and not too
+ * many bytes. A latency test stops warming up after a second.
  */
-export function warmupOf({ warmup, test }: PerfSettings, size: number): number {
+export function warmupOf({ warmup, test, sizes, qps, rate }: PerfSettings, size: number): number {
   if (warmup >= 0) return warmup
-  return Math.min(isLatency(test) ? 10_000 : 5000, Math.max(10, Math.floor(2 ** 26 / size)))
+  const usual = isLatency(test) ? 10_000 : 5000
+  const isFirst = !isLatency(test) && rate === 0 && size === sizes[0]
+  const most = isFirst ? Math.max(usual, Math.ceil(compiledAfter / qps)) : usual
+  return Math.min(most, Math.max(10, Math.floor(2 ** 26 / size)))
 }
 
 /** Throws a UsageError for what cannot be measured. */
