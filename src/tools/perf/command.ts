@@ -160,7 +160,7 @@ function configureTest(test: PerfTest, command: Command): void {
     )
     .option(
       '--warmup <number>',
-      `messages before the measurement (default: ${latency ? 'up to 10000, at most 1 s' : 'up to 5000, of the first size 50000; 64 MiB'})`,
+      `messages before the measurement (default: ${latency ? 'up to 10000, at most 1 s' : 'up to 5000 or 64 MiB, and until the code is compiled'})`,
     )
     .option('-t, --tx-depth <number>', `send queue${latency ? ', used with --rate' : ''} (default: 128)`)
   if (verb === 'send') command.option('-r, --rx-depth <number>', 'receive queue (default: 512)')

@@ -17,7 +17,7 @@ import {
 } from '../kit/index.ts'
 import type { Opened, OpenRequest, PrepareRequest } from './data-end.ts'
 import { type EndReport, expect, hear, type Prepared, protocolVersion, say } from './protocol.ts'
-import { disagreement, type EndSettings, type PerfSettings } from './settings.ts'
+import { disagreement, type EndSettings, type PerfSettings, primingOf } from './settings.ts'
 import { Control, newControl, resetControl, Stop, storePeerSent } from './state.ts'
 
 export interface PerfRun {
@@ -90,11 +90,17 @@ export async function runPerf(run: PerfRun): Promise<PerfResults> {
     }
     run.onBegin?.(session)
     const results: PerfResults = { ...session, runs: [] }
-    for (const size of agreed.settings.sizes) {
-      const measured = await measure(thread, wire, control, { run, session, size, client })
+    const { settings } = agreed
+    const rounds = [
+      ...primingOf(settings).map((priming) => ({ settings: priming, size: priming.sizes[0]!, isShown: false })),
+      ...settings.sizes.map((size) => ({ settings, size, isShown: true })),
+    ]
+    for (const { isShown, ...round } of rounds) {
+      const measured = await measure(thread, wire, control, { run, mtu: agreed.mtu, client, ...round })
+      const error = measured.client.error ?? measured.server.error
+      if (!isShown && error === undefined) continue
       results.runs.push(measured)
       run.onSize?.(measured)
-      const error = measured.client.error ?? measured.server.error
       if (error !== undefined) {
         results.error = error
         break
@@ -162,13 +168,14 @@ function agree(settings: PerfSettings, here: number, there: number): Agreed {
 
 interface Round {
   run: PerfRun
-  session: PerfSession
+  settings: PerfSettings
+  mtu: number
   size: number
   client: boolean
 }
 
 async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Round): Promise<Measured> {
-  const { settings, mtu } = round.session
+  const { settings, mtu } = round
   resetControl(control)
   const request: PrepareRequest = { settings, size: round.size, mtu, sameHost: wire.sameHost }
   const mine = await callThread<Prepared>(thread, 'prepare', request, callMs)

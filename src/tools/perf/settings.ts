@@ -91,19 +91,30 @@ export function defaultIters(test: PerfTest): number {
   return test === 'write_bw' ? 5000 : 1000
 }
 
-/** Messages of all queue pairs until what a bandwidth test runs is compiled: the first size waits for it, if nothing holds it back. */
-const compiledAfter = 50_000
+/**
+ * Messages before the measurement with messages of this size: enough for the code to be compiled, and not too many bytes.
+ * A latency test stops warming up after a second.
+ */
+export function warmupOf({ warmup, test }: PerfSettings, size: number): number {
+  if (warmup >= 0) return warmup
+  return Math.min(isLatency(test) ? 10_000 : 5000, Math.max(10, Math.floor(2 ** 26 / size)))
+}
+
+const primingRounds = 4
+/** Messages of all queue pairs in a round; as many times what fits into the send queues at most, for the sake of slow links. */
+const primingMessages = 20_000
+const primingDepths = 200
 
 /**
- * Messages of each queue pair before the measurement with messages of this size: enough for the code to be compiled, and not too
- * many bytes. A latency test stops warming up after a second.
+ * Measurements before the first one whose results nobody sees, if messages are counted and not paced: code is compiled after tens of thousands of
+ * messages, and for the first queue pairs alone, so that it is compiled again with the second ones. Small messages do.
  */
-export function warmupOf({ warmup, test, sizes, qps, rate }: PerfSettings, size: number): number {
-  if (warmup >= 0) return warmup
-  const usual = isLatency(test) ? 10_000 : 5000
-  const isFirst = !isLatency(test) && rate === 0 && size === sizes[0]
-  const most = isFirst ? Math.max(usual, Math.ceil(compiledAfter / qps)) : usual
-  return Math.min(most, Math.max(10, Math.floor(2 ** 26 / size)))
+export function primingOf(settings: PerfSettings): PerfSettings[] {
+  const { warmup, test, sizes, qps, rate, duration, txDepth } = settings
+  if (warmup >= 0 || isLatency(test) || duration > 0 || rate > 0) return []
+  const messages = Math.ceil(Math.min(primingMessages / qps, primingDepths * txDepth))
+  const round = { ...settings, sizes: [Math.min(8, sizes[0]!)], iters: messages, warmup: 0 }
+  return Array.from({ length: primingRounds }, () => round)
 }
 
 /** Throws a UsageError for what cannot be measured. */
