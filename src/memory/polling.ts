@@ -19,6 +19,8 @@ const mostCrowded = 4096
 const crowdedFactor = 16
 /** Waits between two looks at the number of cores. */
 const recountEvery = 256
+/** Waits that polling paid for between two questions whether this thread was put aside: the question costs a system call. */
+const askEvery = 16
 
 /** What a thread can know of the machine. */
 export interface Cores {
@@ -36,9 +38,12 @@ export class Crowding {
   #skipped = 0
   #next = 1
   #switches = -1
+  #paid = 0
+  readonly #askEvery: number
 
-  constructor(cores: Cores) {
+  constructor(cores: Cores, every: number = askEvery) {
     this.#cores = cores
+    this.#askEvery = every
   }
 
   /** A wait begins: whether it may poll. */
@@ -57,8 +62,14 @@ export class Crowding {
     return false
   }
 
+  /** What a wait that polled was for came in time. */
+  paid(): void {
+    if (++this.#paid >= this.#askEvery) this.ended()
+  }
+
   /** A wait that polled is over. */
   ended(): void {
+    this.#paid = 0
     const switches = this.#cores.switches()
     if (switches === this.#switches) this.#next = Math.max(1, this.#next >> 1)
     else {
@@ -94,7 +105,7 @@ export class Polling {
 
   /** What the wait was for came while it polled, within the time. */
   paid(): void {
-    this.#crowding.ended()
+    this.#crowding.paid()
     this.#next = 1
   }
 

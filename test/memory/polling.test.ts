@@ -2,15 +2,21 @@ import { expect, test } from 'vitest'
 import { Crowding, Polling, sleepCostNs } from '../../src/memory/polling.ts'
 
 /** A machine whose scheduler does what the test says. */
-function machine(cores = 2) {
-  const is = { cores, switches: 0, counted: 0 }
-  const of = new Crowding({
-    count: () => {
-      is.counted++
-      return is.cores
+function machine(cores = 2, every = 1) {
+  const is = { cores, switches: 0, counted: 0, asked: 0 }
+  const of = new Crowding(
+    {
+      count: () => {
+        is.counted++
+        return is.cores
+      },
+      switches: () => {
+        is.asked++
+        return is.switches
+      },
     },
-    switches: () => is.switches,
-  })
+    every,
+  )
   return { is, polling: () => new Polling(of) }
 }
 
@@ -82,4 +88,18 @@ test('what one place wastes is not another’s', () => {
   one.begin()
   one.wasted()
   expect(other.begin()).toBe(sleepCostNs)
+})
+
+test('while polling pays, the scheduler is asked now and then only', () => {
+  const { is, polling } = machine(2, 16)
+  const one = polling()
+  for (let i = 0; i < 160; i++) {
+    one.begin()
+    one.paid()
+  }
+  expect(is.asked).toBe(11)
+  is.switches++
+  one.begin()
+  one.wasted()
+  expect(skipped(one)).toBe(16 + 1)
 })

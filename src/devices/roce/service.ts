@@ -14,6 +14,7 @@ import {
   type NetlinkEvents,
   nativeAvailable,
   nowNs,
+  Polling,
   threadData,
   waitReadable,
   watchHostNetwork,
@@ -32,8 +33,6 @@ import { maxSlots } from './socket-table.ts'
 
 const { Dev, Meta } = layout
 
-/** How long it looks for more after it has found something. */
-const spinNs = 100_000
 /** The shortest interval between two looks whether programs still drive their devices. Each that finds it so doubles it, ... */
 const lookMs = 1
 /** ... up to this while they poll or wake: for so long a peer waits for a program that has begun to compute. */
@@ -114,7 +113,9 @@ function standBy(): void {
 function serve(): void {
   let open: RoceDevice[] = []
   let seen = -1
-  let idleSince = 0
+  const polling = new Polling()
+  /** Until when it looks for more though there is nothing; 0 while there is. */
+  let pollsUntilNs = 0
   let busyTurns = 0
   /** Those of them that are this thread's to drive, and of these those that no program drives. */
   const devices: RoceDevice[] = []
@@ -148,14 +149,18 @@ function serve(): void {
     }
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
-      idleSince = 0
+      pollsUntilNs = 0
       changed = sleep(devices, left, bell) || changed
       continue
     }
     let found = 0
     for (const device of left) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
-      idleSince = 0
+      if (pollsUntilNs > 0) {
+        if (now < pollsUntilNs) polling.paid()
+        else polling.wasted()
+      }
+      pollsUntilNs = 0
       if ((++busyTurns & 0xff) === 0) {
         tell(devices)
         for (const sharing of sharings.values()) sharing.look()
@@ -163,9 +168,14 @@ function serve(): void {
       }
       continue
     }
-    if (idleSince === 0) idleSince = now
-    if (now - idleSince < spinNs) continue
-    idleSince = 0
+    if (pollsUntilNs === 0) {
+      const ns = polling.begin()
+      pollsUntilNs = ns === 0 ? 0 : now + ns
+    } else if (now >= pollsUntilNs) {
+      polling.wasted()
+      pollsUntilNs = 0
+    }
+    if (pollsUntilNs > 0) continue
     changed = sleep(devices, left, bell) || changed
   }
 }

@@ -3,20 +3,18 @@
  * requests, reads their payload only then, and completes them.
  */
 import { parentPort } from 'node:worker_threads'
-import { currentCores, nowNs, pinThread, threadData } from '../../memory/index.ts'
+import { currentCores, nowNs, Polling, pinThread, threadData } from '../../memory/index.ts'
 import { layout } from '../../verbs/provider/index.ts'
 import { attachSegment } from './segments.ts'
 import type { EngineData, EngineOrder } from './thread-data.ts'
 
 const { Ctx, Meta, Qp } = layout
 
-/** How long it polls for the next doorbell before it sleeps. */
-const spinNs = 50_000
-
 const { host, executor } = attachSegment(threadData<EngineData>().segment)
 const { i32, segment } = host
 const allCores = currentCores()
 let pinned = false
+const polling = new Polling()
 let context = 0
 /** First word of the context's record. */
 let c = 0
@@ -38,26 +36,31 @@ function announce(ready: number): void {
 }
 
 function serve(): void {
-  let idleSince = 0
+  /** Until when it polls for the next doorbell before it sleeps; 0 before it has begun to. */
+  let pollsUntilNs = 0
   for (let spins = 0; ; spins++) {
     const head = i32[c + Ctx.doorbellHead]!
     if (head !== i32[c + Ctx.doorbellTail] && head !== Atomics.load(i32, c + Ctx.doorbellTail)) {
       const slot = i32[c + Ctx.doorbells + (head & (Ctx.doorbellSlots - 1))]!
       Atomics.store(i32, c + Ctx.doorbellHead, (head + 1) | 0)
       execute(slot)
-      idleSince = 0
+      if (pollsUntilNs > 0) polling.paid()
+      pollsUntilNs = 0
       continue
     }
-    if ((spins & 63) !== 0) continue
+    if ((spins & 63) !== 0 && pollsUntilNs > 0) continue
     if (Atomics.load(i32, c + Ctx.doorbellStop) === 1) return
     if (Atomics.exchange(i32, c + Ctx.doorbellMissed, 0) === 1) executeAll()
     if (i32[host.pendingCount] !== 0) executor.progress()
     const now = nowNs()
-    if (idleSince === 0) idleSince = now
-    else if (now - idleSince > spinNs) {
-      sleep(i32[host.pendingCount] !== 0 ? 1 : 100)
-      idleSince = 0
+    if (pollsUntilNs === 0) {
+      const ns = polling.begin()
+      if (ns > 0) pollsUntilNs = now + ns
+    } else if (now >= pollsUntilNs) {
+      polling.wasted()
+      pollsUntilNs = 0
     }
+    if (pollsUntilNs === 0) sleep(i32[host.pendingCount] !== 0 ? 1 : 100)
   }
 }
 
