@@ -26,6 +26,8 @@ export class StreamBytes {
 
   /** Drops the first `count`. */
   drop(count: number): void {
+    // What waits for its end is not copied again with each chunk.
+    if (count === 0) return
     this.#bytes.copyWithin(0, count, this.length)
     this.length -= count
   }

@@ -53,6 +53,7 @@ class Reader {
   readonly #settings: Settings
   readonly #context: ReadContext
   readonly #problems: Problem[]
+  readonly #said = new Set<string>()
   readonly #servers: ServerAddress[]
 
   constructor(settings: Settings, context: ReadContext, problems: Problem[]) {
@@ -348,8 +349,10 @@ class Reader {
 
   #wrong(path: Path, what: string): void {
     // What several phases have from above is wrong once.
-    const same = this.#problems.some((other) => other.what === what && other.path.join('\0') === path.join('\0'))
-    if (!same) this.#problems.push({ path, what })
+    const said = [what, ...path].join('\0')
+    if (this.#said.has(said)) return
+    this.#said.add(said)
+    this.#problems.push({ path, what })
   }
 }
 

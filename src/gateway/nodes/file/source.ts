@@ -127,7 +127,7 @@ export class FileSource implements Source {
     samples.count = 0
     this.#next = 0
     const at = this.#decoder.decode(this.#bytes.subarray(0, this.#filled), 0, samples, last)
-    this.#bytes.copyWithin(0, at, this.#filled)
+    if (at > 0) this.#bytes.copyWithin(0, at, this.#filled)
     this.#filled -= at
     this.#sayProblems()
     if (this.#decoder.problems.fatal) {
