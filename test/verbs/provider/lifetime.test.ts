@@ -1,5 +1,5 @@
 /** Records change hands: what names an object that is gone meets nothing, and never the object that came in its place. */
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import {
   Access,
   type Context,
@@ -710,6 +710,24 @@ describe('misuse', () => {
     expect(() => recvWr(init as never)).toThrow(wrong)
     expect(() => sendWr({ opcode: Opcode.Send, ...init } as never)).toThrow(wrong)
     expect(() => sendWr({ opcode: Opcode.Send, next: { opcode: Opcode.Send, ...init } } as never)).toThrow(wrong)
+  })
+
+  it('names such a field also beside a list, in the first requests of a thread and in one of 64 later', async () => {
+    vi.resetModules()
+    const fresh = await import('../../../src/verbs/provider/work-request.ts')
+    const found: number[] = []
+    for (let i = 1; i <= 1300; i++) {
+      const send = { wrId: i, opcode: Opcode.Send, send_flags: SendFlag.Signaled, sgList: [] }
+      try {
+        if (i % 2 === 0) fresh.sendWr(send as never)
+        else fresh.recvWr({ sgList: [], wr_id: i } as never)
+      } catch (error) {
+        expect((error as VerbsError).message).toMatch(/ has no field '(send_flags|wr_id)', but wrId, /)
+        found.push(i)
+      }
+    }
+    expect(found.slice(0, 1000)).toEqual(Array.from({ length: 1000 }, (_, i) => i + 1))
+    expect(found.slice(1000)).toEqual([1024, 1088, 1152, 1216, 1280])
   })
 
   it('of a receive request with the fields of a send request is none', () => {
