@@ -7,11 +7,12 @@
  * level j. So what is not kept is estimated by twice its sample.
  *
  * Bounds: sampling what is not kept, T_j, with 1/2 adds a variance of Σ g² ≤ g_max T_j, g_max the larger one of g(1) and that of the smallest kept key, as g either
- * never falls or never grows; the noise of Count Sketch, with a variance of
+ * never falls or never grows, and 18 g_max², since a few sampled keys, or none, say little of how many there are; the noise of Count Sketch, with a variance of
  * F2 / w, adds (g'(f))² F2 / w for each kept key; a level doubles what the next one errs, so V_j is the sum of both and 4 V_(j+1). Answers are three
  * √V_0 wide (0.99). With k kept keys, cardinality errs by about 1 / √k. Sizes have the bounds of Count Sketch (count-sketch.ts).
  *
- * Where we differ: the estimate begins at the first level whose table is not full, since all its keys are there; the paper has no such bounds.
+ * Where we differ: the estimate begins at the first level whose table is not full, since all its keys are there; the paper has no such bounds. If all are full, nothing
+ * bounds what there is besides: the upper bound is infinite.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -45,6 +46,8 @@ export interface UnivMonOptions extends SketchOptions {
 const clipped = Scalar.own
 const deviations = 3
 const confidence = 0.99
+/** Added to the variance of a sum of which each part was sampled with 1/2: as the sample shows it, it is too small where that is small. */
+const fewSamples: number = 2 * deviations ** 2
 /** Chebyshev, as in count-sketch.ts. */
 const spread = 8
 
@@ -183,11 +186,11 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
 
   /**
    * Σ g(f) over all keys, f their amounts from 1 on, with bounds (at the head of this file; 0.99). g is to be smooth, not negative, either never to fall or never to grow, and not to grow faster than f²; for 1
-   * it is the cardinality, for f log2 f what entropy needs, for f² the second moment. Once a counter has saturated, nothing is known: the upper bound is infinite.
+   * it is the cardinality, for f log2 f what entropy needs, for f² the second moment. Once a counter has saturated, or the tables of all levels are full, the upper bound is infinite.
    */
   sum(g: (amount: number) => number): Estimate {
-    let base = this.#levels.findIndex(({ top }) => !top.isFull)
-    if (base < 0) base = this.#levels.length - 1
+    const free = this.#levels.findIndex(({ top }) => !top.isFull)
+    const base = free < 0 ? this.#levels.length - 1 : free
     let [value, variance] = [0, 0]
     for (let at = base; at >= 0; at--) {
       const { top, rows } = this.#levels[at]!
@@ -205,9 +208,10 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
       }
       const rest = at === base ? 0 : Math.max(0, 2 * (value - sampled))
       value = kept + rest
-      variance = own + 4 * variance + (rest > 0 ? Math.max(Math.abs(g(1)), Math.abs(g(least))) * rest : 0)
+      const most = Math.max(Math.abs(g(1)), Math.abs(g(least)))
+      variance = own + 4 * variance + (at === base ? 0 : most * (rest + fewSamples * most))
     }
-    if (this.#isSaturated) return { value, lower: 0, upper: Number.POSITIVE_INFINITY, confidence }
+    if (this.#isSaturated || free < 0) return { value, lower: 0, upper: Number.POSITIVE_INFINITY, confidence }
     const error = deviations * Math.sqrt(variance)
     return { value, lower: Math.max(0, value - error), upper: value + error, confidence }
   }
