@@ -118,7 +118,8 @@ export class Anonymiser {
     if (d.icrc !== IcrcState.Unknown) {
       const icrc = computeIcrc(b, d)
       put32le(b, d.end, d.icrc === IcrcState.Valid ? icrc : ~icrc >>> 0)
-    }
+      // One that cannot be computed would still tell of what it was made of.
+    } else if (d.authenticated && d.end > 0 && d.end + 4 <= captured) b.fill(0, d.end, d.end + 4)
     if (d.kind === Kind.RoceV2 && captured - d.udp >= Udp.length && u16(b, d.udp + Udp.checksum) !== 0) {
       const whole = d.end > 0 && d.end + 4 <= captured
       put16(b, d.udp + Udp.checksum, whole ? udpSum(b, d) : 0)

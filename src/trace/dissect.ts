@@ -95,6 +95,11 @@ export class Dissection {
   icrc: number = IcrcState.Unknown
   /** 4 or 6; 0 for InfiniBand without a GRH. A GRH counts as IPv6. */
   ipVersion = 0
+  /**
+   * An authentication header (IPsec) stands before the UDP header. Nothing says whether an ICRC covers it: annex A17 of the InfiniBand
+   * specification knows IP and UDP headers alone, and adapters write the ICRC before a host adds that header. So `icrc` stays Unknown.
+   */
+  authenticated = false
   /** Offsets in the packet's bytes. `ip`: IP header or GRH; `lrh`: InfiniBand only. */
   ip = 0
   lrh = 0
@@ -139,6 +144,7 @@ export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: bool
   out.cut = false
   out.icrc = IcrcState.Unknown
   out.complete = false
+  out.authenticated = false
   out.tcp = -1
   out.tunnel = Tunnel.None
   const { bytes } = packet
@@ -155,7 +161,7 @@ export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: bool
   else network(bytes, place.etherType, at, captured, wire, out, 0)
   if (out.kind === Kind.Other || out.end === unknownEnd) return
   transport(bytes, captured, out)
-  if (checkIcrc && !out.cut && out.end - out.bth >= Bth.length) compareIcrc(bytes, out)
+  if (checkIcrc && !out.cut && !out.authenticated && out.end - out.bth >= Bth.length) compareIcrc(bytes, out)
 }
 
 function ethernet(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection, depth: number): void {
@@ -220,6 +226,7 @@ function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (header < Ipv4.length || (fragment & 0x1fff) !== 0) return
   out.ip = at
   out.ipVersion = 4
+  out.authenticated = false
   const protocol = b[at + Ipv4.protocol]!
   if (protocol === tcpProtocol) out.tcp = at + header
   const end = at + u16(b, at + Ipv4.totalLength)
@@ -240,6 +247,7 @@ function authenticated(
   depth: number,
 ): void {
   if (captured - at < 8) return
+  out.authenticated = true
   const next = at + ipExtensionLength(IpProtocol.authentication, b, at)
   above(b, b[at]!, next, end, captured, wire, fragment, out, depth)
 }
@@ -248,6 +256,7 @@ function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (captured - at < Ipv6.length || b[at]! >> 4 !== 6) return
   out.ip = at
   out.ipVersion = 6
+  out.authenticated = false
   const end = at + Ipv6.length + u16(b, at + Ipv6.payloadLength)
   let next = b[at + Ipv6.nextHeader]!
   if (next === tcpProtocol) out.tcp = at + Ipv6.length
@@ -260,6 +269,7 @@ function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Di
       if (word >> 3 !== 0) return
       fragment = (word & 1) !== 0
     }
+    if (next === IpProtocol.authentication) out.authenticated = true
     const length = ipExtensionLength(next, b, at)
     next = b[at]!
     at += length

@@ -48,6 +48,23 @@ const ip = (frame: Uint8Array, at: number): string => [...frame.subarray(at, at 
 describe('one packet', () => {
   const by = anonymiser('a')
 
+  it('has no ICRC behind an authentication header, over which nobody can compute one', () => {
+    const plain = roceFrame({
+      opcode: 4,
+      payload: new Uint8Array(64).fill(7),
+      source: '10.1.2.3',
+      destination: '10.1.2.4',
+    })
+    const header = Uint8Array.of(17, 4, ...new Uint8Array(22))
+    const frame = Uint8Array.of(...plain.subarray(0, 34), ...header, ...plain.subarray(34))
+    put16(frame, 16, u16(frame, 16) + header.length)
+    frame[23] = 51
+    expect(dissected(frame)).toMatchObject({ psn: dissected(plain).psn, icrc: IcrcState.Unknown, authenticated: true })
+    const after = anonymised(frame, by)!
+    expect([...after.subarray(-4)]).toEqual([0, 0, 0, 0])
+    expect(frame.subarray(-4).some((byte) => byte !== 0)).toBe(true)
+  })
+
   it('has other addresses, always the same, with a valid ICRC and checksums', () => {
     const frame = roceFrame({
       opcode: 4,
