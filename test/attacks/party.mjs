@@ -6,7 +6,7 @@
  * connections or give it wrong data.
  */
 import { randomBytes } from 'node:crypto'
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import {
   Access,
   connectQp,
@@ -45,6 +45,19 @@ setInterval(() => {
   lastTick = now
 }, 20)
 
+/** How long threads of this process have waited for a processor, all together: that is the machine's doing. */
+function starvedMs() {
+  let ns = 0
+  for (const thread of readdirSync('/proc/self/task')) {
+    try {
+      ns += Number(readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ')[1])
+    } catch {
+      // It has ended, or the kernel does not count.
+    }
+  }
+  return ns / 1e6
+}
+
 function measures() {
   globalThis.gc?.()
   const { rss, heapUsed, external } = process.memoryUsage()
@@ -56,6 +69,7 @@ function measures() {
     external,
     descriptors: readdirSync('/proc/self/fd').length,
     longestStallMs: stall,
+    starvedMs: starvedMs(),
     counters: context.counters(),
     protocolErrors: rsocketProtocolErrors(),
     drops: rsocketDrops(),

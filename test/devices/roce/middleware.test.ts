@@ -36,19 +36,24 @@ interface Counted {
   b: Record<string, number>
 }
 
-/** Until nothing is outstanding any more: acknowledgements may follow what completed. */
-async function quiet(contexts: readonly Context[]): Promise<void> {
+/** Whether what one has sent has come to the other, as far as the counters since the beginning tell. */
+type Arrived = (counted: Counted) => boolean
+
+/** What was counted once nothing is outstanding any more: acknowledgements may follow what completed. */
+async function quiet(count: () => Counted, arrived: Arrived): Promise<Counted> {
   let last = ''
-  for (let same = 0; same < 10; ) {
+  for (let same = 0; ; ) {
     await new Promise((resolve) => setTimeout(resolve, 5))
-    const now = JSON.stringify(contexts.map((context) => context.counters()))
-    same = now === last ? same + 1 : 0
+    const counted = count()
+    const now = JSON.stringify(counted)
+    same = now === last && arrived(counted) ? same + 1 : 0
     last = now
+    if (same === 10) return counted
   }
 }
 
 /** WRITEs from a to b and READs back, both wrapped; what each has counted since before. */
-async function traffic(wrapA: Wrap[], wrapB: Wrap[]): Promise<Counted> {
+async function traffic(wrapA: Wrap[], wrapB: Wrap[], arrived: Arrived = () => true): Promise<Counted> {
   const [a, b] = [openDevice(loopbackDevice(1), { wrap: wrapA }), openDevice(loopbackDevice(2), { wrap: wrapB })]
   const before = [a.counters(), b.counters()]
   const options = { slots: 64, bytes: messages * messageBytes }
@@ -82,11 +87,9 @@ async function traffic(wrapA: Wrap[], wrapB: Wrap[]): Promise<Counted> {
       }
     }
     expect(Buffer.compare(x.buffer, expected)).toBe(0)
-    await quiet([a, b])
-    const counted = [a, b].map((context, i) =>
-      Object.fromEntries(Object.entries(context.counters()).map(([name, value]) => [name, value - before[i]![name]!])),
-    )
-    return { a: counted[0]!, b: counted[1]! }
+    const since = (context: Context, i: number) =>
+      Object.fromEntries(Object.entries(context.counters()).map(([name, value]) => [name, value - before[i]![name]!]))
+    return await quiet(() => ({ a: since(a, 0), b: since(b, 1) }), arrived)
   } finally {
     // Also where something went wrong: the next test opens the same adapters.
     for (const end of [x, y]) end.close()
@@ -121,7 +124,12 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     // The tap of a sees what b has damaged.
     const wrapA = [trace((line) => lines.push(line)), tap(path)]
     // Of b's packets, which are sixty at least, some are damaged whatever their order is.
-    const { a, b } = await traffic(wrapA, [faults({ loss: 0.02, corruption: 0.25, direction: 'out', seed: 3 })])
+    const wrapB = [faults({ loss: 0.02, corruption: 0.25, direction: 'out', seed: 3 })]
+    const { a, b } = await traffic(
+      wrapA,
+      wrapB,
+      ({ a, b }) => a.sent_pkts === b.rcvd_pkts && b.sent_pkts! - b.injected_losses! === a.rcvd_pkts! + a.icrc_errors!,
+    )
     const result = await checkCapture(fileSource(path))
     expect(result).toMatchObject({ damage: [], packets: result.roce })
     // Damage may make an opcode that there is not.
@@ -130,7 +138,6 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     expect(result.icrcInvalidCount).toBe(a.icrc_errors)
     expect(a.icrc_errors).toBe(b.injected_corruptions)
     expect(a.icrc_errors).toBeGreaterThan(0)
-    expect(b.sent_pkts! - b.injected_losses!).toBe(a.rcvd_pkts! + a.icrc_errors!)
     // The longest of its messages, and what belongs to each packet.
     expect(b.rcvd_bytes).toBeGreaterThan(20_000 + 16 * b.rcvd_pkts!)
     expect(a.sent_bytes).toBeGreaterThanOrEqual(b.rcvd_bytes!)
