@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { external, madeSources, toSource } from './test/sources.ts'
 
 /** By its name without the ending. */
 const test = (name: string): string => `test/${name}.test.ts`
@@ -63,6 +64,11 @@ const shared = [
   'test/devices/roce/{datagram-socket,host-sockets,pacing,reply}.test.ts',
   'test/devices/shm/{multicast,waiting,wake-after}.test.ts',
 ]
+/** What changes modules of the library, or loads them once more: vitest has to have them. */
+const mocking = ['devices/roce/joining', 'rsocket/runtime/udp-start', 'wire/icrc'].map(test)
+/** All others import the library as Node does. */
+const quick = { extends: true as const, plugins: [madeSources] }
+const native = { pool: 'forks' as const, server: { deps: { external: [external] } } }
 /** `npm run test:slow` has them, and what needs more than Node.js. */
 const slower = [
   // The clients of others have tests of their own.
@@ -76,6 +82,7 @@ const slower = [
 // of the time is waiting: for processes to start, for timers, for peers that answer nothing.
 export default defineConfig({
   test: {
+    onStackTrace: (_, frame) => toSource(frame),
     globalSetup: ['./test/entries.ts'],
     maxWorkers: 4,
     testTimeout: 60_000,
@@ -85,26 +92,24 @@ export default defineConfig({
     coverage: { provider: 'v8', include: ['src/**'], exclude: ['src/**/*.mjs'] },
     projects: [
       {
-        extends: true,
-        test: { name: 'unit', include: unit, exclude: slower, pool: 'forks', isolate: false },
+        ...quick,
+        test: { ...native, name: 'unit', include: unit, exclude: [...slower, ...mocking], isolate: false },
       },
       {
-        extends: true,
+        ...quick,
         test: {
-          name: 'shared',
-          include: shared,
-          exclude: [...slower, ...unit],
-          pool: 'forks',
-          isolate: false,
+          ...{ ...native, name: 'shared', isolate: false },
+          ...{ include: shared, exclude: [...slower, ...mocking, ...unit] },
         },
       },
       {
-        extends: true,
+        ...quick,
         test: {
-          ...{ name: 'whole', pool: 'forks' },
-          ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...unit, ...shared] },
+          ...{ ...native, name: 'whole' },
+          ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...mocking, ...unit, ...shared] },
         },
       },
+      { extends: true, test: { name: 'mocking', include: mocking, pool: 'forks' } },
     ],
   },
 })

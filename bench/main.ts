@@ -21,7 +21,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { exitCodes } from '../src/cli/terminal/index.ts'
 import { getDeviceList, nativeAvailable } from '../src/index.ts'
 import { formatCount } from '../src/report/index.ts'
-import { devicePair } from '../src/tools/bench-kit/index.ts'
+import { describeMachine, devicePair, versions } from '../src/tools/bench-kit/index.ts'
 import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
 import { type CollectiveJob, collectiveJobs } from './collective-jobs.ts'
 import { type Comparison, compare, compareToGoal } from './comparison.ts'
@@ -84,7 +84,7 @@ function commandLine(): Command {
     )
     .option(
       '--json',
-      'print one JSON document: {"comparisons":[{"name","ours","peer","theirs","unit","ratio","target","met"}]}; rows without a target lack the last two',
+      'print one JSON document: {"date","machine","versions","comparisons":[{"name","ours","peer","theirs","unit","ratio","target","met"}]}; rows without a target lack the last two',
     )
     .addHelpText('after', names)
     .exitOverride()
@@ -234,6 +234,8 @@ async function main(): Promise<number> {
   const ours = new Ours()
   const sockets = new SocketComparisons(wire.devices)
   const comparisons: Comparison[] = []
+  const date = new Date().toISOString()
+  const machine = describeMachine()
   let failed = 0
   const run = (job: Chosen): Promise<Comparison[]> => {
     if ('sockets' in job) return job.sockets.run(sockets, rounds)
@@ -264,8 +266,12 @@ async function main(): Promise<number> {
   } finally {
     await Promise.all([ours.end(), wire.end(), sockets.end()])
   }
-  if (values.json) process.stdout.write(`${JSON.stringify({ comparisons })}\n`)
-  else say(`\nMedians of ${rounds} alternating rounds. A ratio below 1 means that Verbena is ahead.`)
+  if (values.json) {
+    const { cpu, cores, os, load } = machine
+    process.stdout.write(
+      `${JSON.stringify({ date, machine: { cpu, cores, os, load }, versions: versions(), comparisons })}\n`,
+    )
+  } else say(`\nMedians of ${rounds} alternating rounds. A ratio below 1 means that Verbena is ahead.`)
   return failed === 0 ? exitCodes.done : exitCodes.failed
 }
 

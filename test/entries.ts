@@ -7,6 +7,7 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { makeSources, runFolder } from './sources.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -16,13 +17,14 @@ export default async function setup(): Promise<(() => void) | undefined> {
   if (process.env.TEST_ENTRIES) return undefined
   // Native code of the host's processor, on which tests need not run.
   const { rolldown } = await import('rolldown')
-  const folder = join(root, 'build', `test-${process.pid}`)
+  const folder = runFolder
   const input = Object.fromEntries([...ofSources(), ...ofTests()])
   const isPackage = (id: string): boolean => !/^[./]/.test(id)
   const build = await rolldown({ cwd: root, input, platform: 'node', external: isPackage, logLevel: 'silent' })
   // Flat, as in the package: a module that starts another one finds it beside itself.
   await build.write({ dir: folder, entryFileNames: '[name].js', chunkFileNames: 'chunk-[name]-[hash].js' })
   await build.close()
+  await makeSources()
   writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
   const map = Object.entries(input).map(([name, file]) => [pathToFileURL(file).href, join(folder, `${name}.js`)])
   const file = join(folder, 'entries.json')

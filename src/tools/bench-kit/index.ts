@@ -1,4 +1,5 @@
 /** What the benchmarks share in the main thread: settings that are lists, the plan of a run, progress, saved results. */
+export { describeMachine, versions } from './machine.ts'
 export { measure, type RunHooks, settingText } from './measurement.ts'
 export { coreList, devicePair, type GivenOptions, onOff, parseList, type SettingOption } from './option.ts'
 export { algorithmPlot, collectivePlot, latencyPlot, nodePlot, socketPlot, throughputPlot, varying } from './plots.ts'

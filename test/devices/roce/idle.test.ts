@@ -16,7 +16,8 @@ describe.skipIf(!nativeAvailable)('the thread that drives devices, when nothing 
     const channels = contexts.map((context) => context.createCompChannel())
     const waits = channels.map((channel) => channel.nextEvent())
     const [a, b] = [makeEnd(contexts[0]), makeEnd(contexts[1])]
-    connect(a, b)
+    // Seconds: the thread that drives devices may get no processor for some of them.
+    connect(a, b, { timeout: 18, retryCnt: 7 })
     // Until a second has passed in which it was left alone. Looking every 64 ms would be more than thirty.
     for (let before = turns(); ; before = turns()) {
       await pause(1000)
