@@ -57,8 +57,13 @@ export class Completer implements Expiry {
     const t = state.of(q)
     const qpState = i32[q + Qp.state]!
     const bits = opcodeBits[op]!
-    if ((qpState !== QpState.Rts && qpState !== QpState.Sqd) || (i32[t + TransportQp.ready]! & begun.requester) === 0) {
+    if (qpState !== QpState.Rts && qpState !== QpState.Sqd) {
       state.count(state.counters.drops_qp_state)
+      return
+    }
+    if ((i32[t + TransportQp.ready]! & begun.requester) === 0) {
+      // It has never sent anything.
+      state.count(state.counters.drops_unexpected_ack)
       return
     }
     const aeth = at + Bth.length
