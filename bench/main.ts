@@ -12,7 +12,7 @@
  *     monitor     packets a second of a capture, beside tcpdump and tshark; two threads, overload, many flows: monitor-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
- * verbena/preload (preload-jobs.ts). Beside other work, and on one core: loaded-jobs.ts.
+ * verbena/preload (preload-jobs.ts, start-jobs.ts). Beside other work, and on one core: loaded-jobs.ts.
  *
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
@@ -34,6 +34,7 @@ import { endPrograms, isInstalled } from './programs.ts'
 import { samplesJobs } from './samples-jobs.ts'
 import { type SketchJob, sketchJobs } from './sketch-jobs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
+import { startJobs } from './start-jobs.ts'
 import { type TrafficJob, trafficJobs } from './traffic-jobs.ts'
 import { runUcx, ucxInstalled } from './ucx.ts'
 import { WireEnds } from './wire-ends.ts'
@@ -95,13 +96,13 @@ On shared memory: latency-8, latency-4096, latency-32768, message-rate-shm, band
 rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-RC, gateway-infiniband-UC,
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
-http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle; of collectives collective-2, collective-4,
+http-warm-1, http-warm-16, http-sparse, connecting, connecting-warm, idle, start, start-first; of collectives collective-2, collective-4,
 collective-two-cores; of sketches sketch-count-min, sketch-conservative,
 sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the monitor monitor-8, monitor-1024,
 monitor-distinct, monitor-workers, monitor-overload, monitor-flows; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
-http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire; of the traffic generator traffic-wire-send,
+http-wire-sparse, connecting-wire, connecting-wire-warm, idle-wire, start-wire-first; of the traffic generator traffic-wire-send,
 traffic-wire-write.
 On both, where others run, too: busy-http-1, busy-http-16, busy-http-sparse, busy-rsocket-rr, busy-http-cpu, beside four processes
 that compute on two cores; one-core-http-1, one-core-http-16; http-cpu.`
@@ -298,7 +299,7 @@ type Chosen = { name: string } & (
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
 function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
-  const preloaded = preloadJobs
+  const preloaded = [...preloadJobs, ...startJobs]
     .filter(({ network }) => (nativeAvailable && !wireOnly) || network)
     .map((preload) => ({ name: preload.name, preload, network: preload.network }))
   const traffic = trafficJobs

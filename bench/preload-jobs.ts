@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { entryModule } from '../src/memory/index.ts'
-import { type Comparison, compare, type Order } from './comparison.ts'
+import { type Comparison, compare, compareToGoal, type Order } from './comparison.ts'
 import { onCores } from './load.ts'
 import { finished, startProgram } from './programs.ts'
 
@@ -51,6 +51,8 @@ export interface PreloadJob {
 
 interface Row {
   title: string
+  /** What ours is to reach by itself, in a row of its own: where TCP has next to nothing, a ratio says nothing. */
+  goal?: number
   unit: string
   order: Order
   /** The ratio to reach in memory, and on a network. */
@@ -103,8 +105,18 @@ const connecting = (before: number): Kind => ({
 const idling: Kind = {
   name: 'idle',
   rows: [
-    { title: `${idleConnections} idle connections, CPU of the server`, unit: '% of a core', order: 'less is better' },
-    { title: `${idleConnections} idle connections, memory of the server`, unit: 'MB', order: 'less is better' },
+    {
+      title: `${idleConnections} idle connections, CPU of the server`,
+      unit: '% of a core',
+      order: 'less is better',
+      goal: 0.1,
+    },
+    {
+      title: `${idleConnections} idle connections, memory of the server`,
+      unit: 'MB',
+      order: 'less is better',
+      goal: 80,
+    },
   ],
   measure: (meeting) =>
     withClient(meeting, 'idle', [idleConnections], async (server) => {
@@ -141,10 +153,12 @@ function job(kind: Kind, network: boolean): PreloadJob {
         theirs.push(await kind.measure(overTcp(meeting.host)))
       }
       const on = network ? devices[0].replace(/:.*/, '') : 'shm'
-      return kind.rows.map(({ title, unit, order, targets }, i) => {
+      return kind.rows.flatMap(({ title, unit, order, targets, goal }, i) => {
         const column = (rounds: number[][]): number[] => rounds.map((figures) => figures[i]!)
         const target = targets?.[network ? 1 : 0]
-        return compare(`${title}, ${on}`, column(ours), 'the same over TCP', column(theirs), unit, order, target)
+        const name = `${title}, ${on}`
+        const beside = compare(name, column(ours), 'the same over TCP', column(theirs), unit, order, target)
+        return goal === undefined ? [beside] : [beside, compareToGoal(name, column(ours), goal, unit, order)]
       })
     },
   }
