@@ -23,7 +23,7 @@ const groups = {
   memory:
     /^(one-way latency, RC SEND, [\d,]+ bytes, (average|median)|bandwidth, RC SEND, 64 KiB|message rate, .*, shm)$/,
   network: /, roce$/,
-  sockets: /^TCP_(RR|STREAM)|^HTTP|^connecting|idle connections/,
+  sockets: /^TCP_(RR|STREAM)|^HTTP|^connecting|idle connections|^start under|^a process that starts/,
   cpu: /^alone: /,
   collectives: / on two cores, shm$/,
   'one core': /^one core: /,

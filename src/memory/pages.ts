@@ -36,8 +36,8 @@ export const P = {
 const granule = { empty: 0, backed: 1, unknown: 2 } as const
 
 /** Entry of the page table at the head of a run: number of pages in bits 0–20, owner's attachment in bits 21–30. */
-const runPagesMask = 0x1fffff
-const runOwnerShift = 21
+export const runPagesMask = 0x1fffff
+export const runOwnerShift = 21
 
 /** Free pages that keep their memory: 4 MiB. */
 const slackPages = 1024

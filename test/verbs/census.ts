@@ -1,8 +1,8 @@
 /** What of a segment is in use: objects by kind, keys, services, memory. The same before and after means that nothing stayed. */
 
 import type { Context } from '../../src/index.ts'
-import { P } from '../../src/memory/pages.ts'
-import { Header } from '../../src/memory/segment-layout.ts'
+import { P, runOwnerShift, runPagesMask } from '../../src/memory/pages.ts'
+import { pagesLayout } from '../../src/memory/segment-layout.ts'
 import { type Host, layout } from '../../src/verbs/provider/index.ts'
 import { sweep } from '../../src/verbs/provider/reclaim.ts'
 
@@ -37,8 +37,21 @@ export function census(context: Context): Census {
     addressHandles: i32[device + Dev.ahs]!,
     services: inUse(host, at.services, Service.words, i32[at.meta + layout.Meta.servicesUsed]!, Service.state),
     agents: inUse(host, at.agents, Agent.words, i32[at.meta + layout.Meta.agentsUsed]!, Agent.qpNum),
-    pages: i32[Header.heap + P.used]!,
+    pages: ownPages(host),
   }
+}
+
+/** Those of this thread: the one that drives devices has some, too, which it may take at any moment. */
+function ownPages({ i32, segment }: Host): number {
+  const { header, pageTable, first } = pagesLayout(i32)
+  let count = 0
+  for (let page = first; page < i32[header + P.high]!; ) {
+    const entry = i32[pageTable + page]!
+    const pages = entry & runPagesMask
+    if (entry !== 0 && entry >> runOwnerShift === segment.me) count += pages
+    page += entry === 0 ? 1 : pages
+  }
+  return count
 }
 
 function inUse({ i32 }: Host, table: number, words: number, used: number, state: number): number {

@@ -44,7 +44,7 @@ export function acquireAgent(device: string | Context, limits?: Partial<CmLimits
   let agent = agents.get(device)
   if (agent === undefined) {
     const all = allLimits(limitsOfEnvironment(), limits)
-    const context = typeof device === 'string' ? openDevice(device) : device
+    const context = typeof device === 'string' ? openDevice(device, { waitForService: false }) : device
     // Queue pairs that threads left open when they ended would take messages that are for others.
     reapDead(context.device.host)
     agent = inRootContext(() => new Agent(context, typeof device === 'string', all, randomNumber))

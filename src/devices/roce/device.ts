@@ -156,6 +156,9 @@ export class RoceDevice extends NetworkDevice {
     listenToLines(this.index, options)
     wakeService(processHost())
     this.#wakeService()
+    const driven = nativeAvailable && this.i32[this.#dev + Dev.alone] === 0
+    if (driven && options.waitForService === false) return
+    awaitOwner(processHost())
     awaitOwner(this.host)
   }
 

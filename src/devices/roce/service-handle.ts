@@ -80,13 +80,9 @@ export function tellOpenDevices(tell: () => readonly OpenDevice[]): void {
   openDevices = tell
 }
 
-/** Starts the thread that drives devices, unless this thread has one. */
+/** Starts the thread that drives devices, unless this thread has one. Loading takes it as long as it took this one: see `awaitOwner`. */
 export function startService(): void {
-  if (service !== null) return
-  const host = processHost()
-  start(host)
-  // From now on peers are answered whatever this thread does.
-  awaitOwner(host)
+  if (service === null) start(processHost())
 }
 
 /** Until some thread drives the devices of this segment while programs do not, at most 2 s. */
@@ -99,7 +95,12 @@ function start(host: Host): void {
   const data: ServiceData = {
     command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
   }
-  const worker = startThread(entryModule(import.meta.url, './service'), { workerData: data, name: 'verbena roce' })
+  const worker = startThread(entryModule(import.meta.url, './service'), {
+    workerData: data,
+    name: 'verbena roce',
+    // It makes few objects: V8 would give it as much room for new ones as a program has, 16 MB and more, and use that up.
+    resourceLimits: { maxYoungGenerationSizeMb: 2 },
+  })
   service = worker
   worker.unref()
   worker.on('error', failed)
@@ -173,10 +174,10 @@ atExit(() => {
   const host = processHost()
   const stop = host.at.meta + Meta.serviceStop
   Atomics.store(host.i32, stop, 1)
-  wakeService(host)
+  const begun = wakeService(host)
   const used = usedRecords(host).map((index) => host.deviceWord(index))
   // What a tap has collected is written; and what processes share is left to others in order.
-  const waits = used.some((dev) => host.i32[dev + Dev.wrapsBytes]! > 0 || host.i32[dev + Dev.shared] === 1)
+  const waits = begun && used.some((dev) => host.i32[dev + Dev.wrapsBytes]! > 0 || host.i32[dev + Dev.shared] === 1)
   for (let waited = 0; waits && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
     host.segment.wait(stop, 1, 5)
   unpublish()

@@ -22,12 +22,12 @@ const threads = {
   'engine-thread': { entry: entryModule(import.meta.url, './engine-thread'), name: 'verbena engine' },
 }
 
-/** Starts `./janitor.ts` or `./engine-thread.ts`, which does not keep the process alive. */
+/** Starts `./janitor.ts` or `./engine-thread.ts`, which does not keep the process alive. They make few objects. */
 export function startDeviceThread(module: 'janitor', data: JanitorData): Worker
 export function startDeviceThread(module: 'engine-thread', data: EngineData): Worker
 export function startDeviceThread(module: keyof typeof threads, data: JanitorData | EngineData): Worker {
   const { entry, name } = threads[module]
-  const worker = startThread(entry, { workerData: data, name })
+  const worker = startThread(entry, { workerData: data, name, resourceLimits: { maxYoungGenerationSizeMb: 2 } })
   worker.unref()
   return worker
 }

@@ -191,6 +191,11 @@ export interface OpenOptions {
    * the sender down (DCQCN). The device's like `wrap`; off unless asked for here or by VERBENA_CONGESTION_CONTROL=1.
    */
   congestionControl?: boolean
+  /**
+   * Of `roce`: false does not wait until the thread runs that answers peers while the program computes, which this starts. It takes
+   * about as long to start as the library took to load. Default true; with middleware, or without koffi, it is always waited for.
+   */
+  waitForService?: boolean
   /** Of named segments: only one that is in use; ENODEV if there is none, where otherwise it would be made. */
   existing?: boolean
 }
