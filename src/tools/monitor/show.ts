@@ -3,13 +3,13 @@ import { paint, print, table } from '../../cli/terminal/index.ts'
 import { burstText, eventTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
 import { duration } from '../../trace/index.ts'
 
+/** In one piece: what a command that is tapped writes meanwhile does not get into it. */
 export function showWindow(window: WindowAnswer, top: number): void {
-  print(headLine(window))
-  for (const line of factLines(window)) print(`  ${line}`)
+  const lines = [headLine(window), ...factLines(window).map((line) => `  ${line}`)]
   for (const [name, rows] of Object.entries(window.top)) {
     if (rows.length === 0) continue
-    print('')
-    print(
+    lines.push('')
+    lines.push(
       table(
         [name, window.measure, 'share', 'at least', 'at most'],
         rows.map((row) => cellsOf(row, window)),
@@ -17,19 +17,21 @@ export function showWindow(window: WindowAnswer, top: number): void {
     )
   }
   if (window.events.length > 0) {
-    print('')
+    lines.push('')
     const rows = window.events.map(({ event, count, connections }) => [
       ...[event, count, eventTexts[event]],
       connections[0] === undefined ? '' : connections[0].name,
     ])
-    print(table(['event', 'count', 'what', 'most of it'], rows))
+    lines.push(table(['event', 'count', 'what', 'most of it'], rows))
   }
-  for (const burst of window.bursts.slice(0, top)) print(`microburst onto ${burstText(burst)}`)
+  for (const burst of window.bursts.slice(0, top)) lines.push(`microburst onto ${burstText(burst)}`)
   for (const { name, before, now, least } of window.changes.slice(0, top))
-    print(`${least > 0 ? 'more' : 'less'}: ${name}: ${now} ${window.measure} after ${before}`)
+    lines.push(`${least > 0 ? 'more' : 'less'}: ${name}: ${now} ${window.measure} after ${before}`)
   for (const { severity, text } of window.anomalies.slice(0, top * 2))
-    print(paint(severity === 'critical' ? 'red' : severity === 'warning' ? 'yellow' : 'dim', `${severity}: ${text}`))
-  print('')
+    lines.push(
+      paint(severity === 'critical' ? 'red' : severity === 'warning' ? 'yellow' : 'dim', `${severity}: ${text}`),
+    )
+  print(`${lines.join('\n')}\n`)
 }
 
 function headLine({ start, seconds, agents, totals, rates, late }: WindowAnswer): string {
