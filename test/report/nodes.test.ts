@@ -104,6 +104,18 @@ describe('a surface', () => {
         }
   })
 
+  it('has one label for all that is to be said of a point, and that of a point at the edge beside the surface', () => {
+    const [most] = points.toSorted((a, b) => b.z - a.z)
+    const edge = surfacePicture(spec).places.toSorted((a, b) => b.x - a.x)[0]!
+    const seen = points.map((point) => ({ ...point, missed: point === most ? 0.9 : point === edge.point ? 0.3 : 0 }))
+    const { svg } = surfacePicture({ ...spec, points: seen })
+    expect(svg).toMatch(/>max\. [^<]*, 90\.0 % missed</)
+    const [, x, anchor] = /<text x="([\d.]+)"[^>]*text-anchor="(\w+)"[^>]*>30\.0 % missed</.exec(svg)!
+    expect([Number(x) > edge.x, anchor]).toEqual([true, 'start'])
+    // The names of both axes stand there all the same.
+    expect(svg).toMatch(/>rate<[\s\S]*>values</)
+  })
+
   it('shows higher points higher, and in front what is nearer', () => {
     const placeOf = (x: number, y: number, angle = usualAngle) =>
       surfacePicture(spec, { width: 900, angle }).places.find(({ point }) => point.x === x && point.y === y)!

@@ -11,7 +11,7 @@ export interface Box {
   bottom: number
 }
 
-type Anchor = 'start' | 'middle' | 'end'
+export type Anchor = 'start' | 'middle' | 'end'
 
 const FONT_SIZE = 12
 const ASCENT = 11

@@ -5,7 +5,7 @@
  */
 import { escapeHtml, formatNs, formatShare, formatTick } from '../format.ts'
 import { BOX_LINE, FAINT, GRID, INK, PAPER } from './colours.ts'
-import { Labels } from './labels.ts'
+import { type Anchor, Labels } from './labels.ts'
 import type { SurfacePoint, SurfaceSpec } from './spec.ts'
 import { FONT, wrapped } from './text.ts'
 import { decadeTicks, evenTicks } from './ticks.ts'
@@ -171,15 +171,20 @@ class Scene {
       return { x: from.x + (dx / length) * by, y: from.y + (dy / length) * by + 4 }
     }
     const parts: string[] = []
-    const put = (text: string, from: Corner, by: number, colour: string): void => {
-      const { x, y } = outwards(from, by)
-      parts.push(this.#labels.place(text, [[x, y]], colour))
+    const put = (text: string, from: Corner, by: readonly number[], colour: string): void => {
+      const places = by.map((distance): [number, number] => {
+        const { x, y } = outwards(from, distance)
+        return [x, y]
+      })
+      parts.push(this.#labels.place(text, places, colour))
     }
     const side = (u: number, v: number): Corner => this.#project(u, v, 0)
-    put(spec.xName, side(0.5, this.#frontX + (this.#frontX ? 0.04 : -0.04)), 44, INK)
-    put(spec.yName, side(this.#frontY + (this.#frontY ? 0.04 : -0.04), 0.5), 44, INK)
-    for (const x of this.#xs) put(formatTick(spec.x, x), side(position(x, this.#xs), this.#frontX), 20, FAINT)
-    for (const y of this.#ys) put(formatTick(spec.y, y), side(this.#frontY, position(y, this.#ys)), 20, FAINT)
+    // Names stand farther away, where a label of a point stands already.
+    const names = [44, 60, 76]
+    put(spec.xName, side(0.5, this.#frontX + (this.#frontX ? 0.04 : -0.04)), names, INK)
+    put(spec.yName, side(this.#frontY + (this.#frontY ? 0.04 : -0.04), 0.5), names, INK)
+    for (const x of this.#xs) put(formatTick(spec.x, x), side(position(x, this.#xs), this.#frontX), [20], FAINT)
+    for (const y of this.#ys) put(formatTick(spec.y, y), side(this.#frontY, position(y, this.#ys)), [20], FAINT)
     // The vertical axis stands at the side of the picture, where nothing is in front of it.
     const corners = [0, 1].flatMap((u) => [0, 1].map((v) => [u, v] as const))
     const [u, v] = corners.toSorted((a, b) => side(...a).x - side(...b).x)[0]!
@@ -261,25 +266,43 @@ class Scene {
       const { x, y } = this.#at(point)
       return `<circle cx="${round(x)}" cy="${round(y)}" r="2.6" fill="${INK}" stroke="${PAPER}"/>`
     })
+    const missedText = ({ missed }: SurfacePoint): string => `${formatShare(missed)} missed`
     const special = (point: SurfacePoint, name: string, up: boolean): string => {
       const { x, y } = this.#at(point)
       const to = up ? -9 : 9
       const mark = `<path d="M${round(x - 6)} ${round(y + to)}h12l-6 ${up ? 9 : -9}Z" fill="${INK}" stroke="${PAPER}"/>`
-      const text = `${name} ${z === 'ns' ? formatNs(point.z) : formatTick(z, point.z)}`
+      const value = `${name} ${z === 'ns' ? formatNs(point.z) : formatTick(z, point.z)}`
+      // One label for all that is to be said of a point.
+      const text = point.missed > MANY_MISSED ? `${value}, ${missedText(point)}` : value
       const near = up ? [y - 14, y + 20] : [y + 22, y - 12]
       return mark + this.#labels.place(text, around(x, near as [number, number]), INK, 'middle', true)
     }
     const ends =
       this.#most === this.#least ? '' : special(this.#most, 'max.', true) + special(this.#least, 'min.', false)
+    const isSaid = (point: SurfacePoint): boolean =>
+      this.#most !== this.#least && (point === this.#most || point === this.#least)
     const missed = points
-      .filter(({ missed }) => missed > MANY_MISSED)
+      .filter((point) => point.missed > MANY_MISSED && !isSaid(point))
       .toSorted((a, b) => b.missed - a.missed)
-      .map((point) => {
-        const { x, y } = this.#at(point)
-        const text = `${formatShare(point.missed)} missed`
-        return this.#labels.place(text, around(x, [y - 8, y + 17]), INK, 'middle', true)
-      })
+      .map((point) => this.#besides(point, missedText(point)))
     return dots.join('') + ends + missed.join('')
+  }
+
+  /** A label of a point: outside of the surface, if that is where the point is at its edge, else above or below the point. */
+  #besides(point: SurfacePoint, text: string): string {
+    const { x, y } = this.#at(point)
+    const all = this.places.map((place) => place.x)
+    const outside: [number, Anchor][] = [
+      ...(x >= Math.max(...all) - 1 ? ([[x + 9, 'start']] as [number, Anchor][]) : []),
+      ...(x <= Math.min(...all) + 1 ? ([[x - 9, 'end']] as [number, Anchor][]) : []),
+    ]
+    for (const [at, anchor] of outside) {
+      const placed = this.#labels.place(text, [[at, y + 4]], INK, anchor, true)
+      if (placed !== '') return placed
+    }
+    const isFront = !this.places.some((place) => place.y > y + 1 && Math.abs(place.x - x) < 40)
+    const near: [number, number] = isFront ? [y + 17, y - 8] : [y - 8, y + 17]
+    return this.#labels.place(text, around(x, near), INK, 'middle', true)
   }
 
   /** What the colours mean. */

@@ -18,5 +18,5 @@ it('writes a window in one piece, so that nothing of a command that is watched g
   runWith({ stdout, stderr: stdout }, [], () => showWindow(answerOf(traffic.end()), 5))
   expect(written).toHaveLength(1)
   // The head, the keys, the events, what is wrong, and an empty line.
-  expect(written[0]).toMatch(/^.* 10 packets .*\n[^]*\nconnection [^]*\nmissing [^]*\n\n$/)
+  expect(written[0]).toMatch(/^.* 10 packets .*\n[\s\S]*\nconnection [\s\S]*\nmissing [\s\S]*\n\n$/)
 })
