@@ -73,7 +73,7 @@ _verbena() {
     'gateway node') commands='' options='-d --log -V --version -C --capabilities --duration --no-token --json -h --help' ;;
     'gateway pipe') commands='' options='-d --log-level -V --version -f --format -t --types -o --option -x --swap -s --send -r --receive -T --timeout -L --limit-send -l --limit-receive --no-token -h --help' ;;
     'gateway signal') commands='' options='-d --log -V --version -v --values -r --rate -n --no-realtime -F --frequency -a --amplitude -D --stddev -o --offset -p --phase -l --limit -f --format -h --help' ;;
-    'gateway check') commands='' options='--json -c --check -V --version -h --help' ;;
+    'gateway check') commands='' options='--json -c --check -D --dump -V --version -h --help' ;;
     'gateway graph') commands='' options='-f --format -o --output --json -h --help' ;;
     'perf') commands='send_lat send_bw write_lat write_bw read_lat read_bw atomic_lat atomic_bw' options='-h --help' ;;
     'perf send_lat') commands='' options='-i --ib-port -p --port -d --device -x --gid-index -s --size -a --all -n --iters -D --duration -f --margin --warmup -t --tx-depth -r --rx-depth -c --connection -m --mtu -I --inline_size -e --events -y --limit_msgrate --limit-latency --limit-lost -H --report-histogram -U --report-unsorted --output --rate -S --sl -u --qp-timeout --retry_count --perform_warm_up -F --CPU-freq -R --rdma_cm --bind_source_ip -V --version --wait --timeout --json -h --help' ;;

@@ -537,6 +537,7 @@ complete -c verbena -n '__verbena_at gateway signal' -s f -l format -d 'of stand
 complete -c verbena -n '__verbena_at gateway signal' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway check' -l json -d 'print one JSON document'
 complete -c verbena -n '__verbena_at gateway check' -s c -l check -d 'as for villas test-config: it always checks everything'
+complete -c verbena -n '__verbena_at gateway check' -s D -l dump -d 'as for villas test-config, which prints nothing for it either'
 complete -c verbena -n '__verbena_at gateway check' -s V -l version -d 'print the version'
 complete -c verbena -n '__verbena_at gateway check' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at gateway graph' -s f -l format -d 'text, svg, dot, json' -r

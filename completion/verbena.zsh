@@ -897,6 +897,7 @@ _verbena_gateway_check() {
   _arguments -s \
     --json'[print one JSON document]' \
     '(-c --check)'{-c,--check}'[as for villas test-config\: it always checks everything]' \
+    '(-D --dump)'{-D,--dump}'[as for villas test-config, which prints nothing for it either]' \
     '(-V --version)'{-V,--version}'[print the version]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:config:'

@@ -20,6 +20,7 @@ export function configure(command: Command): void {
     .argument('<config>', "a file, or '-' for standard input")
     .option('--json', 'print one JSON document')
     .option('-c, --check', 'as for villas test-config: it always checks everything')
+    .option('-D, --dump', 'as for villas test-config, which prints nothing for it either')
     .version(version, '-V, --version', 'print the version')
     .addHelpText('after', help)
     .action(check)

@@ -39,7 +39,7 @@ paths = ( { in = "source", out = "lop" } )`,
 )
 
 it('says that a configuration is right, and what of it has no effect', async () => {
-  const { code, stdout, stderr } = await run('check', sound)
+  const { code, stdout, stderr } = await run('check', '-c', '-D', sound)
   expect([code, stdout]).toEqual([0, 'sound.conf: 2 nodes, 1 path; no mistakes\n'])
   expect(stderr).toMatch(/^sound.conf:1: hugepages has no effect: .*\nsound.conf:2: nobody reads node loop: .* lost\n$/)
 })
