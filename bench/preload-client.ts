@@ -6,6 +6,9 @@
  *     sparse REQUESTS    median milliseconds of a request that comes 100 ms after the last one, on one connection
  *     connect COUNT      median milliseconds of connecting, one connection after the other, each closed before the next; after
  *                        BEFORE others
+ *     at-once COUNT      milliseconds until so many connections are made that are begun at once
+ *     come-and-go RATE   so many connections a second, each closed as soon as it is made; when it has begun it says so, and goes on until
+ *                        its standard input ends
  *     idle CONNECTIONS   opens so many; when it has said so, they stay until its standard input ends
  */
 import { once } from 'node:events'
@@ -18,6 +21,7 @@ const [host, portText, task, ...numbers] = process.argv.slice(2) as [string, str
 const port = Number(portText)
 const [count, before, during] = numbers.map(Number) as [number, number, number]
 const sparseMs = 100
+const tickMs = 10
 
 function ask(agent: Agent): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -86,6 +90,31 @@ async function idle(): Promise<number> {
   return sockets.length
 }
 
-const tasks = { load, sparse, connect, idle }
+async function atOnce(): Promise<number> {
+  // What the first connection of a process costs is another row.
+  const first = await connected()
+  const began = performance.now()
+  await Promise.all(Array.from({ length: count }, connected))
+  const ms = performance.now() - began
+  first.destroy()
+  return ms
+}
+
+async function comeAndGo(): Promise<number> {
+  const begun = performance.now()
+  let made = 0
+  let refused = 0
+  setInterval(() => {
+    for (; made < ((performance.now() - begun) * count) / 1000; made++)
+      connected().then(
+        (socket) => socket.destroy(),
+        () => refused++,
+      )
+  }, tickMs)
+  process.stdin.resume().on('end', () => process.exit(refused > 0 ? 1 : 0))
+  return count
+}
+
+const tasks = { load, sparse, connect, 'at-once': atOnce, 'come-and-go': comeAndGo, idle }
 console.log(JSON.stringify(await tasks[task as keyof typeof tasks]()))
-if (task !== 'idle') process.exit(0)
+if (task !== 'idle' && task !== 'come-and-go') process.exit(0)

@@ -22,7 +22,11 @@ const loadMs = 2000
 const responseBytes = 64
 /** The same until V8 has compiled what runs often, on two cores: with the preload that is several times as much code as without. */
 const compiledMs = 6000
-const compiledConnections = 4000
+/** Connections after which connecting is measured once more. */
+const earlierConnections = 500
+const connectionsAtOnce = 600
+/** Connections a second of clients that come and go beside those that are measured. */
+const strangersPerSecond = 100
 const idleConnections = 500
 const settleMs = 2000
 const idleMs = 5000
@@ -40,6 +44,8 @@ export interface Meeting {
   /** The cores of both; null leaves them to the scheduler. */
   cores?: readonly number[] | null
   responseBytes?: number
+  /** What a second client does meanwhile: a task that ends with its standard input, and its numbers. */
+  beside?: readonly [task: string, ...numbers: number[]]
 }
 
 export interface PreloadJob {
@@ -90,16 +96,50 @@ const sparse: Kind = {
   measure: (meeting) => askClient(meeting, 'sparse', sparseRequests),
 }
 
+/** Milliseconds to reach: for the first connections of a process, and for later ones. */
+const connectingGoals = { first: 1, later: 0.3 }
+
 const connecting = (before: number): Kind => ({
   name: before > 0 ? 'connecting-warm' : 'connecting',
   rows: [
     {
-      title: `connecting, one after the other${before > 0 ? `, after ${before} others` : ''}`,
+      title: `connecting, one after the other, ${before > 0 ? `after ${before} others` : `the first ${connections}`}`,
       unit: 'ms',
       order: 'less is better',
+      goal: before > 0 ? connectingGoals.later : connectingGoals.first,
     },
   ],
   measure: (meeting) => askClient(meeting, 'connect', connections, before),
+})
+
+const atOnce: Kind = {
+  name: 'connecting-at-once',
+  rows: [
+    {
+      ...{ title: `${connectionsAtOnce} connections made at once`, unit: 'ms', order: 'less is better' },
+      targets: [2, 2],
+    },
+  ],
+  measure: (meeting) => askClient(meeting, 'at-once', connectionsAtOnce),
+}
+
+const strangers = (connections: number): Kind => ({
+  name: 'http-strangers',
+  rows: [
+    {
+      title: `HTTP, ${connections} connections, while ${strangersPerSecond} strangers a second connect and leave`,
+      unit: 'of that without them',
+      order: 'more is better',
+      goal: 0.95,
+    },
+  ],
+  async measure(meeting) {
+    const load = ['load', connections, compiledMs, loadMs] as const
+    const beside = ['come-and-go', strangersPerSecond] as const
+    const [without] = await askClient(meeting, ...load)
+    const [among] = await askClient({ ...meeting, beside }, ...load)
+    return [among! / without!]
+  },
 })
 
 const idling: Kind = {
@@ -129,7 +169,7 @@ const idling: Kind = {
 
 const kinds = (many: number): Kind[] => [
   ...[http(1), http(many), http(1, 'warm-'), http(many, 'warm-')],
-  ...[sparse, connecting(0), connecting(compiledConnections)],
+  ...[sparse, connecting(0), connecting(earlierConnections), atOnce, strangers(many)],
   ...(process.platform === 'linux' ? [idling] : []),
 ]
 const onMemory = kinds(16)
@@ -210,11 +250,19 @@ async function withClient(
   const server = start([serverModule, host, String(meeting.responseBytes ?? responseBytes)], serverEnvironment)
   try {
     const port = await server.said
-    const client = start([clientModule, host, port, task, ...numbers.map(String)], clientEnvironment)
+    const clientOf = (...command: (string | number)[]) =>
+      start([clientModule, host, port, ...command.map(String)], clientEnvironment)
+    const other = meeting.beside === undefined ? undefined : clientOf(...meeting.beside)
     try {
-      return await work(server.child.pid!, Number(await client.said))
+      await other?.said
+      const client = clientOf(task, ...numbers)
+      try {
+        return await work(server.child.pid!, Number(await client.said))
+      } finally {
+        await ended(client.child)
+      }
     } finally {
-      await ended(client.child)
+      if (other !== undefined) await ended(other.child)
     }
   } finally {
     await ended(server.child)

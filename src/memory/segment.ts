@@ -434,6 +434,11 @@ export class Segment extends Attachments {
     if (Atomics.compareExchange(this.i32, word, 0, this.lockValue) !== 0) this.#lockSlow(word)
   }
 
+  /** Takes a lock that nobody has; whether it did. */
+  tryLock(word: number): boolean {
+    return Atomics.compareExchange(this.i32, word, 0, this.lockValue) === 0
+  }
+
   unlock(word: number): void {
     if (processorOrders) this.i32[word] = 0
     else Atomics.store(this.i32, word, 0)

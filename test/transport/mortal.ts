@@ -125,6 +125,11 @@ export class Life {
         // Nobody else runs: whoever has it is dead.
         if (life.step()) i32[word] = life.lockValue
       },
+      tryLock(word: number) {
+        if (i32[word] !== 0 || !life.step()) return false
+        i32[word] = life.lockValue
+        return true
+      },
       unlock(word: number) {
         if (life.step()) i32[word] = 0
       },

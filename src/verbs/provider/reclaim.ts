@@ -29,18 +29,19 @@ export function allReclaimed({ i32, at }: Host): boolean {
   return i32[at.meta + Meta.retired] === 0 && i32[at.meta + Meta.leaving] === 0
 }
 
-/** Reclaims what it can without waiting; whether nothing is left. */
+/** Reclaims what it can without waiting, not even for the control lock; whether nothing is left. */
 export function sweep(host: Host): boolean {
-  if (allReclaimed(host)) return true
-  host.control(() => step(host))
+  if (!allReclaimed(host)) host.tryControl(() => step(host))
   return allReclaimed(host)
 }
 
 /** Waits for a grace period, and reclaims all that was closed before the call unless a living thread has its lock. */
 export function sweepNow(host: Host): void {
   // The first round may end what was leaving already, the second what was in the list, the third what was found locked.
-  for (let rounds = 0; rounds < 3 && !sweep(host); rounds++) host.segment.quiesce()
-  sweep(host)
+  for (let rounds = 0; rounds < 4 && !allReclaimed(host); rounds++) {
+    if (rounds > 0) host.segment.quiesce()
+    host.control(() => step(host))
+  }
 }
 
 function step(host: Host): void {

@@ -70,6 +70,19 @@ export class SegmentTables {
     }
   }
 
+  /** The same if nobody has the lock: its holder may wait for the thread that asks. Whether it ran. */
+  tryControl(body: () => void): boolean {
+    const { segment } = this
+    if (!segment.tryLock(segment.controlLock)) return false
+    segment.stopIfTakenOver(segment.controlLock)
+    try {
+      body()
+    } finally {
+      segment.unlock(segment.controlLock)
+    }
+    return true
+  }
+
   /** Memory for a record that is used for the first time. */
   commitMemory(word: number, words: number, verb: string): void {
     try {
