@@ -627,9 +627,11 @@ export class Segment extends Attachments {
     }
   }
 
-  /** Takes memory from its owner, for `freeRetired`: with the thread that has it now it does not end any more. */
-  retireMemory(byteOffset: number): void {
-    if (byteOffset % pageBytes === 0) this.#pages.give(byteOffset / pageBytes, graveOwner)
+  /** Takes memory from its owner, for `freeRetired`: with the thread that has it now it does not end any more. How many bytes that are. */
+  retireMemory(byteOffset: number): number {
+    const bytes = this.allocatedBytes(byteOffset)
+    if (bytes > 0) this.#pages.give(byteOffset / pageBytes, graveOwner)
+    return bytes
   }
 
   /** Frees what `retireMemory` took; what is not so, or not any more, stays as it is. */

@@ -30,6 +30,8 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
   private readonly i32: Int32Array
   private readonly f64: Float64Array
   private readonly cq: number
+  /** First word of the table of queue pairs. */
+  private readonly qps: number
   /** The reference to its record while this is open, then 0, which no record has. */
   private live: number
   private readonly single: boolean
@@ -58,6 +60,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     this.i32 = this.host.i32
     this.f64 = this.host.f64
     this.cq = cq
+    this.qps = this.host.at.qps
     this.ref = this.i32[cq + Cq.ref]!
     this.live = this.gone() ? 0 : this.ref
     this.slot = slotOf(this.ref)
@@ -184,7 +187,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const what = i32[e + Cqe.what]!
     const status = what & 0xff
     const qpNum = i32[e + Cqe.qpNum]!
-    const q = this.host.qpWord(i32[e + Cqe.qpSlot]!)
+    const q = this.qps + i32[e + Cqe.qpSlot]! * Qp.words
     if (status === statusPurged || i32[q + Qp.number] !== qpNum || qpNum < 0) return false
     const opcode = (what >> 8) & 0xff
     const flags = what >> 16

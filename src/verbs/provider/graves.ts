@@ -21,8 +21,12 @@ const linkWord: Readonly<Record<Buried, number>> = {
 /** Links are negative, and attachments are not. */
 const lastLink = -0x80000000
 
-/** Objects in the list at which a thread that closes one more sweeps. */
-export const sweepAt = 64
+/**
+ * Objects in the list, and bytes behind them, at which a thread that closes one more sweeps. Of more memory that becomes free at a time the
+ * pages would go back to the system, which gives others for the next connections: dearer than what the sweep costs.
+ */
+const sweepAtObjects = 64
+const sweepAtBytes = 2 ** 20
 
 function wordOf(host: Host, kind: Buried, slot: number): number {
   if (kind === 'key') return host.at.keys + slot * Key.words
@@ -41,18 +45,19 @@ export function isBuried(host: Host, kind: Exclude<Buried, 'key'>, word: number)
   return host.i32[word + linkWord[kind]]! < 0
 }
 
-/** Puts an object that was taken out of use into the list, under the control lock. */
-export function bury(host: Host, kind: Buried, word: number): void {
+/** Puts an object that was taken out of use into the list, and behind it so much memory, under the control lock. */
+export function bury(host: Host, kind: Buried, word: number, bytes = 0): void {
   const { i32, at } = host
   const head = i32[at.meta + Meta.retired]!
   i32[word + linkWord[kind]] = head === 0 ? lastLink : head
   i32[at.meta + Meta.retired] = ~(slotOfWord(host, kind, word) * kinds.length + kinds.indexOf(kind))
   i32[at.meta + Meta.retiredCount] = i32[at.meta + Meta.retiredCount]! + 1
+  i32[at.meta + Meta.retiredBytes] = Math.min(i32[at.meta + Meta.retiredBytes]! + bytes, 2 ** 30)
 }
 
 /** Whether so much was closed that it is to be reclaimed now. */
-export function sweepIsDue(host: Host): boolean {
-  return host.i32[host.at.meta + Meta.retiredCount]! >= sweepAt
+export function sweepIsDue({ i32, at }: Host): boolean {
+  return i32[at.meta + Meta.retiredCount]! >= sweepAtObjects || i32[at.meta + Meta.retiredBytes]! >= sweepAtBytes
 }
 
 /** The object that a link names. */
@@ -76,6 +81,7 @@ export function relist(host: Host): void {
   i32[at.meta + Meta.retired] = 0
   i32[at.meta + Meta.leaving] = 0
   i32[at.meta + Meta.retiredCount] = 0
+  i32[at.meta + Meta.retiredBytes] = 0
   const lost = new Set(segment.retiredMemory())
   const found = (kind: Buried, word: number, memory: number): void => {
     bury(host, kind, word)

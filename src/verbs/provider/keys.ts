@@ -140,10 +140,10 @@ export function retireRegion(host: Host, entry: number, memory: boolean): void {
   const { i32, f64, segment } = host
   Atomics.store(i32, entry + Key.valid, 0)
   host.control(() => {
-    if (memory) segment.retireMemory(f64[(entry + Key.addr) >> 1]!)
+    const bytes = memory ? segment.retireMemory(f64[(entry + Key.addr) >> 1]!) : 0
     releaseKey(host, entry)
     Atomics.store(i32, entry + Key.kind, keyKind.retired)
-    bury(host, 'key', entry)
+    bury(host, 'key', entry, bytes)
   })
 }
 

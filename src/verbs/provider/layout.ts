@@ -511,6 +511,8 @@ export const Meta = {
   retiredCount: 25,
   leaving: 26,
   graceLooks: 27,
+  /** Bytes of memory behind what waits for a grace period to begin: about, after a thread has died. */
+  retiredBytes: 28,
   /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
   serviceOwner: 16,
   /** Counts what it is woken for. */

@@ -61,9 +61,9 @@ export function retireQp(host: Host, q: number): void {
     if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
     forgetQpNumber(host, slot)
     groups = leaveMcastGroups(host, q)
-    segment.retireMemory(i32[q + Qp.sqRing]! * 4)
+    const bytes = segment.retireMemory(i32[q + Qp.sqRing]! * 4)
     // First, so that a thread which dies here leaves counts that are too high, for `recount`, and never too low.
-    bury(host, 'qp', q)
+    bury(host, 'qp', q, bytes)
     const sendCq = host.cqWord(i32[q + Qp.sendCq]!)
     releaseShared(host, 'cq', sendCq)
     releaseShared(host, 'cq', host.cqWord(i32[q + Qp.recvCq]!))
@@ -148,8 +148,7 @@ function destroyShared(host: Host, kind: SharedKind, word: number, orphan: boole
     Atomics.store(i32, word + state, dead)
     if (users === 0) {
       end.release?.()
-      segment.retireMemory(i32[word + ring]! * 4)
-      bury(host, kind, word)
+      bury(host, kind, word, segment.retireMemory(i32[word + ring]! * 4))
     }
     // This thread's own, until it is done.
     else i32[word + refs] = users + 1

@@ -51,6 +51,7 @@ function step(host: Host): void {
     i32[leaving] = i32[at.meta + Meta.retired]!
     i32[at.meta + Meta.retired] = 0
     i32[at.meta + Meta.retiredCount] = 0
+    i32[at.meta + Meta.retiredBytes] = 0
     i32[at.meta + Meta.graceLooks] = 0
     // What threads remember of what was closed without that is void from now on.
     segment.bumpEpoch()

@@ -4,7 +4,7 @@ import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
 import { counting, Lives } from './life.ts'
 
 /** What one end of a connection may take from its beginning to its end. */
-const most = { locks: 45, increments: 2 }
+const most = { locks: 50, increments: 1 }
 
 describe.each([
   ['shm0', 'shm0'],
@@ -23,7 +23,8 @@ describe.each([
         for (let i = 0; i < connections; i++) await lives.one()
       })
       expect(counts.quiesce).toBe(0)
-      expect(each(counts.bumpEpoch)).toBeLessThanOrEqual(most.increments)
+      // Those of a grace period are for all that ended since the last: on a busy machine that may be one end.
+      expect(each(counts.bumpEpoch - counts.beginGrace)).toBeLessThanOrEqual(most.increments)
       least = Math.min(least, each(counts.lock + counts.passLock))
     }
     expect(least).toBeLessThanOrEqual(most.locks)

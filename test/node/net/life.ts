@@ -38,7 +38,7 @@ export class Lives {
   }
 }
 
-const counted = ['lock', 'passLock', 'quiesce', 'bumpEpoch', 'allocate'] as const
+const counted = ['lock', 'passLock', 'quiesce', 'bumpEpoch', 'beginGrace', 'allocate'] as const
 export type Counts = Record<(typeof counted)[number], number>
 
 /** How often `body` calls these, in the segment of a device. */
