@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { external, madeSources, toSource } from './test/sources.ts'
+import { external, madeSources, mocking, toSource } from './test/sources.ts'
 
 /** By its name without the ending. */
 const test = (name: string): string => `test/${name}.test.ts`
@@ -64,10 +64,9 @@ const shared = [
   'test/devices/roce/{datagram-socket,host-sockets,pacing,reply}.test.ts',
   'test/devices/shm/{multicast,waiting,wake-after}.test.ts',
 ]
-/** What changes modules of the library, or loads them once more: vitest has to have them. */
-const mocking = ['devices/roce/joining', 'rsocket/runtime/udp-start', 'wire/icrc'].map(test)
-/** All others import the library as Node does. */
-const quick = { extends: true as const, plugins: [madeSources] }
+/** All but those of `mocking` import the library as Node does; not where coverage is counted, or sources change between runs. */
+const once = process.argv.includes('run') && !process.argv.some((option) => option.startsWith('--coverage'))
+const quick = { extends: true as const, plugins: once ? [madeSources] : [] }
 const native = { pool: 'forks' as const, server: { deps: { external: [external] } } }
 /** `npm run test:slow` has them, and what needs more than Node.js. */
 const slower = [
@@ -109,7 +108,7 @@ export default defineConfig({
           ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...mocking, ...unit, ...shared] },
         },
       },
-      { extends: true, test: { name: 'mocking', include: mocking, pool: 'forks' } },
+      { extends: true, test: { name: 'mocking', include: [...mocking], pool: 'forks' } },
     ],
   },
 })

@@ -3,7 +3,7 @@
  * of them anew in each run, give it to each worker by a message, and turn every import of another module into a call through a getter.
  *
  * The files have no types, and know their own URL as that of the source: threads, processes and files are found from there.
- * What a test mocks (`vi.mock` of a module of src/, `vi.resetModules`) has to come from vitest: projects without this plugin.
+ * What a test mocks (`vi.mock` of a module of src/, `vi.resetModules`) has to come from vitest: projects without this plugin, to which the list `mocking` belongs.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { SourceMap } from 'node:module'
@@ -14,6 +14,14 @@ import type { Plugin } from 'vitest/config'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const sources = join(root, 'src')
+
+/** Tests that change modules of the library, or load them once more: vitest has to have these modules. */
+export const mocking: readonly string[] = [
+  'test/devices/roce/joining.test.ts',
+  'test/rsocket/runtime/udp-start.test.ts',
+  'test/verbs/provider/lifetime.test.ts',
+  'test/wire/icrc.test.ts',
+]
 
 /** What this run of vitest makes, threads' bundles included: test/entries.ts fills it. */
 export const runFolder: string = join(root, 'build', `test-${process.pid}`)
