@@ -96,7 +96,7 @@ describe.skipIf(!nativeAvailable)('between processes', () => {
   it('the last process to end cleanly takes the segment away; one that was killed leaves it to the next', async () => {
     const lonely = `${name}-lonely`
     // A process that opens a segment removes all that nobody uses: one of another test file may be quicker than this look.
-    for (let attempt = 0; attempt < 5 && !existsSync(segmentPath(lonely)); attempt++) {
+    for (let attempt = 0; attempt < 30 && !existsSync(segmentPath(lonely)); attempt++) {
       const killed = new Peer(`shm:${lonely}`)
       await killed.hear()
       await killed.kill()
