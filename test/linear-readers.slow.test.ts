@@ -58,7 +58,7 @@ const chunked = (text: string, bytes: number): Uint8Array[] => {
 }
 
 /** Readers of texts, and texts of their own. */
-const readers: Readonly<Record<string, [read: (text: string) => unknown, own: Readonly<Record<string, Make>>]>> = {}
+const readers: Record<string, [read: (text: string) => unknown, own: Readonly<Record<string, Make>>]> = {}
 
 const lines: Record<string, [string, string]> = {
   'villas.human': ['1.5+1e-3(7)\t1.0\t2.0\n', '1553516817.'],
