@@ -508,12 +508,13 @@ export class RoceDevice extends NetworkDevice {
     if (this.busy) return false
     if (this.acksWait) this.drive(false)
     const { parking } = segment
-    if (this.lookIsOwed) {
+    if (this.lookIsOwed && parking.hearsBells) {
       // The kernel would signal packets again and again that the holder of the lock is about to take. It wakes this thread afterwards.
       Atomics.store(i32, dev + Dev.looper, segment.lockValue)
       this.#goneOn = parking.bells.goneOn
       this.#listen()
-      if (this.lookIsOwed) return true
+      queueMicrotask(this.#lookAgain)
+      return true
     }
     // A thread that closes a socket waits for the end of this, and then ends the requests.
     segment.enterNow()
@@ -532,6 +533,12 @@ export class RoceDevice extends NetworkDevice {
     this.#listen()
     this.#tellTimekeeper()
     return true
+  }
+
+  /** This thread says that it waits only after `rest`: a holder that gave the lock back before has woken nobody. */
+  readonly #lookAgain = (): void => {
+    if (!this.lookIsOwed && this.i32[this.#dev + Dev.users]! > 0 && this.host.segment.parking.bells.waits)
+      this.rest(true)
   }
 
   #listen(): void {
