@@ -14,7 +14,7 @@ export interface LargeCapture {
   pcapng?: boolean
 }
 
-/** Writes it; a packet a microsecond. Returns how many of the packets were sent again. */
+/** Writes it; a packet a microsecond, what is sent again a little later. Returns how many of the packets were sent again. */
 export function writeLargeCapture(path: string, capture: LargeCapture): number {
   const { packets, payload = 8, connections = 64, againEvery = 0, pcapng = false } = capture
   const sink = fileSink(path)
@@ -29,19 +29,23 @@ export function writeLargeCapture(path: string, capture: LargeCapture): number {
   })
   const bth = 14 + 20 + 8
   let number = 0
+  let us = 0
   const add = (frame: Uint8Array, turn: number): void => {
     put24(frame, bth + 5, 0x100 + (turn % connections))
     const psn = Math.floor(turn / connections) & 0xffffff
     put24(frame, bth + 9, psn)
     if (frame === ack) put24(frame, bth + 13, (psn + 1) & 0xffffff)
     put32le(frame, frame.length - 4, icrcOfRoceV2(frame, 14, bth, frame.length - 4))
-    writer.packet(frame, 0, frame.length, 1_700_000_000 + Math.floor(number / 1e6), (number % 1e6) * 1000)
+    writer.packet(frame, 0, frame.length, 1_700_000_000 + Math.floor(us / 1e6), (us % 1e6) * 1000)
     number++
+    us++
   }
   let again = 0
   for (let turn = 0; number < packets; turn++) {
     add(send, turn)
     if (againEvery > 0 && turn % againEvery === againEvery - 1 && number < packets) {
+      // Sooner it would be a copy of the packet, not the packet sent again.
+      us += 10
       add(send, turn)
       again++
     }
