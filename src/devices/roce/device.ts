@@ -229,9 +229,9 @@ export class RoceDevice extends NetworkDevice {
 
   /**
    * The host's links or addresses have changed: brings the GID table and the port in line, and tells the programs. By the thread that
-   * drives devices, in each process that uses this one; the first of them finds a difference.
+   * drives devices, in each process that uses this one; the first of them finds a difference. False: to be tried again.
    */
-  followHost(links: readonly HostLink[], addresses: readonly HostAddress[]): void {
+  followHost(links: readonly HostLink[], addresses: readonly HostAddress[]): boolean {
     const events: EventType[] = []
     const table = this.#addressTable
     const follow = (): readonly number[] => {
@@ -254,8 +254,9 @@ export class RoceDevice extends NetworkDevice {
       const entries = table.read().map((entry, i) => (i === local ? { ...entry, valid: false } : entry))
       table.write(entries, table.port)
     }
-    this.users.followHost(follow, lost)
+    const done = this.users.followHost(follow, lost)
     for (const event of events) table.raise(this.index, event)
+    return done
   }
 
   joinGroup(gid: Uint8Array, sgidIndex = -1): void {

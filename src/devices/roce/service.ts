@@ -43,6 +43,8 @@ const longestPauseMs = 64
 const longestWaitMs = 250
 /** How often it asks what the kernel dropped, where only /proc tells, and what the host's network is then. */
 const dropsEveryNs = 1e9
+/** The same where another thread was about to change the device. */
+const againNs = 20e6
 /** How often a thread that stands by looks whether the one at work lives. */
 const standbyMs = 200
 
@@ -87,8 +89,9 @@ function followNetwork(devices: readonly RoceDevice[]): boolean {
   try {
     const links = hostLinks()
     const addresses = hostAddresses()
-    for (const device of devices) device.followHost(links, addresses)
-    return true
+    let done = true
+    for (const device of devices) if (!device.followHost(links, addresses)) done = false
+    return done
   } catch (error) {
     // Too many open files, perhaps not for long.
     if (error instanceof NativeError || error instanceof VerbsError) return false
@@ -218,10 +221,9 @@ async function serveEvents(): Promise<void> {
   for (;;) {
     const bell = Atomics.load(i32, wake)
     if (nowNs() >= nextLook) {
-      nextLook = nowNs() + dropsEveryNs
       lookForDrops()
       // Nothing signals changes here.
-      followNetwork(devices)
+      nextLook = nowNs() + (followNetwork(devices) ? dropsEveryNs : againNs)
     }
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
       end(devices)

@@ -250,16 +250,18 @@ export class DeviceUsers {
 
   /**
    * Runs `follow` under the control lock while somebody uses the device, and opens the sockets of the addresses that it returns; it is
-   * told of those that cannot be opened.
+   * told of those that cannot be opened. False, at once, if another thread has that lock: it may wait for this one, which opens its sockets.
    */
-  followHost(follow: () => readonly number[], lost: (local: number) => void): void {
-    const opened = this.#host.control(() => {
-      if (this.#countUsers() === 0) return false
+  followHost(follow: () => readonly number[], lost: (local: number) => void): boolean {
+    let opened = false
+    const done = this.#host.tryControl(() => {
+      if (this.#countUsers() === 0) return
       const added = follow()
       for (const local of added) if (!this.#sockets.openAnother(local)) lost(local)
-      return added.length > 0
+      opened = added.length > 0
     })
     if (opened) this.#changed()
+    return done
   }
 
   // --- multicast ---------------------------------------------------------------------------------------------------
