@@ -135,7 +135,13 @@ export class Members implements Omit<GroupParts, 'ended'> {
   async stop(): Promise<NodeReport[]> {
     for (const chain of this.#chains) this.#attempt('hooks', () => chain.stop())
     for (const writer of this.writers) writer.giveBack()
-    for (const { running } of [...this.#members.values()].reverse()) await running.stop()
+    for (const [name, { running }] of [...this.#members].reverse())
+      try {
+        await running.stop()
+      } catch (error) {
+        // The others stop all the same.
+        this.#options.failed(name, error as Error)
+      }
     for (const reader of this.readers) reader.close()
     for (const path of this.paths) path.close()
     this.#timer?.close()

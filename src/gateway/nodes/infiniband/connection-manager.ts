@@ -328,16 +328,21 @@ export class ConnectionManager {
     this.#stopTrying()
     const { connection } = this
     if (connection !== null && this.state === 'connected') {
+      // The peer may end it meanwhile; then it is closed.
+      const isOver = (): boolean => this.connection !== connection
       await until(finishNs, () => {
+        if (isOver()) return true
         connection.send.reap()
         return connection.send.used === 0 || connection.send.holds === 0 || connection.send.failure !== undefined
       })
-      connection.receive.collect(this.arrived)
-      connection.disconnect()
+      if (!isOver()) {
+        connection.receive.collect(this.arrived)
+        connection.disconnect()
+      }
       if (this.#settings.mode !== 'UD')
         await until(farewellNs, () => {
           this.serve()
-          return this.connection !== connection
+          return isOver()
         })
     }
     this.#closeConnection()
