@@ -49,7 +49,7 @@ function fromSeeds(title: string, runs: number, type: QpType, faults: Faults, by
         messages += new Traffic(ground, { seed, type, faults, bytes }).run()
       }),
       runs,
-      30 * runs,
+      15 * runs,
     )
     expect(messages).toBeGreaterThan(0)
   })
