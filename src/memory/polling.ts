@@ -83,12 +83,17 @@ export class Crowding {
 /** That of this thread. */
 const crowding = new Crowding({ count: allowedCores, switches: involuntarySwitches })
 
-/** One for each place that waits. */
+/**
+ * One for each place that waits. Where waits are turns of a loop, `goesOn` and `came` keep the time; a call that waits by itself asks
+ * `begin` how long, and says `paid` or `wasted`.
+ */
 export class Polling {
   readonly #crowding: Crowding
   #skipped = 0
   /** Waits that do not poll after the next one that polls in vain. */
   #next = 1
+  /** Until when the wait that goes on polls; 0 if none does. */
+  #untilNs = 0
 
   constructor(ofThread: Crowding = crowding) {
     this.#crowding = ofThread
@@ -101,6 +106,37 @@ export class Polling {
       return 0
     }
     return this.#crowding.begin() ? sleepCostNs : 0
+  }
+
+  /** Nothing has come by `nowNs`: whether to poll once more. If not, the thread sleeps. */
+  goesOn(nowNs: number): boolean {
+    if (this.#untilNs === 0) {
+      const ns = this.begin()
+      if (ns === 0) return false
+      this.#untilNs = nowNs + ns
+    }
+    if (nowNs < this.#untilNs) return true
+    this.#untilNs = 0
+    this.wasted()
+    return false
+  }
+
+  /** It has come by `nowNs`, perhaps much later than was meant to be polled, if this thread was put aside. 0: the time was not asked. */
+  came(nowNs: number): void {
+    if (this.#untilNs === 0) return
+    if (nowNs < this.#untilNs) this.paid()
+    else this.wasted()
+    this.#untilNs = 0
+  }
+
+  /** Whether a wait has begun to poll, and goes on. */
+  get polls(): boolean {
+    return this.#untilNs > 0
+  }
+
+  /** The wait ends for another reason, which says nothing about polling. */
+  leave(): void {
+    this.#untilNs = 0
   }
 
   /** What the wait was for came while it polled, within the time. */

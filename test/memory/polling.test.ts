@@ -103,3 +103,20 @@ test('while polling pays, the scheduler is asked now and then only', () => {
   one.wasted()
   expect(skipped(one)).toBe(16 + 1)
 })
+
+test('a wait of several turns polls until its time is over, or until what it is for comes', () => {
+  const polling = machine().polling()
+  // Nothing waits yet.
+  polling.came(5)
+  expect(polling.polls).toBe(false)
+  expect([polling.goesOn(10), polling.goesOn(9 + sleepCostNs), polling.polls]).toEqual([true, true, true])
+  polling.came(9 + sleepCostNs)
+  expect([polling.polls, polling.goesOn(20)]).toEqual([false, true])
+  // Left for another reason: the next one polls all the same.
+  polling.leave()
+  expect([polling.polls, polling.goesOn(30), polling.goesOn(30 + sleepCostNs)]).toEqual([false, true, false])
+  // In vain, so that one wait does not poll; and then one for which it came too late.
+  expect([polling.goesOn(40), polling.goesOn(50)]).toEqual([false, true])
+  polling.came(50 + sleepCostNs)
+  expect(skipped(polling)).toBe(2)
+})

@@ -117,8 +117,6 @@ function serve(): void {
   let open: RoceDevice[] = []
   let seen = -1
   const polling = new Polling()
-  /** Until when it looks for more though there is nothing; 0 while there is. */
-  let pollsUntilNs = 0
   let busyTurns = 0
   /** Those of them that are this thread's to drive, and of these those that no program drives. */
   const devices: RoceDevice[] = []
@@ -152,18 +150,14 @@ function serve(): void {
     }
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
-      pollsUntilNs = 0
+      polling.leave()
       changed = sleep(devices, left, bell) || changed
       continue
     }
     let found = 0
     for (const device of left) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
-      if (pollsUntilNs > 0) {
-        if (now < pollsUntilNs) polling.paid()
-        else polling.wasted()
-      }
-      pollsUntilNs = 0
+      polling.came(now)
       if ((++busyTurns & 0xff) === 0) {
         tell(devices)
         for (const sharing of sharings.values()) sharing.look()
@@ -171,14 +165,7 @@ function serve(): void {
       }
       continue
     }
-    if (pollsUntilNs === 0) {
-      const ns = polling.begin()
-      pollsUntilNs = ns === 0 ? 0 : now + ns
-    } else if (now >= pollsUntilNs) {
-      polling.wasted()
-      pollsUntilNs = 0
-    }
-    if (pollsUntilNs > 0) continue
+    if (polling.goesOn(now)) continue
     changed = sleep(devices, left, bell) || changed
   }
 }

@@ -36,31 +36,21 @@ function announce(ready: number): void {
 }
 
 function serve(): void {
-  /** Until when it polls for the next doorbell before it sleeps; 0 before it has begun to. */
-  let pollsUntilNs = 0
   for (let spins = 0; ; spins++) {
     const head = i32[c + Ctx.doorbellHead]!
     if (head !== i32[c + Ctx.doorbellTail] && head !== Atomics.load(i32, c + Ctx.doorbellTail)) {
       const slot = i32[c + Ctx.doorbells + (head & (Ctx.doorbellSlots - 1))]!
       Atomics.store(i32, c + Ctx.doorbellHead, (head + 1) | 0)
       execute(slot)
-      if (pollsUntilNs > 0) polling.paid()
-      pollsUntilNs = 0
+      // Reading the clock for each doorbell would take longer than it is worth.
+      polling.came(0)
       continue
     }
-    if ((spins & 63) !== 0 && pollsUntilNs > 0) continue
+    if ((spins & 63) !== 0 && polling.polls) continue
     if (Atomics.load(i32, c + Ctx.doorbellStop) === 1) return
     if (Atomics.exchange(i32, c + Ctx.doorbellMissed, 0) === 1) executeAll()
     if (i32[host.pendingCount] !== 0) executor.progress()
-    const now = nowNs()
-    if (pollsUntilNs === 0) {
-      const ns = polling.begin()
-      if (ns > 0) pollsUntilNs = now + ns
-    } else if (now >= pollsUntilNs) {
-      polling.wasted()
-      pollsUntilNs = 0
-    }
-    if (pollsUntilNs === 0) sleep(i32[host.pendingCount] !== 0 ? 1 : 100)
+    if (!polling.goesOn(nowNs())) sleep(i32[host.pendingCount] !== 0 ? 1 : 100)
   }
 }
 

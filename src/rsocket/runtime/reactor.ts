@@ -28,8 +28,6 @@ const active = new Set<Member>()
 const sources = new Set<EventSource>()
 const polling = new Polling()
 let running = false
-/** Until when members are polled though nothing happens; 0 while something does. */
-let spinsUntilNs = 0
 let turns = 0
 
 /** Polls the member from the next iteration on. */
@@ -60,7 +58,7 @@ export function leave(source: EventSource): void {
 function run(): void {
   if (running) return
   running = true
-  spinsUntilNs = 0
+  polling.leave()
   inRootContext(soon)
 }
 
@@ -75,31 +73,11 @@ function turn(): void {
   } finally {
     // A callback that throws must not stop the others.
     if (happened) {
-      if (spinsUntilNs > 0) endPolling()
-      spinsUntilNs = 0
+      if (polling.polls) polling.came(nowNs())
       setImmediate(turn)
-    } else if (active.size > 0 && spins()) setImmediate(turn)
+    } else if (active.size > 0 && polling.goesOn(nowNs())) setImmediate(turn)
     else rest()
   }
-}
-
-/** Something came while members were polled, perhaps much later than it was meant to: if this thread was put aside. */
-function endPolling(): void {
-  if (nowNs() < spinsUntilNs) polling.paid()
-  else polling.wasted()
-}
-
-/** Whether members are polled once more. */
-function spins(): boolean {
-  const now = nowNs()
-  if (spinsUntilNs === 0) {
-    const ns = polling.begin()
-    if (ns === 0) return false
-    spinsUntilNs = now + ns
-  }
-  if (now < spinsUntilNs) return true
-  polling.wasted()
-  return false
 }
 
 /** Gives each active member a turn; whether anything happened. */

@@ -45,14 +45,11 @@ function look(fds: readonly PollFd[]): number {
  */
 export function rpoll(fds: PollFd[], timeoutMs = -1): number {
   const end = timeoutMs < 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs
-  const spinNs = timeoutMs === 0 ? 0 : polling.begin()
-  const began = nowNs()
-  for (let spent = 0; ; spent = nowNs() - began) {
+  for (let now = nowNs(); ; now = nowNs()) {
     const ready = look(fds)
-    if (spinNs > 0 && spent >= spinNs) polling.wasted()
-    else if (spinNs > 0 && ready > 0) polling.paid()
+    if (ready > 0) polling.came(now)
     if (ready > 0 || timeoutMs === 0) return ready
-    if (spent >= spinNs) break
+    if (!polling.goesOn(now)) break
   }
   for (;;) {
     const sleepers = new Set<Sleeper>()
