@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
+import { quotaOf } from '../../src/memory/native/host.ts'
 import { Crowding, Polling, sleepCostNs } from '../../src/memory/polling.ts'
 
 /** A machine whose scheduler does what the test says. */
@@ -119,4 +120,55 @@ test('a wait of several turns polls until its time is over, or until what it is 
   expect([polling.goesOn(40), polling.goesOn(50)]).toEqual([false, true])
   polling.came(50 + sleepCostNs)
   expect(skipped(polling)).toBe(2)
+})
+
+describe('the time on cores that control groups give', () => {
+  /** In a machine whose files are these. */
+  const quota = (files: Record<string, string>): number => quotaOf((path) => files[path] ?? null)
+
+  test.each([
+    ['no control groups', {}, Number.POSITIVE_INFINITY],
+    [
+      'the second version, without a limit',
+      { '/proc/self/cgroup': '0::/a\n', '/sys/fs/cgroup/a/cpu.max': 'max 100000\n' },
+      Number.POSITIVE_INFINITY,
+    ],
+    ['in a container', { '/proc/self/cgroup': '0::/\n', '/sys/fs/cgroup/cpu.max': '50000 100000\n' }, 0.5],
+    [
+      'the least of a group and those around it',
+      {
+        '/proc/self/cgroup': '0::/a/b/c\n',
+        '/sys/fs/cgroup/a/b/c/cpu.max': 'max 100000\n',
+        '/sys/fs/cgroup/a/b/cpu.max': '150000 100000\n',
+        '/sys/fs/cgroup/a/cpu.max': '400000 100000\n',
+      },
+      1.5,
+    ],
+    [
+      'by a path of the host, of which the container has the end only',
+      { '/proc/self/cgroup': '0::/docker/1a2b\n', '/sys/fs/cgroup/cpu.max': '200000 100000\n' },
+      2,
+    ],
+    [
+      'the first version',
+      {
+        '/proc/self/cgroup': '5:memory:/m\n4:cpu,cpuacct:/a\n0::/\n',
+        '/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us': '25000\n',
+        '/sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us': '100000\n',
+        '/sys/fs/cgroup/memory/m/cpu.max': '1 100000\n',
+      },
+      0.25,
+    ],
+    [
+      'the first version, without a limit',
+      {
+        '/proc/self/cgroup': '4:cpu:/\n',
+        '/sys/fs/cgroup/cpu/cpu.cfs_quota_us': '-1\n',
+        '/sys/fs/cgroup/cpu/cpu.cfs_period_us': '100000\n',
+      },
+      Number.POSITIVE_INFINITY,
+    ],
+  ])('%s', (_, files, cores) => {
+    expect(quota(files)).toBe(cores)
+  })
 })
