@@ -14,6 +14,7 @@
  * pipe costs 0.05 µs more each time.
  */
 import { Bells, hasBell } from './bells.ts'
+import { untilLook } from './looks.ts'
 import {
   type ContextWord,
   drainEventFd,
@@ -102,7 +103,7 @@ export class Parking {
   get longestMs(): number {
     if (this.#descriptor < 0) return longestDeafMs
     if (this.#segment.name === null) return Number.POSITIVE_INFINITY
-    return hasBell(this.#i32, this.#own + Attachment.bell) ? longestHearingMs : longestDeafMs
+    return hasBell(this.#i32, this.#own + Attachment.bell) ? untilLook(longestHearingMs) : longestDeafMs
   }
 
   /** Makes `descriptor` unreadable. */

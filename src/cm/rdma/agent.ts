@@ -10,7 +10,7 @@
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
  * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
  */
-import { inRootContext, nowNs } from '../../memory/index.ts'
+import { inRootContext, nowNs, untilLook } from '../../memory/index.ts'
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -58,7 +58,7 @@ export interface ListenerOwner {
 
 const backgroundMs = 100
 /** Followed, it looks at least this often where no event and no deadline tells of the end of a peer: in a segment. */
-const recheckMs = 1000
+const recheckMs = untilLook(1000)
 /** And elsewhere: the end of each wait wakes the service thread of the device. */
 const longestWaitMs = 60_000
 /** How long a thread that ends may take to disconnect from its peers. */

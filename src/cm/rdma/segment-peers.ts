@@ -2,11 +2,12 @@
  * The peers of connections in a segment. No kernel disconnects for a process that dies on `shm`, so connected ids look for
  * dead peers: for agents whose slot in the segment another one has, or none. The end of an agent is an event for all others.
  */
+import { untilLook } from '../../memory/index.ts'
 import type { QpType, QueuePair } from '../../verbs/index.ts'
 import { agentAt, agentSlotOfCommId } from '../../verbs/provider/index.ts'
 
 /** How long a wait may be before the peers are checked, in case that event is lost. */
-const lookMs = 1000
+const lookMs = untilLook(1000)
 
 export interface SegmentConnection {
   /** The agent of the peer is gone: its thread or process has ended. */

@@ -17,6 +17,7 @@ import {
   type Parking,
   sleepUntilNs,
   UdpSocket,
+  untilLook,
   waitReadable,
 } from '../../memory/index.ts'
 import { NetworkDevice } from '../../transport/index.ts'
@@ -51,7 +52,7 @@ import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 const { Chan, Ctx, Dev, Meta } = layout
 
 /** A thread that waits in the kernel cannot be ended from outside before that is over. */
-const longestSleepMs = 250
+const longestSleepMs = untilLook(250)
 
 /** Duplicate address detection takes one or two seconds; with unusual settings more. */
 const longestDetectionNs = 5e9
@@ -183,7 +184,7 @@ export class RoceDevice extends NetworkDevice {
     for (let waited = 0; waited < 200; waited++) {
       const seen = Atomics.load(i32, closed)
       if (serving || i32[this.#dev + Dev.wrapsBytes] === 0 || seen === i32[this.#dev + Dev.wrapsSerial]) return
-      this.host.segment.wait(closed, seen, 5)
+      this.host.segment.wait(closed, seen, untilLook(5))
     }
   }
 
@@ -588,7 +589,7 @@ export class RoceDevice extends NetworkDevice {
     const next = this.nextDeadlineNs
     f64[(dev + Dev.sleepsUntil) >> 1] = next
     const count = this.descriptors(sleeperFds, 0)
-    if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy) {
+    if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy && !this.#closes()) {
       const ms = Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6))
       sleeperParkings[0] = parking
       waitReadable(sleeperParkings, sleeperFds, count, ms)
@@ -597,6 +598,7 @@ export class RoceDevice extends NetworkDevice {
     i32[dev + Dev.heartbeat] = 1
     i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
     Atomics.store(i32, dev + Dev.sleeper, 0)
+    if (Atomics.load(i32, dev + Dev.closing) !== 0) segment.notify(dev + Dev.sleeper)
     if (f64[(this.#meta + Meta.serviceLooksAt) >> 1]! - nowNs() > soonNs) this.#callService()
     return true
   }
@@ -622,16 +624,28 @@ export class RoceDevice extends NetworkDevice {
   /** Until nobody waits in the kernel for packets of a socket that is to be closed: that would keep it, and its port. */
   #awaitSleeper(): void {
     const { i32 } = this
+    const { segment } = this.host
     const sleeper = this.#dev + Dev.sleeper
     const sleeps = i32[this.#dev + Dev.sleeps]!
-    this.host.segment.endPollRequests()
+    // A thread that is about to wait sees this, or is woken.
+    Atomics.store(i32, this.#dev + Dev.closing, segment.lockValue)
+    segment.endPollRequests()
     for (let waited = 0; waited < 1000; waited++) {
       this.#wakeSleeper()
       const who = Atomics.load(i32, sleeper)
-      if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) return
-      this.host.segment.wait(sleeper, who, 0.2)
-      this.host.segment.releaseDead(sleeper)
+      if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) break
+      segment.wait(sleeper, who, untilLook(0.2))
+      segment.releaseDead(sleeper)
     }
+    Atomics.store(i32, this.#dev + Dev.closing, 0)
+  }
+
+  /** Whether a thread that lives waits for the end of waits. */
+  #closes(): boolean {
+    const closing = this.#dev + Dev.closing
+    if (Atomics.load(this.i32, closing) === 0) return false
+    this.host.segment.releaseDead(closing)
+    return Atomics.load(this.i32, closing) !== 0
   }
 }
 

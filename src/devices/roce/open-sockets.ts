@@ -13,6 +13,7 @@ import {
   nativeAvailable,
   nativeReason,
   UdpSocket,
+  untilLook,
 } from '../../memory/index.ts'
 import { type Host, layout, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
 import { ipOfGid, rocePort } from '../../wire/index.ts'
@@ -187,7 +188,7 @@ export class OpenSockets {
     const { segment } = this.#host
     for (let waited = 0; waited < 2000 && Atomics.load(i32, word + Slot.state) === from; waited++) {
       this.#owner.wakeService()
-      segment.wait(word + Slot.state, from, 5)
+      segment.wait(word + Slot.state, from, untilLook(5))
     }
     return Atomics.load(i32, word + Slot.state)
   }

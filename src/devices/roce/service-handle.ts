@@ -4,7 +4,7 @@
  */
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
-import { atExit, entryModule, startThread } from '../../memory/index.ts'
+import { atExit, entryModule, startThread, untilLook } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { unpublish } from './published-counters.ts'
@@ -88,7 +88,7 @@ export function startService(): void {
 /** Until some thread drives the devices of this segment while programs do not, at most 2 s. */
 export function awaitOwner({ i32, segment, at }: Host): void {
   const owner = at.meta + Meta.serviceOwner
-  for (let waited = 0; waited < 400 && Atomics.load(i32, owner) === 0; waited++) segment.wait(owner, 0, 5)
+  for (let waited = 0; waited < 400 && Atomics.load(i32, owner) === 0; waited++) segment.wait(owner, 0, untilLook(5))
 }
 
 function start(host: Host): void {
@@ -156,7 +156,7 @@ export function awaitService(): void {
   const word = at.meta + Meta.serviceTurns
   const turns = Atomics.load(i32, word)
   for (let waited = 1; waited <= 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++) {
-    segment.wait(word, turns, 0.2)
+    segment.wait(word, turns, untilLook(0.2))
     if (waited % 16 !== 0) continue
     // One that was ended in the kernel never says that it has come back.
     segment.releaseDead(owner)
@@ -179,6 +179,6 @@ atExit(() => {
   // What a tap has collected is written; and what processes share is left to others in order.
   const waits = begun && used.some((dev) => host.i32[dev + Dev.wrapsBytes]! > 0 || host.i32[dev + Dev.shared] === 1)
   for (let waited = 0; waits && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
-    host.segment.wait(stop, 1, 5)
+    host.segment.wait(stop, 1, untilLook(5))
   unpublish()
 })

@@ -16,6 +16,7 @@ import {
   nowNs,
   Polling,
   threadData,
+  untilLook,
   waitReadable,
   watchHostNetwork,
 } from '../../memory/index.ts'
@@ -40,7 +41,7 @@ const longestTrustMs = 8
 /** The same while all of them only wait. Where even then nothing comes, this thread waits for packets, too, for a sign that they are back. */
 const longestPauseMs = 64
 /** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
-const longestWaitMs = 250
+const longestWaitMs = untilLook(250)
 /** How often it asks what the kernel dropped, where only /proc tells, and what the host's network is then. */
 const dropsEveryNs = 1e9
 /** The same where another thread was about to change the device. */
@@ -106,6 +107,7 @@ function standBy(): void {
       segment.notify(owner)
       // The one before may have been ended while it waited in the kernel.
       if ((Atomics.load(i32, turns) & 1) === 1) Atomics.add(i32, turns, 1)
+      segment.notify(turns)
       return
     }
     segment.releaseDead(owner)
@@ -313,6 +315,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   const readable = awaited ? 0 : waitReadable(parkings, fds, count, Math.max(0, (until - nowNs()) / 1e6))
   for (const each of parkings) each.endWait()
   Atomics.add(i32, turns, 1)
+  segment.notify(turns)
   for (const device of devices) device.unwatch()
   // While it drives a device itself, it looks at those of others often: who answers may be among them.
   const trusts = left.length === 0 && bells() === bell && readable === 0

@@ -72,6 +72,7 @@ export class Sharing {
     if (now !== 0 && segment.usesAttachment(now) && !this.#ownerRests()) return false
     if (Atomics.compareExchange(i32, owner, now, segment.lockValue) !== now) return false
     this.#host.f64[(at.meta + Meta.serviceLooksAt) >> 1] = nowNs()
+    segment.notify(owner)
     return true
   }
 

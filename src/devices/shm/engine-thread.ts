@@ -3,7 +3,7 @@
  * requests, reads their payload only then, and completes them.
  */
 import { parentPort } from 'node:worker_threads'
-import { currentCores, nowNs, Polling, pinThread, threadData } from '../../memory/index.ts'
+import { currentCores, nowNs, Polling, pinThread, threadData, untilLook } from '../../memory/index.ts'
 import { layout } from '../../verbs/provider/index.ts'
 import { attachSegment } from './segments.ts'
 import type { EngineData, EngineOrder } from './thread-data.ts'
@@ -50,7 +50,7 @@ function serve(): void {
     if (Atomics.load(i32, c + Ctx.doorbellStop) === 1) return
     if (Atomics.exchange(i32, c + Ctx.doorbellMissed, 0) === 1) executeAll()
     if (i32[host.pendingCount] !== 0) executor.progress()
-    if (!polling.goesOn(nowNs())) sleep(i32[host.pendingCount] !== 0 ? 1 : 100)
+    if (!polling.goesOn(nowNs())) sleep(i32[host.pendingCount] !== 0 ? 1 : untilLook(100))
   }
 }
 

@@ -1,5 +1,7 @@
 /** Engine threads of this process: which context each serves, and those that serve none at the moment. */
+
 import type { Worker } from 'node:worker_threads'
+import { untilLook } from '../../memory/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { type EngineOrder, startDeviceThread } from './thread-data.ts'
 
@@ -32,7 +34,7 @@ export function serveContext(host: Host, context: number, cores: number[]): void
         'openDevice',
         `the engine thread did not start within 10 s${engineFailures.has(worker) ? `: ${engineFailures.get(worker)}` : ''}`,
       )
-    segment.wait(c + Ctx.doorbellReady, 0, 10)
+    segment.wait(c + Ctx.doorbellReady, 0, untilLook(10))
   }
 }
 
@@ -48,7 +50,7 @@ export function releaseContext(host: Host, context: number): void {
   segment.notify(c + Ctx.doorbellWake)
   for (let waited = 0; Atomics.load(i32, c + Ctx.doorbellReady) === 1; waited++) {
     if (waited > 200) return
-    segment.wait(c + Ctx.doorbellReady, 1, 10)
+    segment.wait(c + Ctx.doorbellReady, 1, untilLook(10))
   }
   idleEngines.get(segment.name)?.push(worker)
 }

@@ -2,7 +2,7 @@
  * How a blocking call waits: it polls while that pays (memory/polling.ts), and then sleeps until the completion channel has an
  * event.
  */
-import { nowNs, Polling } from '../../memory/index.ts'
+import { nowNs, Polling, untilLook } from '../../memory/index.ts'
 import { defaultPollingUs, type SocketOptions, type StreamLink } from '../protocol/index.ts'
 import type { CmService } from './cm-service.ts'
 import { type BoundLink, watchMs } from './io-context.ts'
@@ -74,7 +74,7 @@ export class SpinWaiter {
       const left = endMs - performance.now()
       if (left <= 0) return false
       this.connection.counters.sleeps++
-      this.line.io.sleep(Math.min(left, sliceMs))
+      this.line.io.sleep(Math.min(left, untilLook(sliceMs)))
       this.cm.pump()
       this.keepAlive(wanted)
       this.connection.reap()

@@ -6,7 +6,9 @@
  * A peer that is gone, or has come back with another queue pair, does not say so. So an address from which nothing came for
  * a second is asked again.
  */
+
 import { type EventChannel, PortSpace } from '../../cm/index.ts'
+import { untilLook } from '../../memory/index.ts'
 import { formatIp } from '../../wire/index.ts'
 import {
   AF_INET6,
@@ -61,7 +63,7 @@ const slotBytes = 2048
 /** How long a peer may be silent before it is asked for its queue pair again. */
 const silenceMs = 1000
 /** A blocking call waits for the UDP thread and for the device: it polls each this often. */
-const sliceMs = 2
+const sliceMs = untilLook(2)
 export class DatagramSocket implements RDatagram, Member, UdpOwner {
   readonly family: number
   readonly type: number = SOCK_DGRAM

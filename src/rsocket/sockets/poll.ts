@@ -1,5 +1,5 @@
 /** `rpoll` and `rselect`: many sockets at once, in a thread that may block. */
-import { nowNs, Polling } from '../../memory/index.ts'
+import { nowNs, Polling, untilLook } from '../../memory/index.ts'
 import { Errno, POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI } from '../protocol/index.ts'
 import type { RSocketLike } from './types.ts'
 
@@ -13,7 +13,7 @@ export interface PollFd {
 const polling = new Polling()
 /** The longest sleep, when sockets wait for several devices, or for connections. */
 const mixedMs = 2
-const sliceMs = 50
+const sliceMs = untilLook(50)
 
 /** What can block until something has happened to one of several sockets. */
 interface Sleeper {

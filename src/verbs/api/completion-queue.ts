@@ -1,6 +1,6 @@
 /** Completion queues: rings that devices write and programs poll. */
 
-import { processorOrders } from '../../memory/index.ts'
+import { processorOrders, untilLook } from '../../memory/index.ts'
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { type WcFlag, WcOpcode, type WcStatus } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
@@ -338,7 +338,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
           'close',
           `${plural(outstanding, 'event')} of its channel ${outstanding === 1 ? 'is' : 'are'} not acknowledged: call cq.ackEvents(${outstanding}) first`,
         )
-      host.segment.wait(cq + Cq.unacknowledged, outstanding, 10)
+      host.segment.wait(cq + Cq.unacknowledged, outstanding, untilLook(10))
     }
     const refs = destroyCq(host, cq, false)
     if (refs > 0) throw busy(refs)

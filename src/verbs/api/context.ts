@@ -1,4 +1,5 @@
 /** An opened device, as seen by one thread: its limits, its memory, its events, and everything made from it. */
+import { untilLook } from '../../memory/index.ts'
 import { checkInteger, checkObject, describe, plural } from '../provider/arguments.ts'
 import type { DeviceAttr, Engine, GidEntry, OpenOptions, PortAttr } from '../provider/attributes.ts'
 import { EventType, nameOf, type QpType } from '../provider/constants.ts'
@@ -342,13 +343,17 @@ class ContextObject extends Handle implements Context {
     const { i32, segment, pendingCount } = this.#host
     const end = performance.now() + timeoutMs
     for (;;) {
-      const tail = Atomics.load(i32, this.#word + Ctx.eventTail)
+      const sequence = Atomics.load(i32, this.#word + Ctx.eventSequence)
       const event = this.pollAsyncEvent()
       if (event) return event
       const left = end - performance.now()
       if (left <= 0) return null
       this.device.rest(false)
-      segment.parking.park(this.#word + Ctx.eventTail, tail, Math.min(left, i32[pendingCount] !== 0 ? 1 : 1000))
+      segment.parking.park(
+        this.#word + Ctx.eventSequence,
+        sequence,
+        Math.min(left, i32[pendingCount] !== 0 ? 1 : untilLook(1000)),
+      )
     }
   }
 
@@ -356,12 +361,12 @@ class ContextObject extends Handle implements Context {
   async *asyncEvents(): AsyncGenerator<AsyncEvent, void, undefined> {
     const { i32, segment } = this.#host
     while (!this.closed) {
-      const tail = Atomics.load(i32, this.#word + Ctx.eventTail)
+      const sequence = Atomics.load(i32, this.#word + Ctx.eventSequence)
       const event = this.pollAsyncEvent()
       if (event) yield event
       else {
         this.device.rest(true)
-        await segment.parking.waitInLoop(this.#word + Ctx.eventTail, tail, 100)
+        await segment.parking.waitInLoop(this.#word + Ctx.eventSequence, sequence, untilLook(100))
       }
     }
   }
@@ -383,8 +388,7 @@ class ContextObject extends Handle implements Context {
 
   #end(): void {
     this.device.close(this.slot)
-    const { segment } = this.#host
+    this.#host.wakeForEvents(this.#word)
     this.#host.control(() => giveRecord(this.#host, 'context', this.#word))
-    segment.wake(segment.me)
   }
 }

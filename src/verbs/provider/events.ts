@@ -69,7 +69,7 @@ export class EventTables extends SegmentTables {
     }
     for (let slot = 0; slot < i32[at.meta + Meta.contextsUsed]!; slot++) {
       const c = this.ctxWord(slot)
-      if (i32[c + Ctx.state] !== 0 && i32[c + Ctx.device] === device) segment.wake(i32[c + Ctx.owner]!)
+      if (i32[c + Ctx.state] !== 0 && i32[c + Ctx.device] === device) this.wakeForEvents(c)
     }
   }
 
@@ -166,6 +166,13 @@ export class EventTables extends SegmentTables {
       Atomics.store(i32, c + Ctx.eventTail, (tail + 1) | 0)
     }
     segment.unlock(c + Ctx.eventLock)
+    this.wakeForEvents(c)
+  }
+
+  /** Makes the wait for async events of a context end. */
+  wakeForEvents(c: number): void {
+    const { i32, segment } = this
+    Atomics.add(i32, c + Ctx.eventSequence, 1)
     segment.wake(i32[c + Ctx.owner]!)
   }
 }

@@ -78,6 +78,8 @@ export const Dev = {
   changes: 58,
   /** Of a device in the segment of a process: 1 while that process uses the one that processes share. */
   shared: 59,
+  /** The thread that closes a socket and waits for the end of waits for it, 0 if none does. */
+  closing: 60,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
@@ -99,6 +101,8 @@ export const Ctx = {
   eventLock: 48,
   eventTail: 49,
   eventsLost: 50,
+  /** Counts events, and ends of contexts in this place: the owner waits for it to change. */
+  eventSequence: 51,
   eventHead: 64,
   /** Ring of async events: type, element kind, the element's reference (of a port its number), QP number. */
   events: 128,
@@ -136,7 +140,7 @@ export const Chan = {
   /** References to the first and last CQ with an event to deliver, 0 if there is none. */
   head: 17,
   tail: 18,
-  /** Counts events. The thread that waits for them is the owner. */
+  /** Counts events, and ends of channels in this place. The thread that waits for them is the owner. */
   sequence: 19,
 } as const
 
@@ -533,13 +537,20 @@ let recordKinds = 0
 /**
  * The tables whose records are taken and given back. Word 0 of a record is 0 while it is free, word 1 (`ref`) is its name:
  * see records.ts. `high` and `hint` are words of `Meta`: how many records were ever in use, and where the search for a free
- * one begins. `locks` are words that stay as they are when a record is used again, since a thread that remembers its
- * former object may hold one for a moment.
+ * one begins. Some words stay as they are when a record is used again, since a thread may remember its former object: it
+ * may hold one of `locks` for a moment, and wait for one of `counts`.
  */
 export const Records: Readonly<Record<'context' | 'pd' | 'channel' | 'srq' | 'cq' | 'qp' | 'port', RecordTable>> = {
-  context: record('contexts', Ctx.words, maxContexts, Meta.contextsUsed, [Ctx.doorbellLock, Ctx.eventLock]),
+  context: record(
+    'contexts',
+    Ctx.words,
+    maxContexts,
+    Meta.contextsUsed,
+    [Ctx.doorbellLock, Ctx.eventLock],
+    [Ctx.eventSequence],
+  ),
   pd: record('pds', Pd.words, maxPds, Meta.pdsUsed, []),
-  channel: record('channels', Chan.words, maxChannels, Meta.channelsUsed, [Chan.lock]),
+  channel: record('channels', Chan.words, maxChannels, Meta.channelsUsed, [Chan.lock], [Chan.sequence]),
   srq: record('srqs', Srq.words, maxSrqs, Meta.srqsUsed, [Srq.postLock, Srq.lock]),
   cq: record('cqs', Cq.words, maxCqs, Meta.cqsUsed, [Cq.lock, Cq.pollLock]),
   qp: record('qps', Qp.words, maxQps, Meta.qpsUsed, [Qp.sqLock, Qp.rqPostLock, Qp.rqLock]),
@@ -557,12 +568,20 @@ export interface RecordTable {
   /** First word of its bits in `Tables.slots`. */
   bits: number
   locks: readonly number[]
+  counts: readonly number[]
 }
 
-function record(table: Table, words: number, max: number, high: number, locks: readonly number[]): RecordTable {
+function record(
+  table: Table,
+  words: number,
+  max: number,
+  high: number,
+  locks: readonly number[],
+  counts: readonly number[] = [],
+): RecordTable {
   const bits = slotWords
   slotWords += max / 32
-  return { table, words, max, high, hint: Meta.hints + recordKinds++, bits, locks }
+  return { table, words, max, high, hint: Meta.hints + recordKinds++, bits, locks, counts }
 }
 
 type Table =

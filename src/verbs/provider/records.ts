@@ -70,10 +70,10 @@ export function recordOfHandle(tables: SegmentTables, verb: string, kind: Record
   return word
 }
 
-/** Takes a free record of a table, cleared but for its locks; its first word. ENOMEM if all are in use. */
+/** Takes a free record of a table, cleared but for its locks and counts; its first word. ENOMEM if all are in use. */
 export function takeRecord(tables: SegmentTables, kind: RecordKind, verb: string): number {
   const { i32, at } = tables
-  const { table, words, max, high, hint, bits, locks } = Records[kind]
+  const { table, words, max, high, hint, bits, locks, counts } = Records[kind]
   const first = at.slots + bits
   const used = i32[at.meta + high]!
   let slot = freeBit(i32, first, Math.min(max, Math.max(used, rotation)), i32[at.meta + hint]!)
@@ -82,7 +82,7 @@ export function takeRecord(tables: SegmentTables, kind: RecordKind, verb: string
   const word = at[table] + slot * words
   if (slot >= used) tables.commitMemory(at[table] + used * words, (slot + 1 - used) * words, verb)
   const ref = slot | ((((i32[word + refWord]! >>> 16) + 1) | 1) << 16)
-  for (let i = 0; i < words; i++) if (!locks.includes(i)) i32[word + i] = 0
+  for (let i = 0; i < words; i++) if (!locks.includes(i) && !counts.includes(i)) i32[word + i] = 0
   i32[word + refWord] = ref
   i32[first + (slot >>> 5)] = i32[first + (slot >>> 5)]! | (1 << (slot & 31))
   i32[at.meta + hint] = slot + 1

@@ -1,0 +1,16 @@
+/**
+ * A thread that waits is woken by who makes the event. Where what wakes it crosses processes, it looks by itself too, now and
+ * then, so that a wake-up that is lost costs time and nothing else. No wait depends on such a look: the tests run without them
+ * (`npm run test:looks`), and a wake-up that is missing shows.
+ *
+ * What makes no event is no such look: a process that is killed, a packet that is lost, a program that has begun to compute.
+ */
+
+/** With this, looks come so rarely that no test passes because of one, and yet nothing waits for ever. */
+const rarelyMs = 20_000
+const rarely = process.env.VERBENA_LOOKS === '0'
+
+/** For how many milliseconds a wait for an event lasts before the thread looks by itself: `ms`, but for the tests that turn looks off. */
+export function untilLook(ms: number): number {
+  return rarely ? Math.max(ms, rarelyMs) : ms
+}
