@@ -151,10 +151,10 @@ export function wakeService({ i32, segment, at }: Host): boolean {
 export function awaitService(): void {
   const host = processHost()
   const { i32, segment, at } = host
-  wakeService(host)
   const owner = at.meta + Meta.serviceOwner
   const word = at.meta + Meta.serviceTurns
   const turns = Atomics.load(i32, word)
+  wakeService(host)
   for (let waited = 1; waited <= 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++) {
     segment.wait(word, turns, untilLook(0.2))
     if (waited % 16 !== 0) continue

@@ -261,6 +261,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     if (count > outstanding)
       throw new VerbsError('EINVAL', 'ackEvents', `only ${outstanding} events are unacknowledged, not ${count}`)
     Atomics.sub(this.i32, this.cq + Cq.unacknowledged, count)
+    if (Atomics.load(this.i32, this.cq + Cq.closing) === 1) this.host.segment.notify(this.cq + Cq.unacknowledged)
   }
 
   resize(cqe: number): void {
@@ -332,13 +333,14 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
       outstanding > 0;
       outstanding = Atomics.load(i32, cq + Cq.unacknowledged)
     ) {
+      Atomics.store(i32, cq + Cq.closing, 1)
       if (performance.now() > end)
         throw new VerbsError(
           'EBUSY',
           'close',
           `${plural(outstanding, 'event')} of its channel ${outstanding === 1 ? 'is' : 'are'} not acknowledged: call cq.ackEvents(${outstanding}) first`,
         )
-      host.segment.wait(cq + Cq.unacknowledged, outstanding, untilLook(10))
+      host.segment.wait(cq + Cq.unacknowledged, outstanding, Math.min(untilLook(10), end - performance.now()))
     }
     const refs = destroyCq(host, cq, false)
     if (refs > 0) throw busy(refs)

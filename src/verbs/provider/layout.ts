@@ -174,6 +174,8 @@ export const Cq = {
   next: 64,
   events: 65,
   unacknowledged: 66,
+  /** 1 while a thread that closes it waits for that to be 0. */
+  closing: 67,
 } as const
 
 /** `dead`: destroyed; its owner ended while queue pairs of others used it, and the last of them frees the record. */
