@@ -149,16 +149,15 @@ function destroyShared(host: Host, kind: SharedKind, word: number, orphan: boole
     if (users === 0) {
       end.release?.()
       bury(host, kind, word, segment.retireMemory(i32[word + ring]! * 4))
+      // Under the lock as well: without it another thread may give the record to somebody else at once.
+      end.unlink?.(name)
     }
     // This thread's own, until it is done.
     else i32[word + refs] = users + 1
     return users
   })
   if (users > 0 && !orphan) return users
-  if (users === 0) {
-    end.unlink?.(name)
-    return 0
-  }
+  if (users === 0) return 0
   segment.bumpEpoch()
   segment.quiesce()
   for (const lock of locks) {

@@ -1,6 +1,7 @@
 import { expect, it, vi } from 'vitest'
-import { openDevice, QpType } from '../../../src/index.ts'
+import { type CompletionQueue, openDevice, QpType } from '../../../src/index.ts'
 import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
+import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
 import { withSlot } from '../slots.ts'
 
 it('waits end when their channel closes, and the next channel in its place wakes its own', async () => {
@@ -81,4 +82,31 @@ it('a CQ with an event that nobody acknowledges is not closed, and says what to 
   cq.ackEvents(1)
   cq.close()
   channel.close()
+})
+
+it('a CQ whose place another one has as soon as it may leaves its channel, and not the channel of that one', () => {
+  using context = openDevice('shm0')
+  const { host } = context.device
+  const [mine, other] = [context.createCompChannel(), context.createCompChannel()]
+  const cq = context.createCq(4, { channel: mine })
+  const { slot } = cq
+  const control = host.control.bind(host)
+  let next: CompletionQueue | undefined
+  vi.spyOn(host, 'control').mockImplementationOnce((work) => {
+    const result = control(work)
+    // What other threads may do once the lock is free.
+    sweepNow(host)
+    next = withSlot(slot, () => context.createCq(4, { channel: other }))
+    return result
+  })
+  try {
+    cq.close()
+  } finally {
+    vi.restoreAllMocks()
+  }
+  expect(next).toBeDefined()
+  mine.close()
+  expect(() => other.close()).toThrow('EBUSY')
+  next!.close()
+  other.close()
 })
