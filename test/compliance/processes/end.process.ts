@@ -55,6 +55,9 @@ function watch(promise: Promise<unknown>): void {
   )
 }
 
+/** What `alloc` has returned, by its place: `free` takes the very array, and from the other process comes another one of the same bytes. */
+const buffers = new Map<number, Uint8Array>()
+
 function perform(request: Request): unknown {
   if (request.op === 'service') {
     const args = decode(codec, request.args) as Parameters<typeof registerService>
@@ -78,8 +81,11 @@ function perform(request: Request): unknown {
     object[name] = decode(codec, request.value)
     return undefined
   }
-  const result = (object[name] as (...args: unknown[]) => unknown)(...(decode(codec, request.args) as unknown[]))
+  const args = decode(codec, request.args) as unknown[]
+  if (name === 'free') args[0] = buffers.get((args[0] as Uint8Array).byteOffset) ?? args[0]
+  const result = (object[name] as (...args: unknown[]) => unknown)(...args)
   if (result instanceof Promise) watch(result)
+  if (name === 'alloc') buffers.set((result as Uint8Array).byteOffset, result as Uint8Array)
   return result
 }
 
