@@ -6,16 +6,19 @@
  * VERBENA_FAILED_FILES names a file that gets the paths of the test files that failed, one a line, for whoever wants to run
  * these once more. It stays empty if that would prove nothing: a property with a counterexample has failed, whatever other
  * inputs do, and an error that belongs to no file may come from any.
+ *
+ * VERBENA_TEST_TIMES names a file that gets how long each test took, as JSON: milliseconds by `keyOf`.
  */
-import { writeFileSync } from 'node:fs'
-import { relative } from 'node:path'
-import type { Reporter, SerializedError, TestModule } from 'vitest/node'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, relative } from 'node:path'
+import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
 
 export default class TallyReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], errors: readonly SerializedError[]): void {
     const tally = { passed: 0, failed: errors.length, skipped: 0 }
     let runs = 0
     let counterexamples = 0
+    const times: Record<string, number> = {}
     const files = new Set(errors.map((error) => String(error.VITEST_TEST_PATH ?? '')))
     for (const module of modules) {
       let failed = 0
@@ -23,6 +26,7 @@ export default class TallyReporter implements Reporter {
         const { state } = test.result()
         const { propertyRuns = 0, propertyFailed = false } = test.meta()
         runs += propertyRuns
+        times[keyOf(test)] = test.diagnostic()?.duration ?? 0
         if (state === 'failed') {
           failed++
           if (propertyFailed) counterexamples++
@@ -31,7 +35,11 @@ export default class TallyReporter implements Reporter {
       if (module.state() === 'failed') files.add(module.moduleId)
       tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed
     }
-    const { VERBENA_FAILED_FILES: list } = process.env
+    const { VERBENA_FAILED_FILES: list, VERBENA_TEST_TIMES: timesFile, VERBENA_LOOKS: looks } = process.env
+    if (timesFile && looks !== '0') {
+      mkdirSync(dirname(timesFile), { recursive: true })
+      writeFileSync(timesFile, JSON.stringify(times))
+    }
     if (list) writeFileSync(list, counterexamples > 0 || files.has('') ? '' : listOf(files))
     if (tally.passed + tally.failed + tally.skipped === 0) return
     if (runs > 0) console.log(`${runs.toLocaleString('en')} runs of properties`)
@@ -41,4 +49,9 @@ export default class TallyReporter implements Reporter {
 
 function listOf(files: ReadonlySet<string>): string {
   return [...files].map((file) => `${relative(process.cwd(), file)}\n`).join('')
+}
+
+/** Its file and full name. */
+export function keyOf(test: TestCase): string {
+  return `${relative(process.cwd(), test.module.moduleId)} > ${test.fullName}`
 }

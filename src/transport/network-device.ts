@@ -189,6 +189,16 @@ export abstract class NetworkDevice implements Device {
       this.#deferSend()
       return
     }
+    this.#drivePosted()
+  }
+
+  acknowledge(q: number): void {
+    if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
+    this.#posted = q
+    this.#drivePosted()
+  }
+
+  #drivePosted(): void {
     this.drive(false)
     // A device that this thread may not drive has not looked at it: the thread that drives it will.
     if (this.#posted < 0) return

@@ -137,6 +137,8 @@ function serve(): void {
       open = devicesNow(open)
       // What has changed between the opening of a device and this.
       changed = true
+      // The bells are others now: they ring when their sum changes, as long as none comes or goes.
+      continue
     }
     if (changed) {
       network?.drain()

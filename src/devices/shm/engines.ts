@@ -49,7 +49,11 @@ export function releaseContext(host: Host, context: number): void {
   Atomics.add(i32, c + Ctx.doorbellWake, 1)
   segment.notify(c + Ctx.doorbellWake)
   for (let waited = 0; Atomics.load(i32, c + Ctx.doorbellReady) === 1; waited++) {
-    if (waited > 200) return
+    if (waited > 200) {
+      // It would take the next context in that place for its own.
+      void worker.terminate()
+      return
+    }
     segment.wait(c + Ctx.doorbellReady, 1, untilLook(10))
   }
   idleEngines.get(segment.name)?.push(worker)

@@ -526,11 +526,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     if (mcast > 0)
       throw new VerbsError('EBUSY', 'close', `the QP is attached to ${mcast} multicast groups: detach it first`)
     const { device } = this.pd.context
-    if (device.driven) {
-      // What arrived is acknowledged before nobody can do that any more.
-      device.doorbell(this.#q)
-      device.settle()
-    }
+    device.acknowledge?.(this.#q)
     this.markClosed()
     retireQp(this.#host, this.#q)
     this.pd.context.disown('qp', this)

@@ -45,11 +45,16 @@ export interface Device {
   fastPath(q: number): FastPath | null
   /**
    * Requests are in the send queue of `q`, whose send lock is held: executes them or sees that another thread does. A `driven`
-   * device is also told, without the lock, of a QP that its owner has moved to ERR or is about to close.
+   * device is also told, without the lock, of a QP that its owner has moved to ERR.
    */
   doorbell(q: number): void
   /** Called after the send lock was released: does what `doorbell` had to defer. */
   settle(): void
+  /**
+   * `q` is about to close: what it has received is acknowledged before nobody can do that any more, by this thread whoever does the work
+   * otherwise. Not where requests are executed in memory.
+   */
+  acknowledge?(q: number): void
   /** A receive was posted to a queue on which the QP with this slot waits. */
   resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
