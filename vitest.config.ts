@@ -31,16 +31,37 @@ const unit = [
     'test/verbs/{.,api}/*.test.ts',
     'test/verbs/provider/!(lifetime|reclaim.random).test.ts',
   ],
-  ...['architecture', 'cli/terminal', 'docs', 'package', 'spelling', 'traffic'].map(
-    (folder) => `test/${folder}/*.test.ts`,
-  ),
+  ...[
+    'architecture',
+    'cli/terminal',
+    'docs',
+    'gateway/page',
+    'package',
+    'spelling',
+    'text',
+    'traffic',
+    'weak-memory',
+  ].map((folder) => `test/${folder}/*.test.ts`),
   ...['attacks/promises', 'compliance/meta', 'devices/middleware/layers'].map(test),
-  ...['memory/clock', 'memory/copy', 'memory/crc32', 'memory/pages'].map(test),
-  ...['node/preload/rules', 'rsocket/runtime/spin-time'].map(test),
+  ...[
+    'memory/clock',
+    'memory/copy',
+    'memory/crc32',
+    'memory/pages',
+    'memory/polling',
+    'memory/route-messages.random',
+  ].map(test),
+  ...[
+    'devices/roce/host-changes',
+    'memory/route-tables',
+    'node/link',
+    'node/preload/rules',
+    'rsocket/runtime/spin-time',
+  ].map(test),
   ...['bench-kit/*', 'bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/options', 'perf/recorder']
     .map((name) => `tools/${name}`)
     .map(test),
-  ...['pingpong/exchange', 'rs-kit/figures'].map((name) => test(`tools/${name}`)),
+  ...['collective/interval', 'pingpong/exchange', 'rs-kit/figures'].map((name) => test(`tools/${name}`)),
 ]
 /**
  * With threads, devices and sockets of their own, which they close: they share a process, too, since importing what they need

@@ -10,7 +10,8 @@ export default defineConfig({
   test: {
     env: { VERBENA_SLOW: '1' },
     globalSetup: ['./test/entries.ts'],
-    maxWorkers: 2,
+    // More than cores: half of the time is waiting, for processes that start or are killed, and for time limits.
+    maxWorkers: 3,
     testTimeout: 600_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
