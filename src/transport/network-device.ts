@@ -239,16 +239,17 @@ export abstract class NetworkDevice implements Device {
     if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       if (posted >= 0) transport.ring(posted)
-      if (look) Atomics.store(i32, this.#looker, segment.lockValue)
+      // Of several the first one is woken; the others ask the kernel for packets, as if they had not found it taken.
+      if (look) Atomics.compareExchange(i32, this.#looker, 0, segment.lockValue)
       const free = (look || posted >= 0) && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0
       if (!free && !this.#isOrphaned()) return 0
     } else if (posted >= 0) transport.schedule(posted)
     return this.#turns(look)
   }
 
-  /** Whether a thread that found the lock taken is still to be woken by its holder. */
+  /** Whether this thread found the lock taken, and is still to be woken by its holder. */
   protected get lookIsOwed(): boolean {
-    return Atomics.load(this.i32, this.#looker) !== 0
+    return Atomics.load(this.i32, this.#looker) === this.host.segment.lockValue
   }
 
   /** The holder of the lock runs the transport, and gives the lock back; how many packets came. */

@@ -2,12 +2,13 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { nativeAvailable, openDevice } from '../../../src/index.ts'
 import { TransportDevice } from '../../../src/transport/layout.ts'
+import { processHost } from '../../../src/verbs/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
-function taken() {
+async function taken() {
   const context = openDevice(loopbackDevice(1))
   const { host, index } = context.device
   const { i32, segment } = host
@@ -16,12 +17,17 @@ function taken() {
   const looker = record + TransportDevice.looker
   const channel = context.createCompChannel()
   const asked = vi.spyOn(segment.parking, 'watchInLoop')
+  // Else it may be the one that finds the adapter taken: it waits in the kernel.
+  const own = processHost()
+  await vi.waitFor(() => expect(Atomics.load(own.i32, own.at.meta + layout.Meta.serviceTurns) & 1).toBe(1))
   // The thread that plays the adapter has it, and does not come to an end.
   while (Atomics.compareExchange(i32, lock, 0, i32[host.at.meta + layout.Meta.serviceOwner]!) !== 0);
   return {
     asked,
     waitFor: () => channel.whenEvent(),
     owed: () => Atomics.load(i32, looker) !== 0,
+    /** As another thread does that has found it taken. */
+    lookFirst: () => Atomics.store(i32, looker, i32[host.at.meta + layout.Meta.serviceOwner]!),
     /** As the holder does: it wakes whoever has said that it waits. */
     giveBack(wakes: boolean): void {
       Atomics.store(i32, lock, 0)
@@ -40,7 +46,7 @@ function taken() {
 test.skipIf(!nativeAvailable)(
   'does not ask the kernel for packets while it is taken, and is woken afterwards',
   async () => {
-    const { asked, waitFor, owed, giveBack, end } = taken()
+    const { asked, waitFor, owed, giveBack, end } = await taken()
     const waiting = waitFor()
     await new Promise((resolve) => setImmediate(resolve))
     expect(owed()).toBe(true)
@@ -52,11 +58,20 @@ test.skipIf(!nativeAvailable)(
 )
 
 test.skipIf(!nativeAvailable)('asks the kernel also where it was given back before it could be woken', async () => {
-  const { asked, waitFor, owed, giveBack, end } = taken()
+  const { asked, waitFor, owed, giveBack, end } = await taken()
   const waiting = waitFor()
   expect(owed()).toBe(true)
   giveBack(false)
   for (let i = 0; i < 3; i++) await Promise.resolve()
   expect(asked).toHaveBeenCalled()
+  await end(waiting)
+})
+
+test.skipIf(!nativeAvailable)('asks the kernel where another thread is the one that will be woken', async () => {
+  const { asked, waitFor, lookFirst, giveBack, end } = await taken()
+  lookFirst()
+  const waiting = waitFor()
+  await vi.waitFor(() => expect(asked).toHaveBeenCalled())
+  giveBack(true)
   await end(waiting)
 })
