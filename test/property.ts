@@ -1,7 +1,8 @@
 /**
  * Properties: random inputs from a seed, tested a number of times. A failure says which one command repeats it, and a
- * property that completed no run fails. `npm test` makes the given number of runs, the slower suites (VERBENA_SLOW=1)
- * `slowFactor` times as many, or as many as the third argument says; the tally at the end of each suite says how many they were.
+ * property that completed no run fails. `npm test`, which has three minutes, makes `quickShare` of the given number of runs, the slower
+ * suites (VERBENA_SLOW=1) `slowFactor` times as many as given, or as many as the third argument says; the tally at the end of each suite
+ * says how many they were.
  *
  *     await holds(fc.asyncProperty(fc.nat(), async (n) => …), 200)
  *
@@ -24,11 +25,12 @@ declare module 'vitest' {
 
 export const slow = process.env.VERBENA_SLOW === '1'
 export const slowFactor = 8
+const quickShare = 0.6
 
 /** A seed for a generator of the test's own. A smaller seed is not a simpler example, so it is not shrunk. */
 export const seeds = fc.noShrink(fc.nat(2 ** 31 - 1))
 
-/** Tests a property `runs` times, in the slower suites `slowRuns` times. */
+/** Tests a property `runs` times, in the slower suites `slowRuns` times, in `npm test` a part of them. */
 export function holds<T>(property: IProperty<T>, runs?: number, slowRuns?: number): void
 export function holds<T>(property: IAsyncProperty<T>, runs?: number, slowRuns?: number): Promise<void>
 export function holds<T>(
@@ -38,7 +40,7 @@ export function holds<T>(
 ): void | Promise<void> {
   const { VERBENA_SEED, VERBENA_PATH } = process.env
   const seed = VERBENA_SEED ? Number(VERBENA_SEED) : randomInt(0, 2 ** 31)
-  const numRuns = slow ? slowRuns : runs
+  const numRuns = slow ? slowRuns : Math.ceil(quickShare * runs)
   // Shrinking comes after a failure and has a time limit of its own; an example that is repeated is not shrunk.
   const repeated = VERBENA_PATH ? { path: VERBENA_PATH } : {}
   const shrunk = (path: string) => fc.check(property, { seed, path, skipAllAfterTimeLimit: shrinkMs })
