@@ -1,7 +1,7 @@
 /** The helper of all random tests: a property is tested as often as it says, and a failure says how to see it again. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { holds, slow, slowFactor } from './property.ts'
+import { holds, quickShare, slow, slowFactor } from './property.ts'
 
 const file = 'test/property.test.ts'
 
@@ -10,13 +10,13 @@ describe('a property', () => {
     let runs = 0
     holds(
       fc.property(fc.nat(), () => void runs++),
-      7,
+      10,
     )
     await holds(
       fc.asyncProperty(fc.nat(), async () => void runs++),
       5,
     )
-    expect(runs).toBe(12 * (slow ? slowFactor : 1))
+    expect(runs).toBe(15 * (slow ? slowFactor : quickShare))
     expect(task.meta.propertyRuns).toBe(runs)
   })
 
