@@ -1,0 +1,115 @@
+/**
+ * How many switches between threads one request and its response take, where nobody polls: both ends on one core. ARCHITECTURE.md draws
+ * who runs when. The fewest of some rounds count: what the machine does besides only adds.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { expect, it } from 'vitest'
+import { nativeAvailable } from '../../../src/memory/index.ts'
+import { startable } from '../../entries.ts'
+import { loopbackDevice } from '../../loopback.ts'
+
+const requests = 300
+const rounds = 5
+const addressOf = (device: string): string => device.slice('roce:'.length)
+
+const { file, execArgv } = startable(new URL('./switches.process.ts', import.meta.url))
+const heard = async <T>(child: ChildProcess): Promise<T> => (await once(child, 'message'))[0] as T
+
+async function start(...args: string[]): Promise<{ child: ChildProcess; port: number }> {
+  const child = fork(file, args, { execArgv })
+  const gone = once(child, 'exit').then(() => {
+    throw new Error(`the ${args[0]} has ended`)
+  })
+  const { port } = await Promise.race([heard<{ port: number }>(child), gone])
+  gone.catch(() => {})
+  return { child, port }
+}
+
+interface Switches {
+  waited: number
+  putAside: number
+}
+
+async function switchesOf(child: ChildProcess, ask: number): Promise<Switches> {
+  const answer = heard<Switches>(child)
+  child.send({ ask })
+  return await answer
+}
+
+/** Of the processes that these arguments start, the last of which asks; its first argument after HOST is the port of the first. */
+const sumOf = ({ waited, putAside }: Switches): number => waited + putAside
+
+async function perRequest(ends: readonly (readonly string[])[]): Promise<Switches> {
+  const children: ChildProcess[] = []
+  try {
+    let port = 0
+    for (const args of ends) {
+      const started = await start(...args.map((word) => (word === 'PORT' ? String(port) : word)))
+      port = started.port
+      children.push(started.child)
+    }
+    const asks = children.at(-1)!
+    const all = async (ask: number): Promise<Switches> => {
+      const sum = { waited: 0, putAside: 0 }
+      // The one that asks comes last, and then the other one has answered.
+      for (const child of [asks, ...children.slice(0, -1)]) {
+        const { waited, putAside } = await switchesOf(child, child === asks ? ask : 0)
+        sum.waited += waited
+        sum.putAside += putAside
+      }
+      return sum
+    }
+    await all(requests)
+    const found: Switches[] = []
+    for (let round = 0; round < rounds; round++) {
+      const before = await all(0)
+      const after = await all(requests)
+      found.push({
+        waited: (after.waited - before.waited) / requests,
+        putAside: (after.putAside - before.putAside) / requests,
+      })
+    }
+    return found.reduce((least, one) => (sumOf(one) < sumOf(least) ? one : least))
+  } finally {
+    for (const child of children) {
+      const ended = once(child, 'exit')
+      child.disconnect()
+      await ended
+    }
+  }
+}
+
+const [one, two] = [loopbackDevice(1), loopbackDevice(2)]
+const [here, there] = [addressOf(one), addressOf(two)]
+const shm = `shm:switches-${process.pid}`
+const cases = {
+  'TCP, two processes': [
+    ['server', 'tcp', '127.0.0.1'],
+    ['client', 'tcp', '127.0.0.1', 'PORT'],
+  ],
+  'shm, one thread': [['both', shm, '127.0.0.1']],
+  'shm, two threads': [['threads', shm, '127.0.0.1']],
+  'shm, two processes': [
+    ['server', shm, '127.0.0.1'],
+    ['client', shm, '127.0.0.1', 'PORT'],
+  ],
+  'roce, one thread': [['both', one, here]],
+  'roce, two threads on one adapter': [['threads', one, here]],
+  'roce, two processes on one adapter': [
+    ['server', one, here],
+    ['client', one, here, 'PORT'],
+  ],
+  'roce, two processes, each with an adapter': [
+    ['server', two, there],
+    ['client', one, there, 'PORT'],
+  ],
+} as const satisfies Record<string, readonly (readonly string[])[]>
+
+it.skipIf(!nativeAvailable).for(Object.entries(cases))('%s', { timeout: 120_000 }, async ([name, ends]) => {
+  const found = await perRequest(ends)
+  const { waited, putAside } = found
+  console.log(`${name}: a request and its response take ${waited.toFixed(2)} + ${putAside.toFixed(2)} switches`)
+  // A thread that is both ends waits for nobody; otherwise each end waits once, as over TCP, and other programs of this machine add to it.
+  expect(sumOf(found)).toBeLessThan(name.includes('one thread') ? 0.5 : 3)
+})
