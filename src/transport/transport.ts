@@ -339,7 +339,7 @@ export class Transport {
     state.count(counters.ecn_marked)
     if (congestion === null || !congestion.cnpDue(state.of(q), nowNs)) return
     const length = headerLength[WireOpcode.Cnp]!
-    const at = this.#sink.open(q + Qp.av, length)
+    const at = this.#sink.open(q + Qp.av, length, false)
     if (at < 0) return
     const u8 = this.#u8
     putBth(u8, at, WireOpcode.Cnp, 0, this.#i32[q + Qp.destQpNum]!, false, 0)

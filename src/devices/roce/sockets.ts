@@ -161,12 +161,12 @@ export class Sockets implements PacketSink {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  open(av: number, lengthBytes: number): number {
+  open(av: number, lengthBytes: number, markable = true): number {
     const i32 = this.#i32
     const total = lengthBytes + Icrc.length
     const local = i32[av + Av.sgidIndex]!
     let trafficClass = i32[av + Av.trafficClass]!
-    if ((trafficClass & 3) === 0) trafficClass |= this.#ect
+    if ((trafficClass & 3) === 0 && markable) trafficClass |= this.#ect
     const hopLimit = i32[av + Av.hopLimit]!
     let path = this.#path
     const gid = av + Av.gid
