@@ -1,4 +1,4 @@
-/** The tutorial's examples with the outputs, sizes and errors that examples.test.ts leaves. */
+/** The tutorial's examples with the outputs, sizes and errors that shown.slow.test.ts leaves. */
 import { examples, printsResults, takesSizes, teaches } from './examples.ts'
 
 printsResults('JSON')
