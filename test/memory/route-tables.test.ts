@@ -3,17 +3,9 @@ import { describe, expect, it } from 'vitest'
 import { hostNetwork, nativeAvailable } from '../../src/memory/index.ts'
 import { type RouteTables, routeInTables } from '../../src/memory/route-tables.ts'
 import { formatIp, parseIp } from '../../src/wire/index.ts'
+import { link } from './links.ts'
 
 const head = 'Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n'
-const link = (ifindex: number, name: string): RouteTables['links'][number] => ({
-  ifindex,
-  name,
-  mtuBytes: 1500,
-  mac: '',
-  loopback: name === 'lo',
-  up: true,
-  running: true,
-})
 const own = (ifindex: number, text: string, prefixBits: number): RouteTables['addresses'][number] => ({
   ifindex,
   address: parseIp(text)!,

@@ -6,17 +6,8 @@ import { localOfGroup } from '../../../src/devices/roce/open-sockets.ts'
 import type { HostLink } from '../../../src/memory/index.ts'
 import { PortState } from '../../../src/verbs/index.ts'
 import { gidOfIp, parseIp } from '../../../src/wire/index.ts'
+import { link } from '../../memory/links.ts'
 
-const link = (ifindex: number, name: string, more: Partial<HostLink> = {}): HostLink => ({
-  ifindex,
-  name,
-  mtuBytes: 1500,
-  mac: '',
-  loopback: name === 'lo',
-  up: true,
-  running: true,
-  ...more,
-})
 const address = (text: string, { ifindex, name, mtuBytes, loopback } = a0): HostAddress => ({
   address: parseIp(text)!,
   text,
