@@ -98,6 +98,10 @@ const slower = [
   ...['browser', 'interop', 'slow'].map((folder) => `test/${folder}/**`),
 ]
 
+/** `npm run test:looks`: only the tests of what waits for events. */
+const withoutLooks = process.env.VERBENA_LOOKS === '0'
+if (withoutLooks) slower.push('test/*.test.ts', 'test/!(cm|collectives|compliance|devices|node|rsocket|verbs)/**')
+
 // What `npm test` runs: everything that needs nothing but Node.js and is quick. Four workers also on two cores, because half
 // of the time is waiting: for processes to start, for timers, for peers that answer nothing.
 export default defineConfig({
@@ -108,7 +112,7 @@ export default defineConfig({
     testTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
-    reporters: ['default', './test/tally-reporter.ts'],
+    reporters: ['default', ...(withoutLooks ? ['./test/looks-reporter.ts'] : []), './test/tally-reporter.ts'],
     coverage: { provider: 'v8', include: ['src/**'], exclude: ['src/**/*.mjs'] },
     projects: [
       {
