@@ -10,7 +10,7 @@ import { keyOf } from './tally-reporter.ts'
 
 /** So many times as long as usual is too long, but not less than `leastMs`: a look comes after 20 s. */
 const mostTimes = 10
-const leastMs = 10_000
+const leastMs = 15_000
 
 /** These wait for what makes no event. */
 const exempt = ['one that cannot be reached goes on all the same, by looking']

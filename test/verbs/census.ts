@@ -4,18 +4,19 @@ import type { Context } from '../../src/index.ts'
 import { P, runOwnerShift, runPagesMask } from '../../src/memory/pages.ts'
 import { pagesLayout } from '../../src/memory/segment-layout.ts'
 import { type Host, layout } from '../../src/verbs/provider/index.ts'
-import { sweep } from '../../src/verbs/provider/reclaim.ts'
+import { allReclaimed, sweep, sweepNow } from '../../src/verbs/provider/reclaim.ts'
 
 const { Agent, Dev, Key, keyKind, keySlots, Records, Service } = layout
 
 export type Census = Readonly<Record<string, number>>
 
-/** Of the segment that the context's device is in. */
-export function census(context: Context): Census {
+/** Of the segment that the context's device is in. `waits`: until other threads, which may have been put aside, have ended their operations. */
+export function census(context: Context, waits = true): Census {
   const { host, index } = context.device
   const { i32, at } = host
   // What was closed is not in use any more as soon as nobody is in an operation that may have found it.
-  for (let i = 0; i < 2; i++) sweep(host)
+  if (waits) for (let i = 0; i < 50 && !allReclaimed(host); i++) sweepNow(host)
+  else for (let i = 0; i < 2; i++) sweep(host)
   const found: Record<string, number> = {}
   for (const [kind, { bits, max }] of Object.entries(Records)) {
     let count = 0
