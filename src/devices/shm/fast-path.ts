@@ -55,6 +55,7 @@ const unusualRequests = 16
 
 export class ShmFastPath implements FastPath {
   private readonly host: Host
+  private readonly parking: Host['segment']['parking']
   private readonly executor: Executor
   private readonly i32: Int32Array
   private readonly f64: Float64Array
@@ -95,6 +96,8 @@ export class ShmFastPath implements FastPath {
   private cqSize = 0
   private cqAlone = false
   private cqChannel = false
+  /** Whether a completion may wake somebody: only after the operation, since that thread may run in this one's place at once. */
+  private wakes = false
   private sendCq = 0
   private sigAll = false
   private maxSendWr = 0
@@ -107,6 +110,7 @@ export class ShmFastPath implements FastPath {
 
   constructor(host: Host, executor: Executor, q: number) {
     this.host = host
+    this.parking = host.segment.parking
     this.executor = executor
     this.i32 = host.i32
     this.f64 = host.f64
@@ -151,12 +155,13 @@ export class ShmFastPath implements FastPath {
       (opcode <= Opcode.WriteWithImm && (typeof wr.remoteAddr !== 'number' || typeof wr.rkey !== 'number'))
     )
       return false
+    if (this.wakes) this.parking.deferWakes()
     this.mark()
     const done =
       (this.free || Atomics.compareExchange(i32, this.peerLock, 0, this.lockValue) === 0) &&
       this.locked(wr, opcode, flags, sge, length, head)
     this.mark()
-    if (this.overran) this.flushOverrun()
+    this.settle()
     return done
   }
 
@@ -192,9 +197,10 @@ export class ShmFastPath implements FastPath {
       !(to >= target.low && to + length <= target.high) ||
       ((produced - i32[cq + Cq.tailSeen]!) | 0) >= this.cqSize
     ) {
+      if (this.wakes) this.parking.deferWakes()
       const done = this.locked(wr, opcode, flags, sge, length, head)
       i32[operation] = (operations + 2) | 0
-      if (this.overran) this.flushOverrun()
+      this.settle()
       return done
     }
     const t = to + target.delta
@@ -218,10 +224,11 @@ export class ShmFastPath implements FastPath {
     const next = (produced + 1) | 0
     i32[e + Cqe.sequence] = next
     i32[cq + Cq.head] = next
+    if (this.wakes) this.parking.deferWakes()
     this.finish(wr, flags, head, WcOpcode.Send)
     i32[operation] = (operations + 2) | 0
     this.ahead = i32[this.ring + ((tail + 1) & this.mask) * this.stride]!
-    if (this.overran) this.flushOverrun()
+    this.settle()
     return true
   }
 
@@ -361,7 +368,13 @@ export class ShmFastPath implements FastPath {
       this.overran = true
   }
 
-  /** The send CQ was full: the QP ends, as it does after `Host.completeSend`. In no operation, and without a lock. */
+  /** What comes after the operation, and without a lock. */
+  private settle(): void {
+    if (this.wakes) this.parking.wakeDeferred()
+    if (this.overran) this.flushOverrun()
+  }
+
+  /** The send CQ was full: the QP ends, as it does after `Host.completeSend`. */
   private flushOverrun(): void {
     this.overran = false
     this.executor.overran(this.q)
@@ -443,6 +456,7 @@ export class ShmFastPath implements FastPath {
     this.cqChannel = i32[cq + Cq.channel]! >= 0
     this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)
+    this.wakes = this.cqChannel || i32[this.sendCq + Cq.channel]! >= 0
     this.sigAll = i32[q + Qp.sqSigAll] === 1
     this.maxSendWr = i32[q + Qp.maxSendWr]!
     this.maxInline = i32[q + Qp.maxInlineData]!
