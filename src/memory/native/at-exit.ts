@@ -3,13 +3,24 @@
  * process may have loaded this package more than once.
  */
 const callbacks: (() => void)[] = []
+const last: (() => void)[] = []
 
 /** Calls back on `exit` of `process`, in the order in which this was called. */
 export function atExit(callback: () => void): void {
-  if (callbacks.length === 0) process.on('exit', exit)
+  listen()
   callbacks.push(callback)
 }
 
+/** The same after all of those: they may need the threads that this ends. */
+export function atExitLast(callback: () => void): void {
+  listen()
+  last.push(callback)
+}
+
+function listen(): void {
+  if (callbacks.length + last.length === 0) process.on('exit', exit)
+}
+
 function exit(): void {
-  for (const callback of callbacks) callback()
+  for (const callback of [...callbacks, ...last]) callback()
 }

@@ -10,7 +10,7 @@
  */
 import { setTimeout as after } from 'node:timers/promises'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
-import { atExit } from './at-exit.ts'
+import { atExitLast } from './at-exit.ts'
 
 /** Under this key threads inherit the gates above them. */
 const key = 'verbena gates'
@@ -102,7 +102,7 @@ export async function closeGate(gate: Gate): Promise<void> {
 }
 
 // What this thread has started ends with it.
-atExit(() => {
+atExitLast(() => {
   Atomics.store(below, Gate.closed, 1)
   const deadline = performance.now() + patienceMs
   for (let n = Atomics.load(below, Gate.loaders); n > 0; n = Atomics.load(below, Gate.loaders)) {
