@@ -58,7 +58,7 @@ describe('programs of collectives', () => {
         expect(calls).toBe(size * program.length)
       }),
       12,
-      400,
+      200,
     )
   })
 })

@@ -109,7 +109,7 @@ for (const collective of collectives)
             run(collective, algorithm, shape, seed, eager)
           }),
           10,
-          500,
+          200,
         )
         const size = fits({ size: 33, root: 0, count: 0 }) ? 33 : 32
         run(collective, algorithm, { size, root: size - 2, count: 3 }, size, true)

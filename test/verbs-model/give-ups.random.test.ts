@@ -324,6 +324,6 @@ it('programs that give up leave nothing, and end the same on shm and roce', asyn
       expect(logs[0]).toEqual(logs[1])
     }),
     30,
-    400,
+    200,
   )
 })

@@ -195,7 +195,7 @@ test('two streams on shared memory, at once and just before their counts wrap', 
       )
     }),
     50,
-    5000,
+    1500,
   )
   context.close()
 })
@@ -239,7 +239,7 @@ test('streams of a trunk on shared memory', () => {
       }
     }),
     50,
-    5000,
+    1500,
   )
   context.close()
 })
@@ -277,7 +277,7 @@ test('two streams on a link with faults', () => {
       }
     }),
     50,
-    5000,
+    1500,
   )
   for (const context of contexts) context.close()
 })
