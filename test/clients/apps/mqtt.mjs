@@ -29,8 +29,8 @@ for (const qos of [0, 1, 2])
 // Without a goodbye: the broker publishes the will.
 publisher.stream.destroy()
 await all
-show('messages', messages.slice(0, 30).sort().join(', '))
-show('last', messages[30])
+// The will comes with less of a handshake than the last messages, and may overtake one.
+show('messages', messages.sort().join(', '))
 await subscriber.endAsync()
 const wrong = open({ clientId: 'wrong', port: 1 })
 await new Promise((resolve) => wrong.once('close', resolve))
