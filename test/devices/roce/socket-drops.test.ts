@@ -3,7 +3,10 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
+import type { PacketSocket } from '../../../src/devices/roce/packet-socket.ts'
 import { kernelDrops } from '../../../src/devices/roce/socket-drops.ts'
+import type { SocketTable } from '../../../src/devices/roce/socket-table.ts'
+import { Sockets } from '../../../src/devices/roce/sockets.ts'
 import { addressKey } from '../../../src/devices/roce/udp-table.ts'
 import { nativeAvailable, openDevice } from '../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
@@ -37,4 +40,37 @@ describe.skipIf(!nativeAvailable)('a device', () => {
     expect(context.counters().rcvd_pkts).toBe(0)
     context.close()
   })
+})
+
+it('what the kernel says of a socket is added, also when its 32 bits begin anew', () => {
+  using context = openDevice('shm0')
+  const { host, index } = context.device
+  const record = host.segment.allocate(4096)
+  const table = {
+    generation: 1,
+    fd: (slot: number) => (slot === 0 ? 3 : -1),
+    word: () => record / 4,
+    group: () => null,
+  }
+  const said: number[] = []
+  const socket = {
+    ...{ fd: 3, family: 4, segmentation: false, segmentBytes: 0, truncated: true, kernelDrops: 0 },
+    receive(): number {
+      socket.kernelDrops = said.shift() ?? 0
+      return socket.kernelDrops === 0 ? -1 : 100
+    },
+  }
+  const local = { address: Uint8Array.of(127, 0, 0, 1), scopeId: 0, ifindex: 1 }
+  const attach = (): PacketSocket => socket as unknown as PacketSocket
+  const sockets = new Sockets(host, index, table as unknown as SocketTable, [local], attach)
+  sockets.transport = { origin: {} } as Sockets['transport']
+  sockets.refresh()
+  const before = context.counters().drops_socket_buffer!
+  const counted = [5, 0x7fffffff, 0x7fffffff, 0xfffffff0, 2].map((drops) => {
+    said.push(drops)
+    sockets.receive(0)
+    return context.counters().drops_socket_buffer! - before
+  })
+  expect(counted).toEqual([5, 0x7fffffff, 0x7fffffff, 0xfffffff0, 2 ** 32 + 2])
+  host.segment.free(record)
 })
