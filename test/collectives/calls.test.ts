@@ -427,3 +427,18 @@ describe('a rank that is gone', () => {
     for (const comm of comms) comm.close()
   })
 })
+
+it('calls go on when their number in a tag begins anew', async () => {
+  await together(2, { device }, async (comm) => {
+    for (let call = 0; call < 300; call++) {
+      const sum = new Int32Array(1)
+      if (call % 3 === 0) await comm.barrierAsync()
+      await comm.allreduceAsync(Int32Array.of(call + comm.rank), sum, 'sum')
+      expect(sum[0]).toBe(2 * call + 1)
+      const root = call % 2
+      const given = Int32Array.of(comm.rank === root ? call : -1)
+      await comm.broadcastAsync(given, root)
+      expect(given[0]).toBe(call)
+    }
+  })
+})
