@@ -147,7 +147,8 @@ describe.skipIf(images === null)('processes of ours at one address, against Soft
   })
 
   it('two clients ping servers of the guest', async () => {
-    const count = 150
+    // Enough for the second one to begin before the first one ends.
+    const count = 500
     const { seen, result: played } = await stage().watch({ name: 'shared-cm-clients' }, async () => {
       const options = ['-c', '-V', '-C', `${count}`, '-d', '--wait', '30']
       const clients = pings.map((kind) => myPing(kind, there.ipv4, options))
