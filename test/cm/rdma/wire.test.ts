@@ -109,7 +109,8 @@ class Foreign {
     this.sending++
   }
 
-  async next(): Promise<CmMessage> {
+  /** Our end repeats to this address what connections of the test before have not been answered, and that they have ended: that is passed over. */
+  async next(isAwaited: (message: CmMessage) => boolean = () => true): Promise<CmMessage> {
     const end = performance.now() + 10_000
     for (;;) {
       channel.giveTime()
@@ -122,9 +123,8 @@ class Foreign {
         const at = 1024 * this.#taken++ + grh
         const message = parseCm(this.#buffer, at, at + 256)
         if (isMalformed(message)) throw new Error(message)
-        // Our end repeats to this address what a connection of the test before was ended with.
-        if (message.type === 'DREQ') this.#post((this.#taken - 1) % receives)
-        else return message
+        if (message.type !== 'DREQ' && isAwaited(message)) return message
+        this.#post((this.#taken - 1) % receives)
       }
       if (performance.now() > end) throw new Error('no message')
       await new Promise((resolve) => setImmediate(resolve))
@@ -165,6 +165,12 @@ async function event(type: CmEventType): Promise<CmEvent> {
     if (performance.now() > end) throw new Error('no event')
     await new Promise((resolve) => setImmediate(resolve))
   }
+}
+
+/** The answer to the request of the foreign end with this number. */
+async function repTo(commId: number): Promise<CmMessage & { type: 'REP' }> {
+  const isAnswer = (message: CmMessage): boolean => message.type === 'REP' && message.remoteCommId === commId
+  return (await foreign.next(isAnswer)) as CmMessage & { type: 'REP' }
 }
 
 async function resolved(portSpace: PortSpace, port: number): Promise<CmId> {
@@ -273,7 +279,7 @@ describe('RC', () => {
     request.id.createQp()
     const { privateData } = answer
     request.id.accept({ privateData })
-    const rep = (await foreign.next()) as CmMessage & { type: 'REP' }
+    const rep = await repTo(linux.localCommId)
     const own = ['localCommId', 'localQpn', 'startingPsn', 'localCaGuid', 'remoteCommId', 'transactionId']
     for (const [name, value] of Object.entries(answer))
       if (!own.includes(name)) expect([name, rep[name as keyof typeof rep]]).toEqual([name, value])
@@ -364,7 +370,7 @@ describe('bad input', () => {
     const { id } = await event(T.ConnectRequest)
     id.createQp()
     id.accept()
-    const rep = (await foreign.next()) as CmMessage & { type: 'REP' }
+    const rep = await repTo(3000)
     const ids = { localCommId: 3000, remoteCommId: rep.localCommId }
     foreign.send(cmMessage('RTU', rep.transactionId, ids))
     await event(T.Established)
