@@ -1,5 +1,4 @@
 /** Engine threads of this process: which context each serves, and those that serve none at the moment. */
-
 import type { Worker } from 'node:worker_threads'
 import { untilLook } from '../../memory/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'

@@ -6,7 +6,6 @@
  * A peer that is gone, or has come back with another queue pair, does not say so. So an address from which nothing came for
  * a second is asked again.
  */
-
 import { type EventChannel, PortSpace } from '../../cm/index.ts'
 import { untilLook } from '../../memory/index.ts'
 import { formatIp } from '../../wire/index.ts'

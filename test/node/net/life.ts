@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo, Server } from 'node:net'
 import type { Context } from '../../../src/index.ts'
 import * as net from '../../../src/net.ts'
+import { watchCalls } from './calls.ts'
 
 export class Lives {
   readonly #server: Server
@@ -45,20 +46,11 @@ export type Counts = Record<(typeof counted)[number], number>
 export async function counting(context: Context, body: () => Promise<void>): Promise<Counts> {
   const { segment } = context.device.host
   const counts = Object.fromEntries(counted.map((name) => [name, 0])) as Counts
-  for (const name of counted) {
-    const real = segment[name].bind(segment) as (...args: unknown[]) => unknown
-    Object.defineProperty(segment, name, {
-      configurable: true,
-      value: (...args: unknown[]) => {
-        counts[name]++
-        return real(...args)
-      },
-    })
-  }
+  const end = watchCalls(segment, counted, (name) => counts[name as keyof Counts]++)
   try {
     await body()
   } finally {
-    for (const name of counted) Reflect.deleteProperty(segment, name)
+    end()
   }
   return counts
 }

@@ -11,6 +11,7 @@ import { Attachment, attachmentWord } from '../../../src/memory/segment-layout.t
 import * as net from '../../../src/net.ts'
 import { startable } from '../../entries.ts'
 import { loopbackDevice } from '../../loopback.ts'
+import { watchCalls } from './calls.ts'
 
 const addressOf = (device: string): string => (device.startsWith('roce:') ? device.slice('roce:'.length) : '127.0.0.1')
 
@@ -27,25 +28,17 @@ function watch(context: Context): { wakes: () => number; wrong: Set<string>; end
     if ((i32[attachmentWord(segment.me) + Attachment.operation]! & 1) === 1)
       wrong.add(`operation: ${new Error().stack}`)
   }
-  const wrapped: [object: object, name: string][] = []
-  const wrap = (object: object, name: string, before: (word: number) => void): void => {
-    const real = (Reflect.get(object, name) as (...args: unknown[]) => unknown).bind(object)
-    const value = (...args: unknown[]): unknown => {
-      before(args[0] as number)
-      return real(...args)
-    }
-    Object.defineProperty(object, name, { configurable: true, value })
-    wrapped.push([object, name])
-  }
-  for (const name of ['lock', 'tryLock']) wrap(segment, name, (word) => void held.add(word))
-  wrap(segment, 'unlock', (word) => void held.delete(word))
-  wrap(segment, 'notify', look)
-  wrap(parking.bells, 'ring', look)
+  const ends = [
+    watchCalls(segment, ['lock', 'tryLock'], (_, [word]) => held.add(word as number)),
+    watchCalls(segment, ['unlock'], (_, [word]) => held.delete(word as number)),
+    watchCalls(segment, ['notify'], look),
+    watchCalls(parking.bells, ['ring'], look),
+  ]
   return {
     wakes: () => wakes,
     wrong,
     end: () => {
-      for (const [object, name] of wrapped) Reflect.deleteProperty(object, name)
+      for (const end of ends) end()
     },
   }
 }
