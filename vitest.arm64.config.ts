@@ -21,6 +21,6 @@ export default defineConfig({
     testTimeout: 120_000,
     expect: { poll: { timeout: 60_000 } },
     hookTimeout: 120_000,
-    reporters: ['default', './test/tally-reporter.ts'],
+    reporters: ['default', './test/stuck-reporter.ts', './test/tally-reporter.ts'],
   },
 })

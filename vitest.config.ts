@@ -112,7 +112,12 @@ export default defineConfig({
     testTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,
-    reporters: ['default', ...(withoutLooks ? ['./test/looks-reporter.ts'] : []), './test/tally-reporter.ts'],
+    reporters: [
+      'default',
+      ...(withoutLooks ? ['./test/looks-reporter.ts'] : []),
+      './test/stuck-reporter.ts',
+      './test/tally-reporter.ts',
+    ],
     coverage: { provider: 'v8', include: ['src/**'], exclude: ['src/**/*.mjs'] },
     projects: [
       {

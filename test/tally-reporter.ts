@@ -19,7 +19,12 @@ export default class TallyReporter implements Reporter {
     let runs = 0
     let counterexamples = 0
     const times: Record<string, number> = {}
-    const files = new Set(errors.map((error) => String(error.VITEST_TEST_PATH ?? '')))
+    // Of a worker that was killed (stuck-reporter.ts) only the files that it left tell.
+    const ofFiles = errors.filter(({ message }) => !message.startsWith('[vitest-pool]: Worker'))
+    const files = new Set(ofFiles.map((error) => String(error.VITEST_TEST_PATH ?? '')))
+    const left = modules.filter((module) => module.state() === 'pending' || module.state() === 'queued')
+    for (const module of left) files.add(module.moduleId)
+    if (ofFiles.length < errors.length && left.length === 0) files.add('')
     for (const module of modules) {
       let failed = 0
       for (const test of module.children.allTests()) {

@@ -18,6 +18,7 @@ import { isMainThread } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
 import { processBacking, sharedBacking } from './backing.ts'
 import { makeCopier, makeOrderedCopier } from './copy.ts'
+import { untilLook } from './looks.ts'
 import {
   type BarrierScope,
   commitShared,
@@ -525,6 +526,21 @@ export class Segment extends Attachments {
         expected,
         timeoutMs === Number.POSITIVE_INFINITY ? 3600e9 : timeoutMs * 1e6,
       )
+  }
+
+  /**
+   * Blocks until the word has a value with which `isSo`, which is asked whenever the word has changed, and after `lookMs` by itself; at most
+   * `patienceMs`. Whether it became so.
+   */
+  waitUntil(word: number, isSo: (value: number) => boolean, patienceMs: number, lookMs: number): boolean {
+    const end = performance.now() + patienceMs
+    for (;;) {
+      const value = Atomics.load(this.i32, word)
+      if (isSo(value)) return true
+      const left = end - performance.now()
+      if (left <= 0) return false
+      this.wait(word, value, Math.min(left, untilLook(lookMs)))
+    }
   }
 
   /** The same without blocking; the promise keeps the process alive while it is pending. */

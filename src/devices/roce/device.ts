@@ -180,12 +180,10 @@ export class RoceDevice extends NetworkDevice {
   /** Until the file of a tap is complete. */
   #awaitUnwrapped(): void {
     const { i32 } = this
-    const closed = this.#dev + Dev.wrapsClosed
-    for (let waited = 0; waited < 200; waited++) {
-      const seen = Atomics.load(i32, closed)
-      if (serving || i32[this.#dev + Dev.wrapsBytes] === 0 || seen === i32[this.#dev + Dev.wrapsSerial]) return
-      this.host.segment.wait(closed, seen, untilLook(5))
-    }
+    if (serving) return
+    const isClosed = (serial: number): boolean =>
+      i32[this.#dev + Dev.wrapsBytes] === 0 || serial === i32[this.#dev + Dev.wrapsSerial]
+    this.host.segment.waitUntil(this.#dev + Dev.wrapsClosed, isClosed, untilLook(1000), 5)
   }
 
   // --- the host's network ------------------------------------------------------------------------------------------
@@ -630,13 +628,13 @@ export class RoceDevice extends NetworkDevice {
     // A thread that is about to wait sees this, or is woken.
     Atomics.store(i32, this.#dev + Dev.closing, segment.lockValue)
     segment.endPollRequests()
-    for (let waited = 0; waited < 1000; waited++) {
-      this.#wakeSleeper()
-      const who = Atomics.load(i32, sleeper)
-      if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) break
-      segment.wait(sleeper, who, untilLook(0.2))
+    const isBack = (who: number): boolean => {
+      if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) return true
+      segment.wakeThread(who)
       segment.releaseDead(sleeper)
+      return Atomics.load(i32, sleeper) === 0
     }
+    segment.waitUntil(sleeper, isBack, untilLook(1000), 1)
     Atomics.store(i32, this.#dev + Dev.closing, 0)
   }
 

@@ -13,7 +13,6 @@ import {
   nativeAvailable,
   nativeReason,
   UdpSocket,
-  untilLook,
 } from '../../memory/index.ts'
 import { type Host, layout, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
 import { ipOfGid, rocePort } from '../../wire/index.ts'
@@ -184,13 +183,13 @@ export class OpenSockets {
 
   /** Waits until the state of a socket of node:dgram is another one, at most 10 s; what it is then. */
   #awaitState(word: number, from: number): number {
-    const i32 = this.#i32
-    const { segment } = this.#host
-    for (let waited = 0; waited < 2000 && Atomics.load(i32, word + Slot.state) === from; waited++) {
+    const isOther = (state: number): boolean => {
+      if (state !== from) return true
       this.#owner.wakeService()
-      segment.wait(word + Slot.state, from, untilLook(5))
+      return false
     }
-    return Atomics.load(i32, word + Slot.state)
+    this.#host.segment.waitUntil(word + Slot.state, isOther, 10_000, 5)
+    return Atomics.load(this.#i32, word + Slot.state)
   }
 
   /** The device has no such socket any more. */

@@ -86,9 +86,8 @@ export function startService(): void {
 }
 
 /** Until some thread drives the devices of this segment while programs do not, at most 2 s. */
-export function awaitOwner({ i32, segment, at }: Host): void {
-  const owner = at.meta + Meta.serviceOwner
-  for (let waited = 0; waited < 400 && Atomics.load(i32, owner) === 0; waited++) segment.wait(owner, 0, untilLook(5))
+export function awaitOwner({ segment, at }: Host): void {
+  segment.waitUntil(at.meta + Meta.serviceOwner, (owner) => owner !== 0, untilLook(2000), 5)
 }
 
 function start(host: Host): void {
@@ -155,13 +154,14 @@ export function awaitService(): void {
   const word = at.meta + Meta.serviceTurns
   const turns = Atomics.load(i32, word)
   wakeService(host)
-  for (let waited = 1; waited <= 1000 && (turns & 1) === 1 && Atomics.load(i32, word) === turns; waited++) {
-    segment.wait(word, turns, untilLook(0.2))
-    if (waited % 16 !== 0) continue
+  if ((turns & 1) === 0) return
+  const isBack = (now: number): boolean => {
+    if (now !== turns) return true
     // One that was ended in the kernel never says that it has come back.
     segment.releaseDead(owner)
-    if (Atomics.load(i32, owner) === 0) break
+    return Atomics.load(i32, owner) === 0
   }
+  segment.waitUntil(word, isBack, untilLook(1000), 3)
 }
 
 if (isMainThread)
@@ -178,7 +178,6 @@ atExit(() => {
   const used = usedRecords(host).map((index) => host.deviceWord(index))
   // What a tap has collected is written; and what processes share is left to others in order.
   const waits = begun && used.some((dev) => host.i32[dev + Dev.wrapsBytes]! > 0 || host.i32[dev + Dev.shared] === 1)
-  for (let waited = 0; waits && waited < 100 && Atomics.load(host.i32, stop) === 1; waited++)
-    host.segment.wait(stop, 1, untilLook(5))
+  if (waits) host.segment.waitUntil(stop, (state) => state !== 1, untilLook(500), 5)
   unpublish()
 })

@@ -19,22 +19,19 @@ function startEngine(segment: string | null): Worker {
 
 /** Gives a context an engine thread, pinned to `cores` if there are any, and waits until it serves. */
 export function serveContext(host: Host, context: number, cores: number[]): void {
-  const { i32, segment } = host
+  const { segment } = host
   const c = host.ctxWord(context)
   const idle = idleEngines.get(segment.name) ?? []
   idleEngines.set(segment.name, idle)
   const worker = idle.pop() ?? startEngine(segment.name)
   engines.set(`${segment.name}/${context}`, worker)
   worker.postMessage({ context, cores } satisfies EngineOrder)
-  for (let waited = 0; Atomics.load(i32, c + Ctx.doorbellReady) === 0; waited++) {
-    if (waited > 1000)
-      throw new VerbsError(
-        'ETIMEDOUT',
-        'openDevice',
-        `the engine thread did not start within 10 s${engineFailures.has(worker) ? `: ${engineFailures.get(worker)}` : ''}`,
-      )
-    segment.wait(c + Ctx.doorbellReady, 0, untilLook(10))
-  }
+  if (!segment.waitUntil(c + Ctx.doorbellReady, (ready) => ready !== 0, 10_000, 10))
+    throw new VerbsError(
+      'ETIMEDOUT',
+      'openDevice',
+      `the engine thread did not start within 10 s${engineFailures.has(worker) ? `: ${engineFailures.get(worker)}` : ''}`,
+    )
 }
 
 /** Takes a context from its engine thread, which can serve another one then. */
@@ -47,13 +44,8 @@ export function releaseContext(host: Host, context: number): void {
   Atomics.store(i32, c + Ctx.doorbellStop, 1)
   Atomics.add(i32, c + Ctx.doorbellWake, 1)
   segment.notify(c + Ctx.doorbellWake)
-  for (let waited = 0; Atomics.load(i32, c + Ctx.doorbellReady) === 1; waited++) {
-    if (waited > 200) {
-      // It would take the next context in that place for its own.
-      void worker.terminate()
-      return
-    }
-    segment.wait(c + Ctx.doorbellReady, 1, untilLook(10))
-  }
-  idleEngines.get(segment.name)?.push(worker)
+  if (segment.waitUntil(c + Ctx.doorbellReady, (ready) => ready !== 1, untilLook(2000), 10))
+    idleEngines.get(segment.name)?.push(worker)
+  // It would take the next context in that place for its own.
+  else void worker.terminate()
 }

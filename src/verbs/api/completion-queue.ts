@@ -1,6 +1,6 @@
 /** Completion queues: rings that devices write and programs poll. */
 
-import { processorOrders, untilLook } from '../../memory/index.ts'
+import { processorOrders } from '../../memory/index.ts'
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { type WcFlag, WcOpcode, type WcStatus } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
@@ -327,21 +327,18 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const busy = (refs: number): VerbsError =>
       new VerbsError('EBUSY', 'close', `${plural(refs, 'queue')} may still complete to this CQ; close their QPs first`)
     if (i32[cq + Cq.refs]! > 0) throw busy(i32[cq + Cq.refs]!)
-    const end = performance.now() + acknowledgeMs
-    for (
-      let outstanding = Atomics.load(i32, cq + Cq.unacknowledged);
-      outstanding > 0;
-      outstanding = Atomics.load(i32, cq + Cq.unacknowledged)
-    ) {
-      Atomics.store(i32, cq + Cq.closing, 1)
-      if (performance.now() > end)
-        throw new VerbsError(
-          'EBUSY',
-          'close',
-          `${plural(outstanding, 'event')} of its channel ${outstanding === 1 ? 'is' : 'are'} not acknowledged: call cq.ackEvents(${outstanding}) first`,
-        )
-      host.segment.wait(cq + Cq.unacknowledged, outstanding, Math.min(untilLook(10), end - performance.now()))
+    let outstanding = 0
+    const areAcknowledged = (now: number): boolean => {
+      outstanding = now
+      if (now > 0) Atomics.store(i32, cq + Cq.closing, 1)
+      return now <= 0
     }
+    if (!host.segment.waitUntil(cq + Cq.unacknowledged, areAcknowledged, acknowledgeMs, 10))
+      throw new VerbsError(
+        'EBUSY',
+        'close',
+        `${plural(outstanding, 'event')} of its channel ${outstanding === 1 ? 'is' : 'are'} not acknowledged: call cq.ackEvents(${outstanding}) first`,
+      )
     const refs = destroyCq(host, cq, false)
     if (refs > 0) throw busy(refs)
     this.channel?.detached(this)
