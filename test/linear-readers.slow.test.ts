@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deflateRawSync, gzipSync } from 'node:zlib'
 import { afterAll, expect, it } from 'vitest'
+import { LinkLayer, LinkType, locate, located } from '../src/capture/index.ts'
 import { GzipReader } from '../src/files/gunzip.ts'
 import { Converter, formatOf, signalsOf } from '../src/gateway/index.ts'
 import { loadText } from '../src/gateway/load/index.ts'
+import { decodeWindow, describeWindow, encodeWindow, monitorConfig, Window } from '../src/monitor/index.ts'
 import { parseMappings } from '../src/replay/mappings.ts'
 import { readTimestamps } from '../src/report/csv.ts'
 import { createSketch, type SketchKind, sketchFromBytes, sketchKinds } from '../src/sketch/index.ts'
@@ -176,6 +178,64 @@ it('gzip of many members, of empty blocks, and with zeros behind it', async () =
     ]
     if (many > times * slack * few + 20_000) wrong.push(`${what}: ${few} steps, of ${times} times as much ${many}`)
   }
+  expect(wrong).toEqual([])
+})
+
+it('extension headers of ERF', async () => {
+  const packet = (headers: number): Uint8Array => {
+    const bytes = new Uint8Array(16 + 8 * headers + 2).fill(0x80)
+    bytes[8] = 0x80 | 2
+    bytes[bytes.length - 10] = 0
+    return bytes
+  }
+  const read = (headers: number): void => {
+    const bytes = packet(headers)
+    expect(locate(bytes, 0, bytes.length, LinkType.Erf, located())).toBe(LinkLayer.Ethernet)
+  }
+  read(1)
+  const [few, many] = [await workOf(() => read(small)), await workOf(() => read(times * small))]
+  expect(few).toBeGreaterThan(small)
+  expect(many).toBeLessThan(times * slack * few + 20_000)
+})
+
+it('saved windows of a monitor', async () => {
+  const contents: Record<string, (window: Window, n: number) => void> = {
+    parts: (window, n) => {
+      for (let sequence = 0; sequence < 10 * n; sequence++)
+        window.parts.push({ agent: `a${sequence}`, run: 'r', sequence })
+    },
+    'parts of one agent': (window, n) => {
+      for (let sequence = 0; sequence < 10 * n; sequence++) window.parts.push({ agent: 'a', run: 'r', sequence })
+    },
+    'source queue pairs': (window, n) => {
+      for (let qp = 0; qp < 10 * n; qp++) window.sourceQps.set(`1,2,3,4,5,6,7,8,0,${qp},0`, qp)
+    },
+    'pauses of ports': (window, n) => {
+      for (let port = 0; port < n / 2; port++) window.pausesOf(`p${port} 00:00:00:00:00:01`)!.fill(port)
+    },
+  }
+  const saved = (fill: (window: Window, n: number) => void, n: number, memoryBytes: number): Uint8Array => {
+    const window = new Window(monitorConfig({ seed: 1, memoryBytes }), 0)
+    fill(window, n)
+    return encodeWindow(window)
+  }
+  const wrong: string[] = []
+  const compare = async (what: string, one: Uint8Array, four: Uint8Array): Promise<void> => {
+    for (const read of [decodeWindow, describeWindow]) {
+      read(one)
+      const [few, many] = [await workOf(() => read(one)), await workOf(() => read(four))]
+      if (many > times * slack * few + 20_000)
+        wrong.push(`${read.name}, ${what}: ${few} steps, of ${times} times as much ${many}`)
+    }
+  }
+  const usual = 2 ** 20
+  for (const [what, fill] of Object.entries(contents))
+    await compare(what, saved(fill, small, usual), saved(fill, times * small, usual))
+  await compare(
+    'memory',
+    saved(() => {}, 0, usual),
+    saved(() => {}, 0, times * usual),
+  )
   expect(wrong).toEqual([])
 })
 
