@@ -3,7 +3,8 @@
  * time of a request, which hardly depends on who else runs. Beside TCP in the same run, in turn; each row has the ratio to reach.
  *
  *     busy-http-1, busy-http-16           requests of programs under verbena/preload, 16 bytes each, on shm, on roce with both
- *     one-core-http-1, one-core-http-16   ends on one adapter, and on roce between two
+ *     one-core-http-1, one-core-http-16   ends on one adapter, and on roce between two; on one core also what Node's HTTP leaves
+ *                                         to any transport: as many requests as it can make and answer over streams in memory
  *     http-cpu, busy-http-cpu             CPU of a request above the floor, client and server in one process: request-cpu.ts
  *     busy-http-sparse                    a request 100 ms after the last one
  *     busy-rsocket-rr                     a request and a response of 1 byte, rsockets on roce
@@ -51,6 +52,8 @@ export const loadedRounds = 3
 const connectionsForCpu = 16
 const requestModule = fileURLToPath(entryModule(import.meta.url, './request-cpu'))
 const tcp = 'TCP'
+/** What Node's HTTP takes by itself. */
+const floorTitle = 'the floor, streams in memory'
 
 /** What is measured beside TCP: a place where two programs meet. */
 interface Place {
@@ -121,16 +124,21 @@ function http(condition: Condition, connections: number, targets: readonly [numb
     name: `${condition.name}http-${connections}`,
     async run(rounds, devices, _, scale) {
       const cores = condition.cores()
+      const floors: number[] = []
       const { tcp: theirs, ours } = await under(condition, scale, () =>
         alternating(rounds, devices, async (meeting) => {
+          if (condition === onOneCore && !meeting.preload)
+            floors.push(1e6 / (await cpuOfRequest('memory', connections, meeting, cores, scale)))
           const where = { ...meeting, cores, responseBytes: 16 }
           const [perSecond] = await askClient(where, 'load', connections, scale.warmUpMs, scale.loadMs)
           return perSecond!
         }),
       )
-      return ours.map(({ title, figures }, i) => {
+      const rows = ours.map((each, i) => ({ ...each, target: targets[i] }))
+      const all = floors.length > 0 ? [...rows, { title: floorTitle, figures: floors, target: undefined }] : rows
+      return all.map(({ title, figures, target }) => {
         const name = `${condition.title}: HTTP, ${connections} connection${connections === 1 ? '' : 's'}, ${title}`
-        return compare(name, figures, tcp, theirs, 'requests/s', 'more is better', targets[i])
+        return compare(name, figures, tcp, theirs, 'requests/s', 'more is better', target)
       })
     },
   }
@@ -145,31 +153,37 @@ function cpu(condition: Condition, targets: readonly [number, number, number]): 
       const { tcp: theirs, ours } = await under(condition, scale, () =>
         alternating(rounds, devices, async (meeting) => {
           // The floor of each round is measured before its TCP.
-          if (!meeting.preload) floors.push(await cpuOfRequest('memory', meeting, cores, scale))
-          return (await cpuOfRequest('socket', meeting, cores, scale)) - floors.at(-1)!
+          const of = (kind: string): Promise<number> => cpuOfRequest(kind, connectionsForCpu, meeting, cores, scale)
+          if (!meeting.preload) floors.push(await of('memory'))
+          return (await of('socket')) - floors.at(-1)!
         }),
       )
-      const floor = 'the floor, streams in memory'
       const name = `${condition.title}: CPU of an HTTP request`
       return [
         ...ours.map(({ title, figures }, i) =>
           compare(`${name} above the floor, ${title}`, figures, tcp, theirs, 'µs', 'less is better', targets[i]),
         ),
-        compare(`${name}, ${floor}`, floors, null, [], 'µs', 'less is better'),
+        compare(`${name}, ${floorTitle}`, floors, null, [], 'µs', 'less is better'),
       ]
     },
   }
 }
 
 /** Both adapters of a meeting in one process. */
-async function cpuOfRequest(kind: string, meeting: Meeting, cores: number[] | null, scale: Scale): Promise<number> {
+async function cpuOfRequest(
+  kind: string,
+  connections: number,
+  meeting: Meeting,
+  cores: number[] | null,
+  scale: Scale,
+): Promise<number> {
   const { host, server, client, preload } = meeting
   const rule = (word: string, { VERBENA_DEVICE: device }: NodeJS.ProcessEnv) =>
     `${word} ${host} rdma-only device=${device}`
   const environment = preload ? { VERBENA_PRELOAD: `${rule('listen', server)},${rule('connect', client)}` } : {}
   const [program, ...args] = onCores(cores, [
     ...[process.execPath, ...(preload ? ['--import', preloadModule] : []), requestModule, kind, host],
-    ...[connectionsForCpu, scale.cpuRequests, scale.cpuSeconds].map(String),
+    ...[connections, scale.cpuRequests, scale.cpuSeconds].map(String),
   ])
   const { code, output } = await finished(startProgram(program!, args, environment))
   const us = Number(output)

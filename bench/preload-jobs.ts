@@ -3,7 +3,7 @@
  * client are the same programs, with and without the preload.
  */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -28,6 +28,8 @@ const connectionsAtOnce = 600
 /** Connections a second of clients that come and go beside those that are measured. */
 const strangersPerSecond = 100
 const idleConnections = 500
+const manyIdle = 10_000
+const manyText = manyIdle.toLocaleString('en')
 const settleMs = 2000
 const idleMs = 5000
 
@@ -167,10 +169,37 @@ const idling: Kind = {
     }),
 }
 
+const idlingMany: Kind = {
+  name: 'idle-many',
+  rows: [
+    {
+      title: `a request 100 ms after the last one among ${manyText} idle connections`,
+      unit: `times that among ${idleConnections}`,
+      order: 'less is better',
+      goal: 2,
+    },
+    ...['a request 100 ms after the last one', 'memory of the server', 'descriptors of the server'].map(
+      (what, i): Row => {
+        const unit = ['ms', 'MB', 'descriptors'][i]!
+        return { title: `${manyText} idle connections, ${what}`, unit, order: 'less is better' }
+      },
+    ),
+  ],
+  async measure(meeting) {
+    const among = (count: number): Promise<number[]> =>
+      withClient({ ...meeting, beside: ['idle', count] }, 'sparse', [sparseRequests], async (server, ms) => [
+        ...[ms, residentMb(server), readdirSync(`/proc/${server}/fd`).length],
+      ])
+    const [few] = await among(idleConnections)
+    const [ms, ...rest] = await among(manyIdle)
+    return [ms! / few!, ms!, ...rest]
+  },
+}
+
 const kinds = (many: number): Kind[] => [
   ...[http(1), http(many), http(1, 'warm-'), http(many, 'warm-')],
   ...[sparse, connecting(0), connecting(earlierConnections), atOnce, strangers(many)],
-  ...(process.platform === 'linux' ? [idling] : []),
+  ...(process.platform === 'linux' ? [idling, idlingMany] : []),
 ]
 const onMemory = kinds(16)
 const onNetwork = kinds(50)
