@@ -4,19 +4,27 @@
  * cannot happen while it polls, and the scheduler, which has seen it run all the time, makes it wait for others afterwards.
  *
  *     cores       with one, by affinity or by the quota of a control group, nobody polls
- *     crowding    a thread that the scheduler has lately put aside does not poll for a while
+ *     crowding    a thread that has lately had to wait for a core does not poll for a while
  *     this wait   one that polled in vain is followed by some that do not: twice as many each time that it is in vain again
  */
-import { allowedCores, involuntarySwitches } from './native/index.ts'
+import { nowNs } from './clock.ts'
+import { allowedCores, involuntarySwitches, runDelayNs } from './native/index.ts'
 
 /** What sleeping and waking cost together, ns. Polling for as long costs at most twice the best choice. */
 export const sleepCostNs = 100e3
 /** At most so many waits in a row do not poll because polling did not pay; then one tries whether it pays again. */
 const mostSkipped = 64
-/** The same because the scheduler put this thread aside: each time that it does, ... */
+/** The same because cores are crowded: each time that this is seen, ... */
 const mostCrowded = 4096
 /** ... so many times as many as before; each wait that polls undisturbed halves it. */
 const crowdedFactor = 16
+/**
+ * They are where this thread waits for a core for more than this part of the time. On two cores that have nothing else to do it is some
+ * 2 %, though threads of the system and of V8 put others aside a hundred times a second; beside four processes that compute 20 to 50 %.
+ */
+const crowdedShare = 1 / 8
+/** Over less time this cannot be said: who is put aside waits for as long as a slice of the scheduler. */
+const leastNs = 10e6
 /** Waits between two looks at the number of cores. */
 const recountEvery = 256
 /** Waits that polling paid for between two questions whether this thread was put aside: the question costs a system call. */
@@ -28,6 +36,10 @@ export interface Cores {
   count(): number
   /** How often the scheduler has put this thread aside while it could have gone on; any number that only grows. */
   switches(): number
+  /** For how many nanoseconds this thread has waited for a core, in all; NaN where that is unknown. */
+  delayNs(): number
+  /** The time, in nanoseconds. */
+  nowNs(): number
 }
 
 /** Whether a core seems free for a thread that polls. One for each thread. */
@@ -38,6 +50,9 @@ export class Crowding {
   #skipped = 0
   #next = 1
   #switches = -1
+  // Since when this is looked at, and what the delay was then.
+  #since = 0
+  #delay = 0
   #paid = 0
   readonly #askEvery: number
 
@@ -54,7 +69,7 @@ export class Crowding {
     }
     if (this.#count < 2) return false
     if (this.#skipped === 0) {
-      if (this.#switches < 0) this.#switches = this.#cores.switches()
+      if (this.#switches < 0) this.#lookFrom(this.#cores.switches(), this.#cores.nowNs(), this.#cores.delayNs())
       return true
     }
     // What happened while it did not poll says nothing about a wait that does.
@@ -70,18 +85,35 @@ export class Crowding {
   /** A wait that polled is over. */
   ended(): void {
     this.#paid = 0
-    const switches = this.#cores.switches()
-    if (switches === this.#switches) this.#next = Math.max(1, this.#next >> 1)
+    if (!this.#isCrowded()) this.#next = Math.max(1, this.#next >> 1)
     else {
-      this.#switches = switches
       this.#next = Math.min(crowdedFactor * this.#next, mostCrowded)
       this.#skipped = this.#next
     }
   }
+
+  #isCrowded(): boolean {
+    const cores = this.#cores
+    const switches = cores.switches()
+    // Who is never put aside waits for nobody, which is cheaper to ask.
+    if (switches === this.#switches) return false
+    const now = cores.nowNs()
+    if (now - this.#since < leastNs) return false
+    const delay = cores.delayNs()
+    const share = (delay - this.#delay) / (now - this.#since)
+    this.#lookFrom(switches, now, delay)
+    return !(share <= crowdedShare)
+  }
+
+  #lookFrom(switches: number, now: number, delay: number): void {
+    this.#switches = switches
+    this.#since = now
+    this.#delay = delay
+  }
 }
 
 /** That of this thread. */
-const crowding = new Crowding({ count: allowedCores, switches: involuntarySwitches })
+const crowding = new Crowding({ count: allowedCores, switches: involuntarySwitches, delayNs: runDelayNs, nowNs })
 
 /**
  * One for each place that waits. Where waits are turns of a loop, `goesOn` and `came` keep the time; a call that waits by itself asks

@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { quotaOf } from '../../src/memory/native/host.ts'
+import { quotaOf, runDelayNs } from '../../src/memory/native/host.ts'
 import { Crowding, Polling, sleepCostNs } from '../../src/memory/polling.ts'
 
 /** A machine whose scheduler does what the test says. */
 function machine(cores = 2, every = 1) {
-  const is = { cores, switches: 0, counted: 0, asked: 0 }
+  const is = {
+    ...{ cores, switches: 0, counted: 0, asked: 0, delayNs: 0, nowNs: 1e9 },
+    /** Puts the thread aside, once in so long, of which it waits `share`. */
+    putAside(share = 0.5, ns = 10e6) {
+      is.switches++
+      is.nowNs += ns
+      is.delayNs += share * ns
+    },
+  }
   const of = new Crowding(
     {
       count: () => {
@@ -15,6 +23,8 @@ function machine(cores = 2, every = 1) {
         is.asked++
         return is.switches
       },
+      delayNs: () => is.delayNs,
+      nowNs: () => is.nowNs,
     },
     every,
   )
@@ -66,10 +76,10 @@ test('a thread that is put aside while it polls does not poll for a while, where
   const seen: number[] = []
   for (let i = 0; i < 5; i++) {
     seen.push(skipped(other))
-    is.switches++
+    is.putAside()
     other.paid()
     // Of a wait that does not poll it means nothing.
-    is.switches++
+    is.putAside()
   }
   expect(seen).toEqual([0, 16, 256, 4096, 4096])
   // Undisturbed waits halve the number.
@@ -78,9 +88,45 @@ test('a thread that is put aside while it polls does not poll for a while, where
     one.paid()
     expect(one.begin()).toBe(sleepCostNs)
   }
-  is.switches++
+  is.putAside()
   one.paid()
   expect(skipped(one)).toBe(16)
+})
+
+test('a thread that is put aside for short times polls all the same, as often as that may be', () => {
+  const { is, polling } = machine()
+  const one = polling()
+  for (let i = 0; i < 1000; i++) {
+    expect(one.begin()).toBe(sleepCostNs)
+    is.putAside(0.03)
+    one.paid()
+  }
+  // Then others begin to compute: it is seen as soon as there has been time enough to see it.
+  for (let i = 0; i < 9; i++) {
+    expect(one.begin()).toBe(sleepCostNs)
+    is.putAside(0.5, 1e6)
+    one.paid()
+  }
+  expect(one.begin()).toBe(sleepCostNs)
+  is.putAside(0.5, 2e6)
+  one.paid()
+  expect(skipped(one)).toBe(16)
+})
+
+test('where the kernel does not say for how long, being put aside is enough', () => {
+  const { is, polling } = machine()
+  const one = polling()
+  is.delayNs = Number.NaN
+  one.begin()
+  is.putAside(0)
+  one.paid()
+  expect(skipped(one)).toBe(16)
+})
+
+test.skipIf(Number.isNaN(runDelayNs()))('the kernel tells this thread how long it has waited for a core', () => {
+  const before = runDelayNs()
+  expect(before).toBeGreaterThanOrEqual(0)
+  expect(runDelayNs()).toBeGreaterThanOrEqual(before)
 })
 
 test('what one place wastes is not another’s', () => {
@@ -99,7 +145,7 @@ test('while polling pays, the scheduler is asked now and then only', () => {
     one.paid()
   }
   expect(is.asked).toBe(11)
-  is.switches++
+  is.putAside()
   one.begin()
   one.wasted()
   expect(skipped(one)).toBe(16 + 1)

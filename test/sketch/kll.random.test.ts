@@ -36,7 +36,9 @@ describe('KLL', () => {
   it('is exact while all values fit', () => {
     const values = fc.array(fc.double({ noNaN: true, noDefaultInfinity: true }), { minLength: 1, maxLength: 60 })
     holds(
-      fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (sample, q) => {
+      fc.property(values, fc.double({ min: 0, max: 1, noNaN: true }), (doubles, q) => {
+        // Which of two zeros comes first nobody says.
+        const sample = doubles.map((value) => value + 0)
         const sorted = [...sample].sort((a, b) => a - b)
         const truth = exactAt(sorted, q)
         expect(filled(sample).quantile(q)).toEqual({ value: truth, lower: truth, upper: truth, confidence: 1 })

@@ -97,6 +97,14 @@ export function involuntarySwitches(): number {
   return rusage.u32[rusageSwitches]!
 }
 
+/**
+ * For how many nanoseconds this thread has waited for a core although it could have run, in all; NaN where the kernel does not say. It is
+ * read from a file, which takes as long as some ten system calls.
+ */
+export function runDelayNs(): number {
+  return Number(readProc('/proc/thread-self/schedstat')?.split(' ')[1] ?? Number.NaN)
+}
+
 let quota = 0
 
 /** How many cores this process may use: those that its affinity names, as far as the quota of its control group lets it. */

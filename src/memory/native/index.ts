@@ -45,6 +45,7 @@ export {
   membarrier,
   pinThread,
   registerMembarrier,
+  runDelayNs,
   threadCpuNs,
   writeTimeOfDay,
   yieldProcessor,
