@@ -9,7 +9,7 @@
  * The preload does not touch dgram: its tests run too, to see that.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -91,6 +91,7 @@ const folder = [options.tests, join(options.tests, 'test')]
 if (!folder) fail(`${options.tests} has no folders parallel and common, as the folder test/ of Node.js has`)
 const preload = fileURLToPath(new URL('../dist/preload.js', import.meta.url))
 if (!existsSync(preload)) fail('dist/ is missing: run npm run build')
+if (options.keep) mkdirSync(options.keep, { recursive: true })
 const list = JSON.parse(readFileSync(options.list, 'utf8'))
 
 // --- which tests -----------------------------------------------------------------------------------------------------
