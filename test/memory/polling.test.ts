@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { quotaOf, runDelayNs } from '../../src/memory/native/host.ts'
+import { allowedCores, currentCores, pinThread, quotaOf, runDelayNs } from '../../src/memory/native/host.ts'
 import { Crowding, Polling, sleepCostNs } from '../../src/memory/polling.ts'
 
 /** A machine whose scheduler does what the test says. */
@@ -121,6 +121,17 @@ test('where the kernel does not say for how long, being put aside is enough', ()
   is.putAside(0)
   one.paid()
   expect(skipped(one)).toBe(16)
+})
+
+test('a thread that is bound to one core may poll on it: the others have others', () => {
+  const before = currentCores()
+  const cores = allowedCores()
+  if (before.length > 0) expect(pinThread(before.slice(0, 1))).toBe(true)
+  try {
+    expect(allowedCores()).toBe(cores)
+  } finally {
+    pinThread(before)
+  }
 })
 
 test.skipIf(Number.isNaN(runDelayNs()))('the kernel tells this thread how long it has waited for a core', () => {

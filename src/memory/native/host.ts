@@ -107,10 +107,13 @@ export function runDelayNs(): number {
 
 let quota = 0
 
-/** How many cores this process may use: those that its affinity names, as far as the quota of its control group lets it. */
+/**
+ * How many cores this process may use: those that its affinity names, as far as the quota of its control group lets it. A thread that was
+ * bound to one of them since leaves the others to others.
+ */
 export function allowedCores(): number {
   if (quota === 0) quota = quotaOf(readProc)
-  return Math.min(availableParallelism(), quota)
+  return Math.min(Math.max(cpuCount, availableParallelism()), quota)
 }
 
 function readProc(path: string): string | null {
