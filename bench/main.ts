@@ -330,7 +330,7 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known
     return known.filter((job) => !('wire' in job) && !('network' in job && job.network))
   }
-  return only.split(',').flatMap((name) => {
+  const chosen = only.split(',').flatMap((name) => {
     const found = known.filter((job) => job.name === name || job.name.startsWith(`${name}-`))
     if (found.length === 0)
       throw new UsageError(
@@ -339,6 +339,8 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
       )
     return found
   })
+  // Several names may stand for one.
+  return [...new Set(chosen)]
 }
 
 function pairOf(text: string | undefined): readonly [string, string] {
