@@ -170,7 +170,7 @@ const idling: Kind = {
 }
 
 const idlingMany: Kind = {
-  name: 'idle-many',
+  name: 'many-idle',
   rows: [
     {
       title: `a request 100 ms after the last one among ${manyText} idle connections`,
