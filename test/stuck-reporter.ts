@@ -17,8 +17,10 @@ export default class StuckReporter implements Reporter {
   #timer: NodeJS.Timeout | undefined
 
   onInit({ config, projects }: Vitest): void {
-    const limits = projects.flatMap(({ config }) => [config.testTimeout, config.hookTimeout])
-    const afterMs = Number(process.env.VERBENA_STUCK_MS) || Math.max(config.testTimeout, ...limits) + graceMs
+    const limits = [config, ...projects.map((project) => project.config)].map((of) =>
+      Math.max(of.testTimeout, of.hookTimeout),
+    )
+    const afterMs = Number(process.env.VERBENA_STUCK_MS) || Math.max(...limits) + graceMs
     this.#timer = setTimeout(() => this.#end(), afterMs).unref()
   }
 

@@ -12,6 +12,7 @@ import {
   clearTimestamps,
   collectivePlot,
   type PlannedSet,
+  pacedSaver,
   type RunHooks,
   saverOf,
 } from '../bench-kit/index.ts'
@@ -22,9 +23,6 @@ export interface CollectiveRun extends RunHooks<CollectiveSet> {
   rank: Rank
   outDir: string
 }
-
-/** What is measured is saved at least so often. */
-const saveMs = 2000
 
 /** Rank 0's. */
 export async function runCollective(run: CollectiveRun): Promise<CollectiveResults> {
@@ -37,7 +35,7 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
   const save = saverOf(results, outDir)
   clearTimestamps(outDir)
   saveResults(outDir, results, collectivePlot())
-  let savedAt = performance.now()
+  const saveOften = pacedSaver(save)
   // Launchers that pass on a signal may kill soon after it, before a set is over.
   signal.addEventListener('abort', save)
   try {
@@ -50,9 +48,7 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
       results.sets.push(set)
       run.onSet(set, results.sets.length)
       if (found.stop) break
-      if (performance.now() - savedAt < saveMs) continue
-      save()
-      savedAt = performance.now()
+      saveOften()
     }
     results.complete = results.sets.length === plan.sets.length
   } finally {

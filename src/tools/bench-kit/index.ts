@@ -6,5 +6,5 @@ export { algorithmPlot, collectivePlot, latencyPlot, nodePlot, socketPlot, throu
 export { combinations, type Limits, makePlan, type Plan, type PlannedSet } from './product.ts'
 export { Random } from './random.ts'
 export { clearTimestamps, datedDirectory } from './results-dir.ts'
-export { beginResults, saverOf } from './saving.ts'
+export { beginResults, pacedSaver, saverOf } from './saving.ts'
 export { addSettings, limitsOf, tellLeftOut } from './setting-options.ts'

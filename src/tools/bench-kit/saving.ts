@@ -24,6 +24,24 @@ export function beginResults(command: string[], pollingThreads: number): Results
   }
 }
 
+/** Saving between two measurements takes no more than this part of the time. */
+const savingShare = 1 / 10
+
+/**
+ * A function that calls `save`, unless it did so recently that this would take too much of the time: for runs of so many and so short sets that
+ * each cannot be saved as soon as it is done.
+ */
+export function pacedSaver(save: () => void, nowMs: () => number = () => performance.now()): () => void {
+  let notBeforeMs = 0
+  return () => {
+    const began = nowMs()
+    if (began < notBeforeMs) return
+    save()
+    const ended = nowMs()
+    notBeforeMs = ended + (ended - began) * (1 / savingShare - 1)
+  }
+}
+
 /**
  * Saves them as they are then, with the time since now and what disturbed the run in it, the sets in the order of the plan.
  * `elsewhereUs`: see `watchDisturbance`.

@@ -16,6 +16,7 @@ import {
   beginResults,
   clearTimestamps,
   type PlannedSet,
+  pacedSaver,
   type RunHooks,
   saverOf,
 } from '../bench-kit/index.ts'
@@ -23,7 +24,7 @@ import { placeRanks, ranksHere } from '../rank-kit/index.ts'
 import { FirstRanks } from './first-ranks.ts'
 import { medianInterval } from './interval.ts'
 import { MeasuringRank, rounds } from './rank.ts'
-import type { AlgorithmPlan, AlgorithmSettings } from './settings.ts'
+import type { AlgorithmPlan, AlgorithmSettings, Step } from './settings.ts'
 
 export interface AlgorithmRun {
   group: Group
@@ -33,9 +34,6 @@ export interface AlgorithmRun {
   /** Whether each rank that takes part shall have a core. */
   pin: boolean
 }
-
-/** What is measured is saved at least so often. */
-const saveMs = 2000
 
 /** Rank 0's. */
 export async function runAlgorithms(
@@ -50,18 +48,18 @@ export async function runAlgorithms(
   const save = saverOf(results, outDir)
   clearTimestamps(outDir)
   saveResults(outDir, results, algorithmPlot())
-  let savedAt = performance.now()
+  const saveOften = pacedSaver(save)
   // Launchers that pass on a signal may kill soon after it, before a step is over.
   signal.addEventListener('abort', save)
   try {
-    await measureAll(run, signal, (planned, times) => {
-      const set = setOf(planned, times)
-      writeRepetitions(join(outDir, `${set.id}.csv`), times)
-      results.sets.push(set)
-      onSet(set, results.sets.length)
-      if (performance.now() - savedAt < saveMs) return
-      save()
-      savedAt = performance.now()
+    await measureAll(run, signal, (step, times) => {
+      for (const [i, planned] of step.entries()) {
+        const set = setOf(planned, times[i]!)
+        writeRepetitions(join(outDir, `${set.id}.csv`), times[i]!)
+        results.sets.push(set)
+        onSet(set, results.sets.length)
+      }
+      saveOften()
     })
     results.complete = results.sets.length === run.plan.sets.length
   } finally {
@@ -71,11 +69,11 @@ export async function runAlgorithms(
   return results
 }
 
-/** All ranks together. `onTimes`: nanoseconds of the repetitions of a set. */
+/** All ranks together. `onTimes`: nanoseconds of the repetitions of each set of a step. */
 export async function measureAll(
   { group, context, plan, timeoutMs, pin }: AlgorithmRun,
   signal: AbortSignal,
-  onTimes: (set: PlannedSet<AlgorithmSettings>, times: Float64Array) => void = () => undefined,
+  onTimes: (step: Step, times: readonly Float64Array[]) => void = () => undefined,
 ): Promise<void> {
   const cores = currentCores()
   for (const [size, steps] of plan.steps) {
@@ -88,8 +86,7 @@ export async function measureAll(
         const rank = await MeasuringRank.open(ranks, context, steps, timeoutMs)
         try {
           for (const step of steps) {
-            const times = await rank.measure(step)
-            for (const [i, set] of step.entries()) onTimes(set, times[i]!)
+            onTimes(step, await rank.measure(step))
             if (ranks.stopped) break
           }
           await rank.end()
