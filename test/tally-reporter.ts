@@ -20,7 +20,7 @@ export default class TallyReporter implements Reporter {
     let counterexamples = 0
     const times: Record<string, number> = {}
     // Of a worker that was killed (stuck-reporter.ts) only the files that it left tell.
-    const ofFiles = errors.filter(({ message }) => !message.startsWith('[vitest-pool]: Worker'))
+    const ofFiles = errors.filter(({ message }) => !String(message).startsWith('[vitest-pool]: Worker'))
     const files = new Set(ofFiles.map((error) => String(error.VITEST_TEST_PATH ?? '')))
     const left = modules.filter((module) => module.state() === 'pending' || module.state() === 'queued')
     for (const module of left) files.add(module.moduleId)
