@@ -31,6 +31,9 @@ const { Dev, Qp } = layout
 /** A thread that has found the lock taken so often looks whether its owner lives, which reads a file in /proc. */
 const looksBeforeDoubt = 256
 
+/** Milliseconds for which closing a queue pair waits for the thread that drives the device, at most: it may be held up, or stopped. */
+const acknowledgeMs = 20
+
 /** Batches of packets that are looked at before timers are served, at most. */
 const mostBatches = 256
 
@@ -196,6 +199,12 @@ export abstract class NetworkDevice implements Device {
     if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
     this.#posted = q
     this.#drivePosted()
+    const { i32 } = this
+    if (Atomics.load(i32, q + Qp.rung) === 0) return
+    // Another thread drives the device, and may have delivered what it has yet to acknowledge. It clears the doorbell before it does so.
+    const ackDue = i32[q + Qp.wire]! + TransportQp.ackDue
+    const isDone = (rung: number): boolean => rung === 0 && Atomics.load(i32, ackDue) === 0
+    this.host.segment.waitUntil(q + Qp.rung, isDone, acknowledgeMs, 0.1)
   }
 
   #drivePosted(): void {
