@@ -31,7 +31,10 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'allocation', include: allocation, pool: 'forks', execArgv: ['--no-concurrent-recompilation'] },
+        test: {
+          ...{ name: 'allocation', include: allocation, pool: 'forks' },
+          execArgv: ['--no-concurrent-recompilation', '--min-semi-space-size=64', '--max-semi-space-size=64'],
+        },
       },
     ],
   },

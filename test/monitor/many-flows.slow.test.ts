@@ -1,21 +1,11 @@
 /** A million flows, a packet each: a monitor takes the memory that was configured, and says what it forgot. */
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { distinctFrames } from '../../bench/monitor-capture.ts'
 import { CapturedPacket, LinkType } from '../../src/capture/index.ts'
 import { monitorConfig, Observer, type Window } from '../../src/monitor/index.ts'
+import { heldBytes } from '../heap.ts'
 
-setFlagsFromString('--expose-gc')
-const gc = runInNewContext('gc') as () => void
 const perSecond = 200_000
-
-/** Bytes that are in use: of the heap, and of buffers. */
-function used(): number {
-  gc()
-  const { heapUsed, arrayBuffers } = process.memoryUsage()
-  return heapUsed + arrayBuffers
-}
 
 describe.each([true, false])('followed: %s', (follows) => {
   it('a million flows take the memory that was configured', { timeout: 120_000 }, () => {
@@ -49,13 +39,13 @@ describe.each([true, false])('followed: %s', (follows) => {
         else observer.count(packet)
       }
     }
-    const before = used()
+    const before = heldBytes()
     const observer = new Observer({ config, agent: 'test', run: 'run', onWindow })
     const most = 1_000_000
     const growth: number[] = []
     for (let n = 0; n < most; n += perSecond) {
       take(observer, n, n + perSecond)
-      growth.push(used() - before)
+      growth.push(heldBytes() - before)
     }
     observer.finish()
     expect([packets, flows]).toEqual([most, most])

@@ -23,6 +23,8 @@ class Malformed {
   what = ''
 }
 const malformed = new Malformed()
+/** Where numbers go that do not matter. */
+const unused = new Float64Array(1)
 
 function fail(what: string): never {
   malformed.what = what
@@ -222,7 +224,7 @@ export class JsonDecoder implements Decoder {
 
   /** `number`: which value it is, from 1 on. */
   #value(samples: Samples, word: number, type: number, number: number): void {
-    if (type === SignalType.float) samples.f64[word >> 1] = this.#number(number)
+    if (type === SignalType.float) this.#float(samples.f64, word >> 1, number)
     else if (type === SignalType.integer) this.#integer(samples, word, 'value', number)
     else if (type === SignalType.boolean) {
       const c = this.#bytes[this.#at]
@@ -239,33 +241,31 @@ export class JsonDecoder implements Decoder {
         if (!real && !this.#isKey('imag')) this.#skip(0)
         else {
           parts |= real ? 1 : 2
-          samples.f32[real ? word : word + 1] = this.#number(number)
+          this.#float(samples.f32, real ? word : word + 1, number)
         }
       }
       if (parts !== 3) fail(`value ${number} is not a complex number: it needs "real" and "imag"`)
     }
   }
 
-  /** null, which many write for NaN, is one. `number`: of the value, from 1 on; 0: of one that does not matter. */
-  #number(number: number): number {
-    if (this.#bytes[this.#at] === 0x6e) {
-      this.#word('null')
-      return Number.NaN
-    }
-    if (this.#bytes[this.#at] === quote) {
-      this.#string()
-      if (this.#isKey('nan')) return Number.NaN
-      if (this.#isKey('inf')) return Number.POSITIVE_INFINITY
-      if (this.#isKey('-inf')) return Number.NEGATIVE_INFINITY
-      fail(`value ${number} is not a number`)
-    }
+  /** A number, into `out[index]`; null, which many write for NaN, is one. `number`: of the value, from 1 on; 0: of one that does not matter. */
+  #float(out: Float64Array | Float32Array, index: number, number: number): void {
     const c = this.#bytes[this.#at]!
-    const digit = c === 0x2d ? this.#bytes[this.#at + 1]! : c
-    const value = this.#reader.float(this.#bytes, this.#at)
-    if (!(digit >= 0x30 && digit <= 0x39) || this.#reader.end === this.#at)
-      fail(`${number === 0 ? 'a value' : `value ${number}`} is not a number`)
-    this.#at = this.#reader.end
-    return value
+    if (c === 0x6e) {
+      this.#word('null')
+      out[index] = Number.NaN
+    } else if (c === quote) {
+      this.#string()
+      if (this.#isKey('nan')) out[index] = Number.NaN
+      else if (this.#isKey('inf')) out[index] = Number.POSITIVE_INFINITY
+      else if (this.#isKey('-inf')) out[index] = Number.NEGATIVE_INFINITY
+      else fail(`value ${number} is not a number`)
+    } else {
+      const digit = c === 0x2d ? this.#bytes[this.#at + 1]! : c
+      if (!(digit >= 0x30 && digit <= 0x39) || !this.#reader.floatInto(this.#bytes, this.#at, out, index))
+        fail(`${number === 0 ? 'a value' : `value ${number}`} is not a number`)
+      this.#at = this.#reader.end
+    }
   }
 
   /** `name`, and `number` unless it is 0, say which one it is. */
@@ -356,7 +356,7 @@ export class JsonDecoder implements Decoder {
     else if (c === 0x74) this.#word('true')
     else if (c === 0x66) this.#word('false')
     else if (c === 0x6e) this.#word('null')
-    else this.#number(0)
+    else this.#float(unused, 0, 0)
   }
 
   #skipAll(opening: number, depth: number): void {

@@ -18,7 +18,10 @@ const lowHalves = powers.map((power, i) => power - highHalves[i]!)
 const divisorHigh = highHalves[17]!
 const divisorLow = lowHalves[17]!
 
-/** The upper 26 bits of a double (Veltkamp), so that products of halves are exact. */
+/**
+ * The upper 26 bits of a double (Veltkamp), so that products of halves are exact. What reads numbers has it in place: where V8 does not
+ * inline a call, a double that is given or returned is garbage.
+ */
 function highHalf(value: number): number {
   const c = splitter * value
   return c - (c - value)
@@ -39,19 +42,25 @@ export class NumberReader {
   /** The last integer, as the words of a 64-bit integer. */
   low = 0
   high = 0
+  /** The last number, and its first 15 digits and next 15: numbers that are given or returned may be boxed. */
+  readonly #value: Float64Array = new Float64Array(3)
   /** What was last read from, and a view of it. */
   #bytes: Uint8Array | undefined
   #words: DataView = new DataView(new ArrayBuffer(0))
 
   /** A number at `from`, with a sign, a point and an exponent or without; nan and inf. NaN with `end` = `from`: none. */
   float(bytes: Uint8Array, from: number): number {
+    return this.#read(bytes, from) ? this.#value[0]! : Number.NaN
+  }
+
+  /** The same into `#value`; false: there is none. */
+  #read(bytes: Uint8Array, from: number): boolean {
     let at = from
     let c = bytes[at]!
     const negative = c === 0x2d
     if (negative || c === 0x2b) c = bytes[++at]!
     const first = at
-    const usual = this.#usual(bytes, first)
-    if (!Number.isNaN(usual)) return negative ? -usual : usual
+    if (this.#usual(bytes, first, negative)) return true
     let upper = 0
     let lower = 0
     let digits = 0
@@ -75,27 +84,35 @@ export class NumberReader {
     let scale = point < 0 ? 0 : point + 1 - at
     this.end = at
     if (c === 0x65 || c === 0x45) scale += this.#exponent(bytes, at)
-    const value = this.#scaled(upper, lower, digits, lowerDigits, scale)
-    if (!Number.isNaN(value)) return negative ? -value : value
-    return Number(text(bytes, from, this.end))
+    this.#value[1] = upper
+    this.#value[2] = lower
+    if (!this.#scaled(digits, lowerDigits, scale, negative)) this.#value[0] = Number(text(bytes, from, this.end))
+    return true
   }
 
   /**
-   * As `float`, but into `out[index]`: a number that a function returns may be boxed, which is garbage for each value. False: there is
-   * none.
+   * As `float`, but into `out[index]`: a number that a function returns may be boxed, which is garbage for each value. False, and
+   * nothing is written: there is none.
    */
-  floatInto(bytes: Uint8Array, from: number, out: Float64Array, index: number): boolean {
+  floatInto(bytes: Uint8Array, from: number, out: Float64Array | Float32Array, index: number): boolean {
     const negative = bytes[from] === 0x2d
     if (this.#seventeen(bytes, negative ? from + 1 : from, negative, out, index)) return true
-    out[index] = this.float(bytes, from)
-    return this.end !== from
+    if (!this.#read(bytes, from)) return false
+    out[index] = this.#value[0]!
+    return true
   }
 
   /**
    * Numbers as %.17f writes them, up to six digits before the point and 17 behind it: four of these are read at once, which takes
    * half the time of a loop. False, and nothing is written: it is another number.
    */
-  #seventeen(bytes: Uint8Array, from: number, negative: boolean, out: Float64Array, index: number): boolean {
+  #seventeen(
+    bytes: Uint8Array,
+    from: number,
+    negative: boolean,
+    out: Float64Array | Float32Array,
+    index: number,
+  ): boolean {
     let at = from
     let whole = 0
     for (let digit = bytes[at]! - 0x30; digit >= 0 && digit <= 9 && at < from + 6; digit = bytes[++at]! - 0x30)
@@ -122,14 +139,16 @@ export class NumberReader {
     this.end = at + 18
     // (first × 10^9 + lower) / 10^17 as in #scaled; the lower half of 10^9 is 0.
     const product = first * 1e9
-    const firstHigh = highHalf(first)
+    const firstSplit = splitter * first
+    const firstHigh = firstSplit - (firstSplit - first)
     const error = firstHigh * 1e9 - product + (first - firstHigh) * 1e9
     const sum = product + lower
     const tail = lower - (sum - product) + error
     // The reciprocal is good enough: what the quotient lacks is added.
     const quotient = sum * 1e-17
     const back = quotient * 1e17
-    const quotientHigh = highHalf(quotient)
+    const quotientSplit = splitter * quotient
+    const quotientHigh = quotientSplit - (quotientSplit - quotient)
     const quotientLow = quotient - quotientHigh
     const backError =
       quotientHigh * divisorHigh -
@@ -147,14 +166,14 @@ export class NumberReader {
 
   /**
    * Numbers as %.17f writes them, up to six digits before the point and 18 behind it: digits are gathered as 32-bit integers,
-   * which takes half the time. NaN if it is another number.
+   * which takes half the time. Into `#value`; false: it is another number.
    */
-  #usual(bytes: Uint8Array, from: number): number {
+  #usual(bytes: Uint8Array, from: number, negative: boolean): boolean {
     let at = from
     let whole = 0
     let digit = bytes[at]! - 0x30
     for (; digit >= 0 && digit <= 9 && at < from + 6; digit = bytes[++at]! - 0x30) whole = whole * 10 + digit
-    if (at === from || bytes[at] !== 0x2e) return Number.NaN
+    if (at === from || bytes[at] !== 0x2e) return false
     const point = at
     let upper = 0
     digit = bytes[++at]! - 0x30
@@ -163,25 +182,35 @@ export class NumberReader {
     let lower = 0
     for (; digit >= 0 && digit <= 9 && at <= point + 18; digit = bytes[++at]! - 0x30) lower = lower * 10 + digit
     const c = digit + 0x30
-    if ((digit >= 0 && digit <= 9) || c === 0x65 || c === 0x45) return Number.NaN
+    if ((digit >= 0 && digit <= 9) || c === 0x65 || c === 0x45) return false
     this.end = at
     const lowerDigits = at - point - 1 - upperDigits
     const first = whole * powers[upperDigits]! + upper
-    return this.#scaled(first, lower, exactDigits, lowerDigits, point + 1 - at)
+    this.#value[1] = first
+    this.#value[2] = lower
+    return this.#scaled(exactDigits, lowerDigits, point + 1 - at, negative)
   }
 
-  /** NaN if it takes more than this. */
-  #scaled(upper: number, lower: number, digits: number, lowerDigits: number, scale: number): number {
+  /** The digits in `#value` become a number; false: it takes more than this. */
+  #scaled(digits: number, lowerDigits: number, scale: number, negative: boolean): boolean {
+    const upper = this.#value[1]!
+    const lower = this.#value[2]!
     if (digits < exactDigits || lowerDigits === 0) {
-      if (scale === 0 || upper === 0) return upper
-      if (scale < 0) return scale >= -22 ? upper / powers[-scale]! : Number.NaN
-      return scale <= 22 ? upper * powers[scale]! : Number.NaN
+      const exact =
+        scale === 0 || upper === 0
+          ? upper
+          : scale < 0
+            ? upper / powers[Math.min(-scale, 22)]!
+            : upper * powers[Math.min(scale, 22)]!
+      this.#value[0] = negative ? -exact : exact
+      return upper === 0 || (scale >= -22 && scale <= 22)
     }
-    if (digits + lowerDigits > mostDigits || scale > 0 || scale < -22) return Number.NaN
+    if (digits + lowerDigits > mostDigits || scale > 0 || scale < -22) return false
     // upper × 10^lowerDigits + lower, as an unevaluated sum.
     const factor = powers[lowerDigits]!
     const product = upper * factor
-    const a = highHalf(upper)
+    const upperSplit = splitter * upper
+    const a = upperSplit - (upperSplit - upper)
     const b = upper - a
     const factorHigh = highHalves[lowerDigits]!
     const factorLow = lowHalves[lowerDigits]!
@@ -192,7 +221,8 @@ export class NumberReader {
     const divisor = powers[-scale]!
     const quotient = sum / divisor
     const back = quotient * divisor
-    const c = highHalf(quotient)
+    const quotientSplit = splitter * quotient
+    const c = quotientSplit - (quotientSplit - quotient)
     const d = quotient - c
     const divisorHigh = highHalves[-scale]!
     const divisorLow = lowHalves[-scale]!
@@ -201,7 +231,8 @@ export class NumberReader {
     // The error of all that is below 2^-101 of the quotient.
     const margin = quotient * 2 ** -99
     const value = quotient + (lacking - margin)
-    return value === quotient + (lacking + margin) ? value : Number.NaN
+    this.#value[0] = negative ? -value : value
+    return value === quotient + (lacking + margin)
   }
 
   #exponent(bytes: Uint8Array, at: number): number {
@@ -217,12 +248,13 @@ export class NumberReader {
     return negative ? -exponent : exponent
   }
 
-  #special(bytes: Uint8Array, from: number, first: number, negative: boolean): number {
+  #special(bytes: Uint8Array, from: number, first: number, negative: boolean): boolean {
     const word = text(bytes, first, Math.min(first + 8, bytes.length)).toLowerCase()
     const length = /^(infinity|inf|nan)/.exec(word)?.[0].length ?? 0
     this.end = length === 0 ? from : first + length
-    if (!word.startsWith('inf')) return Number.NaN
-    return negative ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+    const infinity = negative ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY
+    this.#value[0] = word.startsWith('inf') ? infinity : Number.NaN
+    return length > 0
   }
 
   /**
