@@ -291,13 +291,20 @@ export class ConnectionManager {
       if (useFallback) this.#listen()
     }
     // Not all at the same time.
-    const ms = retryMs * (0.75 + Math.random() / 2)
-    this.#retryAtNs = nowNs() + ms * 1e6
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined
-      this.serve()
-    }, ms + 1)
+    this.#retryAtNs = nowNs() + retryMs * (0.75 + Math.random() / 2) * 1e6
+    this.#timer ??= setTimeout(this.#timeIsUp, this.#retryInMs)
     return `${useFallback ? 'listens, and ' : ''}tries to connect to ${textOf(address)} again`
+  }
+
+  get #retryInMs(): number {
+    return (this.#retryAtNs - nowNs()) / 1e6 + 1
+  }
+
+  /** Timers know whole milliseconds, and may be one early. */
+  readonly #timeIsUp = (): void => {
+    this.#timer = undefined
+    this.serve()
+    if (this.#retryAtNs !== Number.POSITIVE_INFINITY) this.#timer ??= setTimeout(this.#timeIsUp, this.#retryInMs)
   }
 
   #stopTrying(): void {

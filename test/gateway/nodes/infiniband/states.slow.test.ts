@@ -1,5 +1,5 @@
 /** States and events of the RDMA CM: fallback, peers that come again, peers that are one too many, the end. */
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { type CmId, createId, faults, Opcode, openDevice, PortSpace } from '../../../../src/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../../loopback.ts'
 import { Bed, type BedOptions, type TestNode, until } from './bed.ts'
@@ -68,6 +68,15 @@ it('an active node tries again, so that it does not matter which node starts fir
   const b = await bed.start('b', at(1521))
   await connected(a, b)
   await works(a, b)
+})
+
+it('tries again also where its timer is early', async () => {
+  const original = globalThis.setTimeout
+  // They may be so by a millisecond.
+  const early = (run: () => void, ms: number) => original(run, ms > 500 ? ms - 20 : ms)
+  const spy = vi.spyOn(globalThis, 'setTimeout').mockImplementation(early as typeof setTimeout)
+  const a = await bedOn().start('a', at(1525, 1526))
+  await until(() => a.counters.connect_failed! > 2).finally(() => spy.mockRestore())
 })
 
 it('without fallback it fails', async () => {
