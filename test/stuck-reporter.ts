@@ -53,7 +53,8 @@ export default class StuckReporter implements Reporter {
       console.error(`  ${relative(process.cwd(), module.moduleId)} > ${test?.fullName ?? '(between tests)'}`)
     for (const pid of children()) {
       for (const line of threads(pid)) console.error(`  ${line}`)
-      process.kill(pid, 'SIGKILL')
+      // It may have ended meanwhile.
+      orElse(() => process.kill(pid, 'SIGKILL'), true)
     }
     this.#timer?.refresh()
   }
@@ -61,23 +62,27 @@ export default class StuckReporter implements Reporter {
 
 /** Processes that this one has started, where the kernel tells. */
 function children(): number[] {
-  try {
-    return readdirSync('/proc/self/task').flatMap((task) =>
-      readFileSync(`/proc/self/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-    )
-  } catch {
-    return []
-  }
+  return listed('/proc/self/task').flatMap((task) =>
+    textOf(`/proc/self/task/${task}/children`).split(' ').filter(Boolean).map(Number),
+  )
 }
 
 /** What each thread of a process does, a line each. */
 function threads(pid: number): string[] {
+  return listed(`/proc/${pid}/task`).map((task) => {
+    const what = told.map((file) => textOf(`/proc/${pid}/task/${task}/${file}`).trim())
+    return [`process ${pid}, thread ${task}:`, ...what].join(' ')
+  })
+}
+
+// Processes and threads end meanwhile.
+const listed = (folder: string): string[] => orElse(() => readdirSync(folder), [])
+const textOf = (path: string): string => orElse(() => readFileSync(path, 'utf8'), '')
+
+function orElse<T>(run: () => T, other: T): T {
   try {
-    return readdirSync(`/proc/${pid}/task`).map((task) => {
-      const what = told.map((file) => readFileSync(`/proc/${pid}/task/${task}/${file}`, 'utf8').trim())
-      return [`process ${pid}, thread ${task}:`, ...what].join(' ')
-    })
+    return run()
   } catch {
-    return []
+    return other
   }
 }

@@ -57,6 +57,7 @@ export {
   PacketSender,
   type Passed,
   pinThread,
+  processCores,
   RingPacket,
   sleepOnTimerFd,
   threadCpuNs,

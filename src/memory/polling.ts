@@ -85,20 +85,22 @@ export class Crowding {
   /** A wait that polled is over. */
   ended(): void {
     this.#paid = 0
-    if (!this.#isCrowded()) this.#next = Math.max(1, this.#next >> 1)
-    else {
+    const crowded = this.#isCrowded()
+    if (crowded === false) this.#next = Math.max(1, this.#next >> 1)
+    else if (crowded) {
       this.#next = Math.min(crowdedFactor * this.#next, mostCrowded)
       this.#skipped = this.#next
     }
   }
 
-  #isCrowded(): boolean {
+  /** Undefined as long as it cannot be said. */
+  #isCrowded(): boolean | undefined {
     const cores = this.#cores
     const switches = cores.switches()
-    // Who is never put aside waits for nobody, which is cheaper to ask.
+    // Whether this thread was put aside is cheaper to ask than for how long it waited.
     if (switches === this.#switches) return false
     const now = cores.nowNs()
-    if (now - this.#since < leastNs) return false
+    if (now - this.#since < leastNs) return undefined
     const delay = cores.delayNs()
     const share = (delay - this.#delay) / (now - this.#since)
     this.#lookFrom(switches, now, delay)

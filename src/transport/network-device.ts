@@ -18,6 +18,7 @@ import {
   type OpenOptions,
   type PortAttr,
   portAttr,
+  QpState,
 } from '../verbs/provider/index.ts'
 import type { AckPolicy } from './ack-policy.ts'
 import { countersOf } from './counters.ts'
@@ -93,6 +94,8 @@ export abstract class NetworkDevice implements Device {
   readonly #acks: AckPolicy
   readonly #defersAcks: boolean
   readonly #deferredCounter: number
+  /** Before this time, in milliseconds, nobody waits for an acknowledgement. */
+  #waitsFrom = 0
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
     this.name = init.name
@@ -199,12 +202,26 @@ export abstract class NetworkDevice implements Device {
     if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
     this.#posted = q
     this.#drivePosted()
+    if (Atomics.load(this.i32, q + Qp.rung) !== 0) this.#awaitAcknowledgement(q)
+  }
+
+  /**
+   * Another thread drives the device, and may have delivered what it has yet to acknowledge; it clears the doorbell before it does so. This
+   * looks again and again, and not for long: telling would cost every doorbell, and few close what another thread is about to serve.
+   */
+  #awaitAcknowledgement(q: number): void {
     const { i32 } = this
-    if (Atomics.load(i32, q + Qp.rung) === 0) return
-    // Another thread drives the device, and may have delivered what it has yet to acknowledge. It clears the doorbell before it does so.
     const ackDue = i32[q + Qp.wire]! + TransportQp.ackDue
-    const isDone = (rung: number): boolean => rung === 0 && Atomics.load(i32, ackDue) === 0
-    this.host.segment.waitUntil(q + Qp.rung, isDone, acknowledgeMs, 0.1)
+    const end = performance.now() + acknowledgeMs
+    if (end < this.#waitsFrom) return
+    for (;;) {
+      const rung = Atomics.load(i32, q + Qp.rung)
+      if (rung === 0 && (Atomics.load(i32, ackDue) === 0 || i32[q + Qp.state] === QpState.Err)) return
+      if (performance.now() >= end) break
+      this.host.segment.wait(q + Qp.rung, rung, 0.1)
+    }
+    // It is stopped, or nobody is there any more: closing many is not to take so long for each.
+    this.#waitsFrom = end + 1000
   }
 
   #drivePosted(): void {

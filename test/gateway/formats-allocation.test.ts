@@ -13,7 +13,12 @@ const allowedBytes = 8 * total
 const offsets = 2 * 16 * total
 
 /** Values of each type that a format has. */
-const signalsFor: Readonly<Record<string, string>> = { 'villas.binary': '7f1i', 'villas.web': '7f1i', value: '1f' }
+const signalsFor: Readonly<Record<string, string>> = {
+  'villas.binary': '7f1i',
+  'villas.web': '7f1i',
+  value: '1f',
+  ...Object.fromEntries(['villas.human', 'csv', 'tsv', 'json'].map((name) => [name, '6f1i1b1c'])),
+}
 
 function filled(signals: readonly Signal[]): Samples {
   const samples = new Samples(batch, signals.length)
@@ -28,6 +33,7 @@ function filled(signals: readonly Signal[]): Samples {
     signals.forEach(({ type }, v) => {
       const at = word + data + 2 * v
       if (type === SignalType.float) samples.f64[at >> 1] = Math.sin(i + v) * 10 ** v
+      else if (type === SignalType.complex) samples.f32.set([i - 0.5, Math.fround(i / 3)], at)
       else samples.setInt64(at, type === SignalType.boolean ? i % 2 : i - 30)
     })
     samples.u32[word + length] = signals.length

@@ -1,6 +1,8 @@
+import { once } from 'node:events'
 import { describe, expect, test } from 'vitest'
 import { allowedCores, currentCores, pinThread, quotaOf, runDelayNs } from '../../src/memory/native/host.ts'
 import { Crowding, Polling, sleepCostNs } from '../../src/memory/polling.ts'
+import { startThread } from '../../src/memory/threads.ts'
 
 /** A machine whose scheduler does what the test says. */
 function machine(cores = 2, every = 1) {
@@ -129,6 +131,18 @@ test('a thread that is bound to one core may poll on it: the others have others'
   if (before.length > 0) expect(pinThread(before.slice(0, 1))).toBe(true)
   try {
     expect(allowedCores()).toBe(cores)
+  } finally {
+    pinThread(before)
+  }
+})
+
+test.skipIf(currentCores().length === 0)('so may a thread that a bound thread has started', async () => {
+  const [before, cores] = [currentCores(), allowedCores()]
+  pinThread(before.slice(0, 1))
+  try {
+    const worker = startThread(new URL('./cores.worker.ts', import.meta.url))
+    const [said] = await once(worker, 'message')
+    expect(said).toEqual({ inherited: before.slice(0, 1), allowed: cores, ofProcess: before })
   } finally {
     pinThread(before)
   }

@@ -3,7 +3,7 @@
  * requests, reads their payload only then, and completes them.
  */
 import { parentPort } from 'node:worker_threads'
-import { currentCores, nowNs, Polling, pinThread, threadData, untilLook } from '../../memory/index.ts'
+import { nowNs, Polling, pinThread, processCores, threadData, untilLook } from '../../memory/index.ts'
 import { layout } from '../../verbs/provider/index.ts'
 import { attachSegment } from './segments.ts'
 import type { EngineData, EngineOrder } from './thread-data.ts'
@@ -12,7 +12,6 @@ const { Ctx, Meta, Qp } = layout
 
 const { host, executor } = attachSegment(threadData<EngineData>().segment)
 const { i32, segment } = host
-const allCores = currentCores()
 let pinned = false
 const polling = new Polling()
 let context = 0
@@ -23,7 +22,7 @@ let c = 0
 parentPort?.on('message', (order: EngineOrder) => {
   context = order.context
   c = host.ctxWord(context)
-  if (order.cores.length > 0 || pinned) pinThread(order.cores.length > 0 ? order.cores : allCores)
+  if (order.cores.length > 0 || pinned) pinThread(order.cores.length > 0 ? order.cores : [...processCores])
   pinned = order.cores.length > 0
   announce(1)
   serve()

@@ -52,23 +52,18 @@ export function readValue(
 
 /** "1.5", "2i" or "1.5-2i", with i or j. */
 function readComplex(reader: NumberReader, bytes: Uint8Array, from: number, samples: Samples, word: number): boolean {
-  let real = reader.float(bytes, from)
-  let imaginary = 0
-  if (reader.end === from) return false
-  let c = bytes[reader.end]
+  const { f32 } = samples
+  if (!reader.floatInto(bytes, from, f32, word)) return false
+  f32[word + 1] = 0
+  const c = bytes[reader.end]
   if (isImaginary(c)) {
-    imaginary = real
-    real = 0
+    f32[word + 1] = f32[word]!
+    f32[word] = 0
     reader.end++
   } else if (c === 0x2b || c === 0x2d) {
-    const second = reader.end
-    imaginary = reader.float(bytes, second)
-    c = bytes[reader.end]
-    if (reader.end === second || !isImaginary(c)) return false
+    if (!reader.floatInto(bytes, reader.end, f32, word + 1) || !isImaginary(bytes[reader.end])) return false
     reader.end++
   }
-  samples.f32[word] = real
-  samples.f32[word + 1] = imaginary
   return true
 }
 

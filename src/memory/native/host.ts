@@ -1,6 +1,7 @@
 /** The machine below: its clock, the cores this thread may use, and memory that is never paged out. */
 import { readFileSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
+import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 import { errnoName, errnos } from './error.ts'
 import { type Libc, libc, nativeReason, nativeScratch, requireLibc } from './libc.ts'
 import { lockMappings, lockRange } from './mapping.ts'
@@ -8,9 +9,6 @@ import { lockMappings, lockRange } from './mapping.ts'
 const CLOCK_REALTIME = 0
 const CLOCK_MONOTONIC = 1
 const CLOCK_THREAD_CPUTIME_ID = 3
-
-/** Cores that this process may use. */
-export const cpuCount: number = availableParallelism()
 
 /** Size of a cpu_set_t for 8,192 cores, bytes. */
 const coreSetBytes = 1024
@@ -84,6 +82,19 @@ export function currentCores(): number[] {
   return cores
 }
 
+interface ProcessCores {
+  count: number
+  cores: number[]
+}
+// A thread begins on the cores of the one that starts it, which may have bound itself to one: the first says to all what there is.
+const coresKey = 'verbena cores'
+const first = (getEnvironmentData(coresKey) ?? { count: availableParallelism(), cores: currentCores() }) as ProcessCores
+setEnvironmentData(coresKey, first as unknown as string)
+
+/** How many cores this process may use, and which; those are unknown, and the list empty, where there are no system calls. */
+export const cpuCount: number = first.count
+export const processCores: readonly number[] = first.cores
+
 const RUSAGE_THREAD = 1
 /** Of struct rusage: two times, then fourteen numbers of 64 bits, of which the last are the involuntary switches. */
 const rusage = libc === null ? null : nativeScratch(144)
@@ -102,7 +113,9 @@ export function involuntarySwitches(): number {
  * read from a file, which takes as long as some ten system calls.
  */
 export function runDelayNs(): number {
-  return Number(readProc('/proc/thread-self/schedstat')?.split(' ')[1] ?? Number.NaN)
+  const [, waited, slices] = readProc('/proc/thread-self/schedstat')?.split(' ') ?? []
+  // A thread that runs has had a slice: where there are none, the kernel does not count.
+  return Number(slices) > 0 ? Number(waited) : Number.NaN
 }
 
 let quota = 0

@@ -44,6 +44,7 @@ export {
   lockMemory,
   membarrier,
   pinThread,
+  processCores,
   registerMembarrier,
   runDelayNs,
   threadCpuNs,

@@ -3,16 +3,13 @@
  * again from its head. `auto` gives each role a core of its own as far as there are cores: without that, the scheduler
  * now and then puts sender and receiver on the same core for milliseconds, which is what is measured then.
  */
-import { currentCores, pinThread } from '../../memory/index.ts'
+import { pinThread, processCores } from '../../memory/index.ts'
 
 export const roles = ['sender', 'receiver', 'engine', 'stamper'] as const
 export type Role = (typeof roles)[number]
 
-/** What this thread may use before it is pinned. */
-const available = currentCores()
-
 /** The core for a role; undefined leaves it to the scheduler. */
-export function coreFor(pin: string, role: Role, cores: readonly number[] = available): number | undefined {
+export function coreFor(pin: string, role: Role, cores: readonly number[] = processCores): number | undefined {
   const place = roles.indexOf(role)
   if (pin === 'none') return undefined
   if (pin === 'auto') return cores.length < 2 ? undefined : cores[place]
@@ -20,26 +17,26 @@ export function coreFor(pin: string, role: Role, cores: readonly number[] = avai
   return listed[place % listed.length]
 }
 
-/** Puts this thread on the core of its role, or back on all that it had. The reason if it was asked for and failed. */
+/** Puts this thread on the core of its role, or on all of the process. The reason if it was asked for and failed. */
 export function placeThread(pin: string, role: Exclude<Role, 'engine'>): string | null {
   const core = coreFor(pin, role)
   if (core === undefined) {
-    if (available.length > 0) pinThread([...available])
+    if (processCores.length > 0) pinThread([...processCores])
     return null
   }
   if (pinThread([core]) || pin === 'auto') return null
-  return available.length === 0
+  return processCores.length === 0
     ? 'threads cannot be pinned here (that takes the koffi package on Linux)'
-    : `core ${core} is not one of the cores that this process may use: ${available.join(', ')}`
+    : `core ${core} is not one of the cores that this process may use: ${processCores.join(', ')}`
 }
 
 /** Cores for an engine thread: its own, or all, because it would inherit those of the thread that starts it. */
 export function engineCores(pin: string): number[] {
   const core = coreFor(pin, 'engine')
-  return core === undefined ? [...available] : [core]
+  return core === undefined ? [...processCores] : [core]
 }
 
 /** The cores of this process as a value of `--pin`, for the first roles; `none` where there is but one. */
 export function spreadPin(): string {
-  return available.length < 2 ? 'none' : available.slice(0, roles.length).join(',')
+  return processCores.length < 2 ? 'none' : processCores.slice(0, roles.length).join(',')
 }
