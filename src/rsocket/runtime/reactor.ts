@@ -25,14 +25,21 @@ export interface EventSource {
 const collectEvery = 8
 
 const active = new Set<Member>()
+/** Those that have become active in this round: their turns come in the next iteration. */
+const later = new Set<Member>()
 const sources = new Set<EventSource>()
 const polling = new Polling()
 let running = false
+let inRound = false
 let turns = 0
 
-/** Polls the member from the next iteration on. */
+/**
+ * Polls the member from the next iteration on: what a callback of this one has resolved is served before, a program's `once(server,
+ * 'connection')` for example, which has no listener for what comes then.
+ */
 export function activate(member: Member): void {
-  active.add(member)
+  if (inRound) later.add(member)
+  else active.add(member)
   run()
 }
 
@@ -43,6 +50,7 @@ export function givesTurns(): boolean {
 
 export function forget(member: Member): void {
   active.delete(member)
+  later.delete(member)
 }
 
 /** A source has members that are watched. */
@@ -85,7 +93,14 @@ function round(): boolean {
   let happened = false
   turns = (turns + 1) % collectEvery
   if (turns === 0) for (const source of sources) source.collect()
-  for (const member of active) if (member.turn()) happened = true
+  inRound = true
+  try {
+    for (const member of active) if (member.turn()) happened = true
+  } finally {
+    inRound = false
+    for (const member of later) active.add(member)
+    later.clear()
+  }
   return happened && active.size > 0
 }
 
