@@ -126,8 +126,11 @@ export class Harness {
         const live = this.#ends[step.side]
         live.end.qp.modify({ state: QpState.Err })
         live.model.fail()
-        // What is still on its way arrives before anybody posts a receive for it.
-        for (let turns = 0; this.#network && turns < 200; turns++) await this.#t.turn()
+        // What is still on its way arrives before anybody posts a receive for it: who polls looks for packets.
+        for (let turns = 0; this.#network && turns < 200; turns++) {
+          this.#pollAll()
+          await this.#t.turn()
+        }
         break
       }
       case 'reconnect':
@@ -315,6 +318,10 @@ export class Harness {
     return n
   }
 
+  #pollAll(): void {
+    for (const live of this.#ends) for (const queue of ['send', 'receive'] as const) this.#poll(live, queue, 16)
+  }
+
   /** Work request numbers of receives are odd. */
   #match({ end, model }: Live, got: Completion): void {
     const queue = got.wrId % 2 === 0 ? model.due.send : model.due.receive
@@ -340,7 +347,7 @@ export class Harness {
     const due = () => this.#ends.flatMap(({ model }) => [...model.due.send, ...model.due.receive])
     await this.#t
       .until('completion', () => {
-        for (const live of this.#ends) for (const queue of ['send', 'receive'] as const) this.#poll(live, queue, 16)
+        this.#pollAll()
         return due().length === 0
       })
       .catch((error: unknown) => {
