@@ -67,9 +67,10 @@ it('a sample allocates nothing between its source and its destination', async ()
   const run = (): void => {
     for (let read = 0; read < samples; ) read += loop.round()
   }
+  for (let i = 0; i < 4; i++) run()
   const least = leastGrowth(run, allowedBytes)
   const counts = new Counts(6, data.counts).values
-  expect(counts[0]).toBeGreaterThanOrEqual(samples)
+  expect(counts[0]).toBeGreaterThan(samples)
   await members.stop()
   expect(least).toBeLessThan(allowedBytes)
 })

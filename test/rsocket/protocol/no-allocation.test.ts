@@ -11,7 +11,9 @@ test('sending and receiving allocates nothing', () => {
   const pair = makePair()
   const [a, b] = [pair.a.connection, pair.b.connection]
   const bytes = new Uint8Array(16)
+  let turns = 0
   const turn = (): void => {
+    turns++
     a.send(bytes, 0, 16)
     b.process()
     b.recv(bytes, 0, 16)
@@ -22,7 +24,7 @@ test('sending and receiving allocates nothing', () => {
   const least = leastGrowth(() => {
     for (let i = 0; i < calls; i++) turn()
   }, allowedBytes)
-  expect(a.counters.messagesSent).toBeGreaterThanOrEqual(calls)
+  expect(a.counters.messagesSent).toBeGreaterThanOrEqual(turns)
   expect(a.error + b.error).toBe(0)
   expect(least).toBeLessThan(allowedBytes)
   pair.close()

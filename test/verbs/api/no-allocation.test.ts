@@ -60,11 +60,13 @@ describe('allocation', () => {
         completions += b.recvCq.poll(wc)
       }
     }
+    let wrong = 0
     const least = leastGrowth(() => {
       completions = 0
       run(messages)
+      if (completions !== (receives ? 2 * messages : messages)) wrong++
     }, allowedBytes)
-    expect(completions).toBe(receives ? 2 * messages : messages)
+    expect(wrong).toBe(0)
     expect(least).toBeLessThan(allowedBytes)
   })
 })

@@ -292,19 +292,18 @@ export class ConnectionManager {
     }
     // Not all at the same time.
     this.#retryAtNs = nowNs() + retryMs * (0.75 + Math.random() / 2) * 1e6
-    this.#timer ??= setTimeout(this.#timeIsUp, this.#retryInMs)
+    this.#awaitRetry()
     return `${useFallback ? 'listens, and ' : ''}tries to connect to ${textOf(address)} again`
   }
 
-  get #retryInMs(): number {
-    return (this.#retryAtNs - nowNs()) / 1e6 + 1
-  }
-
   /** Timers know whole milliseconds, and may be one early. */
-  readonly #timeIsUp = (): void => {
-    this.#timer = undefined
-    this.serve()
-    if (this.#retryAtNs !== Number.POSITIVE_INFINITY) this.#timer ??= setTimeout(this.#timeIsUp, this.#retryInMs)
+  #awaitRetry(): void {
+    const ms = (this.#retryAtNs - nowNs()) / 1e6 + 1
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.serve()
+      if (this.#retryAtNs !== Number.POSITIVE_INFINITY) this.#awaitRetry()
+    }, ms)
   }
 
   #stopTrying(): void {
