@@ -2,9 +2,9 @@
 import { anyoneAlive } from './attachments.ts'
 import { inodeOf, isUnused, unlinkShared } from './native/index.ts'
 import { sleepMs } from './processor.ts'
-import { Header, headerState } from './segment-layout.ts'
+import { Header, headerState, magic } from './segment-layout.ts'
 
-/** Creating or unlinking a segment never takes this long; after that its creator is presumed dead. */
+/** Creating or unlinking a segment never takes this long; after that, who does it counts as dead. */
 const transientMs = 2000
 
 /** What the names of segments begin with under /dev/shm. */
@@ -31,7 +31,10 @@ export function everUnused(buffer: ArrayBuffer): boolean {
   return false
 }
 
-/** Takes the name of a segment away that nobody uses; false if somebody does, or somebody else takes it away. */
+/**
+ * Takes the name of a segment away that nobody uses; false if somebody does, or somebody else takes it away. The caller has marked it
+ * as used, so that others see whether it died on the way.
+ */
 export function retire(i32: Int32Array, file: string, inode: number): boolean {
   const { ready, retired } = headerState
   if (anyoneAlive(i32) || Atomics.compareExchange(i32, Header.state, ready, retired) !== ready) return false
@@ -41,12 +44,23 @@ export function retire(i32: Int32Array, file: string, inode: number): boolean {
   return false
 }
 
-/** Waits until a segment is not in this state any more, or has lost its name; false if that takes too long. */
+/**
+ * Waits until a segment is not in this state any more, or has lost its name; false if nobody is there who would change that, or
+ * it takes too long.
+ */
 export function settles(i32: Int32Array, file: string, inode: number, transient: number): boolean {
   for (let waited = 0; Atomics.load(i32, Header.state) === transient; waited++) {
     if (inodeOf(file) !== inode) return true
-    if (waited === transientMs) return false
+    if (waited === transientMs || isUnused(i32.buffer as ArrayBuffer)) return false
     sleepMs(1)
   }
   return true
+}
+
+/** Whether a segment was being made, or its name taken away, by a thread that is gone. */
+export function isLeft(i32: Int32Array): boolean {
+  const { fresh, retired } = headerState
+  const state = Atomics.load(i32, Header.state)
+  const isOfSegment = i32[Header.magic] === magic || (state === fresh && i32[Header.magic] === 0)
+  return isOfSegment && (state === fresh || state === retired) && isUnused(i32.buffer as ArrayBuffer)
 }

@@ -46,7 +46,7 @@ import { Parking, pollContextOf } from './parking.ts'
 import { prepareProcessMemory } from './process-memory.ts'
 import { processorOrders, sleepMs } from './processor.ts'
 import { ofOtherContainer, ofOtherVersion, outOfMemory, SegmentError } from './segment-errors.ts'
-import { everUnused, replaceDamaged, retire, segmentFile, settles } from './segment-files.ts'
+import { everUnused, isLeft, replaceDamaged, retire, segmentFile, settles } from './segment-files.ts'
 import {
   Attachment,
   attachmentState,
@@ -188,7 +188,6 @@ export class Segment extends Attachments {
       unlinkShared(segmentFile(name), inode)
       throw outOfMemory(error, `segment '${name}' could not be created`)
     }
-    if (!markUsed(buffer)) return null
     // Its creator attaches before anyone else, so that nobody finds it empty.
     const segment = new Segment(name, inode, buffer, wasm ?? undefined)
     return Atomics.compareExchange(i32, Header.state, fresh, ready) === fresh ? segment : null
@@ -229,7 +228,7 @@ export class Segment extends Attachments {
     }
     // All processes that used it are gone without cleaning up.
     if (!anyoneAlive(i32)) {
-      retire(i32, file, inode)
+      if (markUsed(buffer)) retire(i32, file, inode)
       return null
     }
     if (!markUsed(buffer)) return null
@@ -241,10 +240,14 @@ export class Segment extends Attachments {
 
   /** Removes a named segment whose users are all gone; true if it did. */
   static removeStale(name: string): boolean {
-    const { buffer, inode, sizeBytes } = mapHead(segmentFile(name), () => headBytes)
+    const file = segmentFile(name)
+    const { buffer, inode, sizeBytes } = mapHead(file, () => headBytes)
     try {
       const i32 = wordsOf(buffer, sizeBytes)
-      return i32 !== null && isOurs(i32, sizeBytes) && !usedElsewhere(i32) && retire(i32, segmentFile(name), inode)
+      if (i32 === null) return false
+      if (isLeft(i32)) return unlinkShared(file, inode)
+      if (!isOurs(i32, sizeBytes) || usedElsewhere(i32) || anyoneAlive(i32)) return false
+      return markUsed(buffer) && retire(i32, file, inode)
     } finally {
       unmap(buffer)
     }

@@ -11,8 +11,7 @@ import { command } from '../built.ts'
 import { type Ended, mpich, openMpi, processesOf, type Running, slurmIn, start } from './launchers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-launchers-'))
-// Slurm writes until it has ended.
-afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 }))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const verbena = [process.execPath, command]
 const program = [process.execPath, fileURLToPath(new URL('../../examples/pi.mjs', import.meta.url))]

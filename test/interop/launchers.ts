@@ -40,11 +40,11 @@ export interface Launcher {
   /** Sends what the Ctrl-C of its user that ends a job would. */
   interrupt(child: ChildProcess): void
   begin(): Promise<void>
-  end(): void
+  end(): Promise<void>
 }
 
 const has = (program: string): boolean => spawnSync('which', [program]).status === 0
-const nothing = { env: {}, begin: async () => undefined, end: () => undefined }
+const nothing = { env: {}, begin: async () => undefined, end: async () => undefined }
 
 export const openMpi: Launcher = {
   ...{ ...nothing, name: 'Open MPI', there: has('mpirun.openmpi') },
@@ -86,10 +86,13 @@ export function slurmIn(place: string): Launcher {
       // The node says who it is before it gets work.
       while ((await state()) !== 'idle') await delay(100)
     },
-    end() {
+    async end() {
       for (const name of pidFiles) {
         try {
-          process.kill(Number(readFileSync(join(place, name), 'utf8')))
+          const pid = Number(readFileSync(join(place, name), 'utf8'))
+          process.kill(pid)
+          // It writes until it has ended.
+          while (runsStill(pid)) await delay(50)
         } catch {
           // It did not start.
         }
@@ -97,6 +100,9 @@ export function slurmIn(place: string): Launcher {
     },
   }
 }
+
+/** Whether it has not ended; a zombie that nobody waits for has. */
+const runsStill = (pid: number): boolean => !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'latin1'))
 
 function settingsIn(place: string): string[] {
   const host = hostname().split('.')[0]

@@ -6,6 +6,7 @@ import type { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import {
+  formatSegment,
   nativeAvailable,
   nativeReason,
   pageBytes,
@@ -14,7 +15,7 @@ import {
   segmentFilePrefix,
   startThread,
 } from '../../src/memory/index.ts'
-import { membarrier, unmap } from '../../src/memory/native/index.ts'
+import { mapShared, membarrier, unmap } from '../../src/memory/native/index.ts'
 import { Attachment, attachmentWord, generationMask } from '../../src/memory/segment-layout.ts'
 import type { Order, SegmentWorkerData } from '../devices/shm/segment.worker.ts'
 import { startable } from '../entries.ts'
@@ -404,6 +405,40 @@ describe.skipIf(!nativeAvailable)('names', () => {
     expect(opened.sizeBytes).toBe(namedOptions.sizeBytes)
     opened.release(opened.me)
     expect(existsSync(path)).toBe(false)
+  })
+
+  describe.each([
+    { what: 'whose creator died before it had begun to fill it', state: 0, formatted: false },
+    { what: 'whose creator died before it was ready', state: 0, formatted: true },
+    { what: 'whose last user died between giving it up and deleting its name', state: 2, formatted: true },
+  ])('one $what', ({ state, formatted }) => {
+    const left = `${name}-left`
+    const path = `/dev/shm/${segmentFilePrefix}${left}`
+    const stateWord = 7
+
+    /** It is there, and used as long as nobody has unmapped it. */
+    function made(): ArrayBuffer {
+      const { buffer } = mapShared(segmentFilePrefix + left, namedOptions.sizeBytes, 'create')
+      const i32 = new Int32Array(buffer)
+      if (formatted) formatSegment(i32, buffer.byteLength, namedOptions.staticBytes)
+      i32[stateWord] = state
+      return buffer
+    }
+
+    it('is replaced when it is opened', () => {
+      unmap(made())
+      const opened = Segment.named(left, namedOptions)
+      opened.release(opened.me)
+      expect(existsSync(path)).toBe(false)
+    })
+
+    it('is removed by whoever looks for such, once it is dead', () => {
+      const buffer = made()
+      expect(Segment.removeStale(left)).toBe(false)
+      unmap(buffer)
+      expect(Segment.removeStale(left)).toBe(true)
+      expect(existsSync(path)).toBe(false)
+    })
   })
 
   it('looking into one maps its head and no more, however large it is', () => {

@@ -211,7 +211,7 @@ function spaceLeft(): string {
 
 /**
  * Says that this thread uses the shared memory until it ends or unmaps it, however it ends, and to processes of other
- * containers, too. False while somebody finds out with `isUnused`.
+ * containers, too; of what it has made itself that is said already. False while somebody finds out with `isUnused`.
  */
 export function markUsed(buffer: ArrayBuffer): boolean {
   return lockFile(buffer, LOCK_SH)
@@ -347,6 +347,8 @@ function createNew(name: string, sizeBytes: number): number | null {
     // Whoever made the folder of a group has set the group of what is made in it.
     if (group !== null) fs.fchmodSync(fd, 0o660)
     fs.ftruncateSync(fd, sizeBytes)
+    // From its first moment on it is used.
+    requireLibc('flock').flock(fd, LOCK_SH | LOCK_NB)
     fs.linkSync(temporary, `${folder}/${name}`)
     return fd
   } catch (error) {
