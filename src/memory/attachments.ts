@@ -18,6 +18,9 @@ import {
 } from './segment-layout.ts'
 import { osThreadId, pidNamespace, processStartTime, threadAlive, threadStartTime } from './threads.ts'
 
+/** A thread that is a janitor and nothing else, or one that is so in its event loop. */
+export type JanitorKind = 'thread' | 'loop'
+
 /** A segment as the threads that are attached to it. */
 export abstract class Attachments {
   readonly i32: Int32Array
@@ -56,6 +59,7 @@ export abstract class Attachments {
         this.f64[(a + Attachment.startTime) >> 1] = threadStartTime(process.pid, tid)
         i32[a + Attachment.operation] = 0
         i32[a + Attachment.janitor] = 0
+        i32[a + Attachment.janitorThread] = 0
         i32[a + Attachment.stopped] = 0
         i32[a + Attachment.parked] = 0
         i32[a + Attachment.grace] = 0
@@ -136,19 +140,20 @@ export abstract class Attachments {
   }
 
   /** Says that this thread cleans up after dead processes, and where its life pipe is (`fd` −1: nowhere). */
-  becomeJanitor(fd: number, inode: number): void {
+  becomeJanitor(kind: JanitorKind, fd: number, inode: number): void {
     const a = attachmentWord(this.me)
+    this.i32[a + Attachment.janitorThread] = kind === 'thread' ? 1 : 0
     this.f64[(a + Attachment.lifeInode) >> 1] = inode
     Atomics.store(this.i32, a + Attachment.janitor, fd < 0 ? -1 : fd + 1)
     Atomics.add(this.i32, Header.janitors, 1)
   }
 
-  /** Whether a thread of this process cleans up after dead processes. */
-  hasJanitor(): boolean {
+  /** Whether this process has a thread that cleans up after dead processes, and does nothing else. */
+  hasJanitorThread(): boolean {
     for (const use of this.uses()) {
       const a = attachmentWord(use & ownerMask)
       if (
-        this.i32[a + Attachment.janitor] !== 0 &&
+        this.i32[a + Attachment.janitorThread] !== 0 &&
         this.i32[a + Attachment.pid] === process.pid &&
         this.attachmentAlive(use & ownerMask)
       )

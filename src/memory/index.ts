@@ -1,5 +1,6 @@
 /** Memory that adapters reach: segments, locks, waiting, copying; threads and the clock. Knows nothing of verbs. */
 export { inRootContext, withContext } from './async-context.ts'
+export type { JanitorKind } from './attachments.ts'
 export type { Listener } from './bells.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export { type Copy, makeCopier } from './copy.ts'

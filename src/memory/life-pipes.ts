@@ -3,21 +3,25 @@
  * same in an event loop.
  */
 import { closeSync, fstatSync } from 'node:fs'
+import type { JanitorKind } from './attachments.ts'
 import { openPipe, readsPipe } from './bells.ts'
 import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'
 
 /** Makes this thread a janitor of the segment, with a life pipe; its descriptor, −1 if there can be none: then others find out by looking. */
-export function becomeJanitor(segment: Segment): number {
+export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
   let fd = -1
   try {
     fd = gated(makeLoopPipe)
   } catch {
     // Too many open files.
   }
-  segment.becomeJanitor(fd, fd < 0 ? 0 : fstatSync(fd).ino)
-  for (const use of otherJanitors(segment)) segment.wake(use & ownerMask)
+  segment.becomeJanitor(kind, fd, fd < 0 ? 0 : fstatSync(fd).ino)
+  for (const use of otherJanitors(segment)) {
+    segment.wake(use & ownerMask)
+    segment.parking.ringFor(use & ownerMask)
+  }
   return fd
 }
 
@@ -59,6 +63,8 @@ export class Followed<Pipe> {
       const pid = segment.i32[attachmentWord(use & ownerMask) + Attachment.pid]!
       if (pid === process.pid) continue
       uses.add(use)
+      // One of each process is enough.
+      if (pids.has(pid)) continue
       if (!this.pipes.has(use)) this.pipes.set(use, this.#open(use))
       if (this.pipes.get(use) !== null) pids.add(pid)
     }
@@ -91,10 +97,10 @@ export class LifePipes {
   #fds = new Int32Array(16)
   #ready = new Uint8Array(16)
 
-  /** Makes this thread the janitor of its process in this segment. */
+  /** Makes this thread a janitor of its process in this segment. */
   constructor(segment: Segment) {
     this.#segment = segment
-    this.#own = becomeJanitor(segment)
+    this.#own = becomeJanitor(segment, 'thread')
     const open = (use: number): number | null => {
       const fd = openLifePipe(segment, use)
       return fd < 0 ? null : fd

@@ -3,12 +3,13 @@
  * life pipe, that can be written to; the others read from it. When the process ends, however that happens, the kernel
  * closes its end, and the readers see the end of the file.
  *
- * A thread of each process, its janitor, makes the pipe, reads those of the others, and says in its attachment record where its
- * own is. A janitor that begins wakes those that are there already. As with bells, others reach the pipe through
+ * Threads that do so, janitors, make such a pipe each, read one of each other process, and say in their attachment records where
+ * their own is. A janitor that begins rings for those that are there already. As with bells, others reach the pipe through
  * /proc/PID/fd.
  */
 import { closeSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
+import type { JanitorKind } from './attachments.ts'
 import { becomeJanitor, Followed, openLifePipe } from './life-pipes.ts'
 import { gated, readAgain } from './native/index.ts'
 import type { Segment } from './segment.ts'
@@ -17,13 +18,23 @@ import { Header } from './segment-layout.ts'
 /** A process is seen to have closed its pipe a little before its threads are seen to be gone. */
 const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
 
+/** Of what a socket that is only read here would receive: nothing is ever written. The constructor takes what its type has for `connect` alone. */
+function readerOf(fd: number): Socket {
+  const onread = { buffer: new Uint8Array(1), callback: () => true }
+  return new Socket({ fd, writable: false, onread } as SocketConstructorOpts).on('error', () => undefined).unref()
+}
+
+/** Nothing of it keeps the thread alive. */
 export class Lives {
   readonly #segment: Segment
   readonly #ended: () => void
   readonly #followed: Followed<Socket>
 
-  /** Makes this thread the janitor of its process; `ended` is called when another process has ended. */
-  constructor(segment: Segment, ended: () => void) {
+  /**
+   * Makes this thread a janitor of its process. `ended` is called in its event loop when another process has ended, `begun` when
+   * another janitor may have begun: `watch` follows it then.
+   */
+  constructor(segment: Segment, kind: JanitorKind, ended: () => void, begun: () => void) {
     this.#segment = segment
     this.#ended = ended
     this.#followed = new Followed<Socket>(
@@ -31,16 +42,22 @@ export class Lives {
       (use) => this.#open(use),
       (life) => life.destroy(),
     )
-    // The pipe stays open until the process ends.
-    becomeJanitor(segment)
+    // Rung for from now on, if it can be.
+    const { bells } = segment.parking
+    if (bells.usable) bells.listen({ rung: begun, waitsOn: () => {} })
+    gated(() => {
+      const own = becomeJanitor(segment, kind)
+      // It stays open until the thread ends, and closes then.
+      if (own >= 0) readerOf(own)
+    })
   }
 
-  /** How many janitors have begun; `wait` returns when there are more. */
+  /** How many janitors have begun. */
   get begun(): number {
     return Atomics.load(this.#segment.i32, Header.janitors)
   }
 
-  /** Reads the pipes of all that have one. Whether the end of every other process will be seen there. */
+  /** Reads the pipes of all other processes. Whether the end of every one will be seen there. */
   watch(): boolean {
     return this.#followed.update()
   }
@@ -51,23 +68,17 @@ export class Lives {
     let life: Socket
     try {
       // A thread that ended between the two lines would leave the descriptor open.
-      life = gated(() => {
-        const fd = readAgain(opened)
-        // Nothing is ever written into it. The constructor takes what its type has for `connect` alone.
-        const onread = { buffer: new Uint8Array(1), callback: () => true }
-        return new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
-      })
+      life = gated(() => readerOf(readAgain(opened)))
     } catch {
       return null
     } finally {
       closeSync(opened)
     }
-    const over = (): void => {
+    return life.on('close', () => {
       if (this.#followed.pipes.get(use) !== life) return
       this.#followed.ended(use)
       this.#retry(use, 0)
-    }
-    return life.on('error', over).on('close', over)
+    })
   }
 
   /** Tells of the end of the process as soon as others, too, can see it. */
@@ -75,13 +86,6 @@ export class Lives {
     setTimeout(() => {
       this.#ended()
       if (n + 1 < retriesMs.length && this.#segment.usesAttachment(use)) this.#retry(use, n + 1)
-    }, retriesMs[n]!)
-  }
-
-  /** Waits in the event loop until more janitors than `begun` have begun, at most `timeoutMs`. */
-  async wait(begun: number, timeoutMs: number): Promise<void> {
-    const { parking } = this.#segment
-    if (parking.hearsBells) await parking.waitInLoop(Header.janitors, begun, timeoutMs)
-    else await new Promise((resolve) => setTimeout(resolve, timeoutMs))
+    }, retriesMs[n]!).unref()
   }
 }

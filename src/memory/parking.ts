@@ -221,6 +221,12 @@ export class Parking {
     }
   }
 
+  /** Rings for a thread's event loop even if nothing waits there, for what listens. */
+  ringFor(attachment: number): void {
+    const record = attachmentWord(attachment)
+    if (hasBell(this.#i32, record + Attachment.bell)) this.#ring(attachment, record)
+  }
+
   #signal(record: number): void {
     if (this.#segment.name !== null) {
       this.bells.ring(record + Attachment.bell, this.#i32[record + Attachment.pid]!)

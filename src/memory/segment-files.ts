@@ -1,6 +1,6 @@
 /** The files of named segments: their names, and when a name is taken away. */
 import { anyoneAlive } from './attachments.ts'
-import { inodeOf, isUnused, unlinkShared } from './native/index.ts'
+import { inodeOf, isUnused, unlinkShared, unlinkUnused } from './native/index.ts'
 import { sleepMs } from './processor.ts'
 import { Header, headerState, magic } from './segment-layout.ts'
 
@@ -45,22 +45,21 @@ export function retire(i32: Int32Array, file: string, inode: number): boolean {
 }
 
 /**
- * Waits until a segment is not in this state any more, or has lost its name; false if nobody is there who would change that, or
- * it takes too long.
+ * Waits until a segment is not in this state any more, or has lost its name, which it does at once if who was about to change that is
+ * gone; false if it takes too long.
  */
 export function settles(i32: Int32Array, file: string, inode: number, transient: number): boolean {
   for (let waited = 0; Atomics.load(i32, Header.state) === transient; waited++) {
-    if (inodeOf(file) !== inode) return true
-    if (waited === transientMs || isUnused(i32.buffer as ArrayBuffer)) return false
+    if (unlinkUnused(i32.buffer as ArrayBuffer, file, inode) || inodeOf(file) !== inode) return true
+    if (waited === transientMs) return false
     sleepMs(1)
   }
   return true
 }
 
-/** Whether a segment was being made, or its name taken away, by a thread that is gone. */
-export function isLeft(i32: Int32Array): boolean {
+/** Whether a segment is being made, or its name taken away; by a thread that may be gone. */
+export function isTransient(i32: Int32Array): boolean {
   const { fresh, retired } = headerState
   const state = Atomics.load(i32, Header.state)
-  const isOfSegment = i32[Header.magic] === magic || (state === fresh && i32[Header.magic] === 0)
-  return isOfSegment && (state === fresh || state === retired) && isUnused(i32.buffer as ArrayBuffer)
+  return i32[Header.magic] === magic ? state === fresh || state === retired : state === fresh && i32[Header.magic] === 0
 }

@@ -73,6 +73,8 @@ export const Attachment = {
   lifeInode: 20 /* f64 */,
   /** When the process started: with `pid`, which process it is. */
   processStart: 22 /* f64 */,
+  /** 1: of a thread that is a janitor and nothing else. */
+  janitorThread: 24,
 }
 /**
  * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an

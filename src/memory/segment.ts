@@ -37,6 +37,7 @@ import {
   segmentSetting,
   stopForGood,
   unlinkShared,
+  unlinkUnused,
   unmap,
   type WasmMemory,
   whenStopped,
@@ -46,7 +47,7 @@ import { Parking, pollContextOf } from './parking.ts'
 import { prepareProcessMemory } from './process-memory.ts'
 import { processorOrders, sleepMs } from './processor.ts'
 import { ofOtherContainer, ofOtherVersion, outOfMemory, SegmentError } from './segment-errors.ts'
-import { everUnused, isLeft, replaceDamaged, retire, segmentFile, settles } from './segment-files.ts'
+import { everUnused, isTransient, replaceDamaged, retire, segmentFile, settles } from './segment-files.ts'
 import {
   Attachment,
   attachmentState,
@@ -245,7 +246,7 @@ export class Segment extends Attachments {
     try {
       const i32 = wordsOf(buffer, sizeBytes)
       if (i32 === null) return false
-      if (isLeft(i32)) return unlinkShared(file, inode)
+      if (isTransient(i32)) return unlinkUnused(buffer, file, inode)
       if (!isOurs(i32, sizeBytes) || usedElsewhere(i32) || anyoneAlive(i32)) return false
       return markUsed(buffer) && retire(i32, file, inode)
     } finally {

@@ -39,12 +39,14 @@ export interface Launcher {
   env: NodeJS.ProcessEnv
   /** Sends what the Ctrl-C of its user that ends a job would. */
   interrupt(child: ChildProcess): void
+  /** Its processes have time between that signal and their end. */
+  givesTime: boolean
   begin(): Promise<void>
   end(): Promise<void>
 }
 
 const has = (program: string): boolean => spawnSync('which', [program]).status === 0
-const nothing = { env: {}, begin: async () => undefined, end: async () => undefined }
+const nothing = { givesTime: true, env: {}, begin: async () => undefined, end: async () => undefined }
 
 export const openMpi: Launcher = {
   ...{ ...nothing, name: 'Open MPI', there: has('mpirun.openmpi') },
@@ -65,7 +67,8 @@ const pidFiles = ['node.pid', 'controller.pid', 'munge.pid']
 export function slurmIn(place: string): Launcher {
   const env = { SLURM_CONF: join(place, 'slurm.conf') }
   return {
-    ...{ name: 'Slurm of one node', env },
+    // Right behind the signal srun forces the job's end.
+    ...{ name: 'Slurm of one node', env, givesTime: false },
     there: slurmPrograms.every(has) && process.getuid?.() === 0,
     command: (ranks) => ['srun', '-n', `${ranks}`, '--overcommit'],
     interrupt(child) {

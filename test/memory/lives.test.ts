@@ -32,17 +32,24 @@ describe.skipIf(!nativeAvailable)('lives of processes', () => {
     let told = 0
     const dead: number[][] = []
     let heard = (): void => {}
-    const lives = new Lives(segment, () => {
-      told++
-      dead.push(segment.deadAttachments())
-      heard()
-    })
+    let rung = (): void => {}
+    const lives = new Lives(
+      segment,
+      'loop',
+      () => {
+        told++
+        dead.push(segment.deadAttachments())
+        heard()
+      },
+      () => rung(),
+    )
     expect(lives.watch()).toBe(true)
     const { begun } = lives
-    // Longer than any test: only the bell ends it.
-    const rung = lives.wait(begun, 3600e3)
+    const newOne = new Promise<void>((resolve) => {
+      rung = () => (lives.begun > begun ? resolve() : undefined)
+    })
     const child = await start()
-    await rung
+    await newOne
     expect([lives.begun, lives.watch(), told]).toEqual([begun + 1, true, 0])
     const end = new Promise<void>((resolve) => {
       heard = () => (dead.at(-1)!.length > 0 ? resolve() : undefined)
@@ -55,7 +62,12 @@ describe.skipIf(!nativeAvailable)('lives of processes', () => {
 
   it('one whose pipe cannot be reached has to be looked for', async () => {
     const child = await start()
-    const lives = new Lives(segment, () => {})
+    const lives = new Lives(
+      segment,
+      'loop',
+      () => {},
+      () => {},
+    )
     // As if the descriptor were another file's.
     const { f64, i32 } = segment
     const record = [...Array(64).keys()]

@@ -436,7 +436,12 @@ describe.skipIf(!nativeAvailable)('names', () => {
       const buffer = made()
       expect(Segment.removeStale(left)).toBe(false)
       unmap(buffer)
-      expect(Segment.removeStale(left)).toBe(true)
+      try {
+        expect(Segment.removeStale(left)).toBe(true)
+      } catch (error) {
+        // Another test file was quicker, which opens a device.
+        expect(error).toMatchObject({ code: 'ENOENT' })
+      }
       expect(existsSync(path)).toBe(false)
     })
   })

@@ -70,7 +70,7 @@ describe('the command line', () => {
     },
   )
 
-  it.each([...threads, 'service.js', 'janitor.js'])('the thread %s loads no package', (file) => {
+  it.each([...threads, 'service.js', 'janitor-thread.js'])('the thread %s loads no package', (file) => {
     expect(packages(file)).toEqual([])
   })
 })

@@ -132,7 +132,7 @@ export class Agent {
     this.#ownsContext = ownsContext
     this.ethernet = context.queryPort(1).linkLayer === LinkLayer.Ethernet
     this.channel = context.createCompChannel()
-    this.#cq = context.createCq(GsiPort.completions, { channel: this.channel, singleThreaded: true })
+    this.#cq = context.createCq(GsiPort.completions, { channel: this.channel, singleThreaded: true, inLoop: true })
     this.#gsiPd = context.allocPd()
     const port = new GsiPort(this.#gsiPd, this.#cq, random)
     this.#port = port

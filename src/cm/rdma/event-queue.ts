@@ -105,6 +105,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
   #wait(ms: number): void {
     if (processAll() > 0) return
     const agents = [...this.devices.agents]
+    for (const { context } of agents) context.device.leavesLoop?.()
     if (agents.length === 1 && agentsOfThread() === 1) agents[0]!.wait(ms)
     else if (agents.length > 0) agents[0]!.wait(Math.min(ms, sliceMs))
     else sleepUntilNs(nowNs() + Math.min(ms, sliceMs) * 1e6)

@@ -20,6 +20,7 @@ import { warnOfWraps } from '../middleware/index.ts'
 import { releaseContext, serveContext } from './engines.ts'
 import type { Executor } from './executor.ts'
 import { ShmFastPath } from './fast-path.ts'
+import { watchByThread } from './janitors.ts'
 import { type Attached, activeMtu, adaptersPerSegment, deviceGuid } from './segments.ts'
 
 const { Ctx, Dev, Qp } = layout
@@ -102,6 +103,11 @@ export class ShmDevice implements Device {
 
   progress(): void {
     this.#executor.progress()
+  }
+
+  leavesLoop(): void {
+    const { name } = this.host.segment
+    if (name !== null) watchByThread(name)
   }
 
   joinGroup(): void {}

@@ -2,7 +2,6 @@
  * Adapters in shared memory, by name. Each segment has two, so that a program finds a pair to talk between: `shm0` and `shm1`
  * in the segment of this process, `shm:NAME` and `shm:NAME/1` in a named segment between processes.
  */
-import { isMainThread, type Worker } from 'node:worker_threads'
 import { NativeError, Segment, SegmentError } from '../../memory/index.ts'
 import { segmentOptions } from '../../verbs/index.ts'
 import {
@@ -13,6 +12,7 @@ import {
   VerbsError,
 } from '../../verbs/provider/index.ts'
 import { ShmDevice } from './device.ts'
+import { watchInLoop } from './janitors.ts'
 import {
   type Attached,
   attachSegment,
@@ -22,23 +22,6 @@ import {
   namedSegments,
   removeStaleSegments,
 } from './segments.ts'
-import { startDeviceThread } from './thread-data.ts'
-
-const janitors = new Map<string, Worker>()
-
-/** Between processes a thread has to notice that one died, even while all others compute. */
-function startJanitor(name: string): void {
-  const worker = startDeviceThread('janitor', { name })
-  worker.on('error', (error) => {
-    janitors.delete(name)
-    const { message } = error as Error
-    process.emitWarning(`this process no longer notices when others of shm:${name} die: ${message}`, 'VerbenaWarning')
-  })
-  janitors.set(name, worker)
-}
-
-/** Named segments of this thread whose deaths a janitor, here or in another thread of the process, notices. */
-const watched = new Set<string>()
 
 function attach(name: string | null, existing = false): Attached {
   let attached: Attached
@@ -48,10 +31,7 @@ function attach(name: string | null, existing = false): Attached {
     if (!existing || !(error instanceof NativeError) || error.code !== 'ENOENT') throw error
     throw new VerbsError('ENODEV', 'openDevice', `no process uses a segment of the name '${name}'`)
   }
-  if (name !== null && !watched.has(name)) {
-    watched.add(name)
-    if (isMainThread || !attached.host.segment.hasJanitor()) startJanitor(name)
-  }
+  if (name !== null) watchInLoop(name, attached.host)
   return attached
 }
 

@@ -1,23 +1,56 @@
 /**
- * A thread beside each process of a named segment that notices when another process dies: its queue pairs disappear, so
- * that requests to them end with RETRY_EXC_ERR, and its memory and keys are given back.
+ * Notices when another process of a named segment dies: its queue pairs disappear, so that requests to them end with
+ * RETRY_EXC_ERR, and its memory and keys are given back.
  */
-import { Lives, threadData } from '../../memory/index.ts'
+import { inRootContext, type JanitorKind, Lives } from '../../memory/index.ts'
 import { reapDead } from '../../verbs/index.ts'
-import { attachSegment } from './segments.ts'
-import type { JanitorData } from './thread-data.ts'
+import type { Host } from '../../verbs/provider/index.ts'
 
 /** How often it looks for dead processes while there is one whose end it would not be told of. */
 const lookMs = 20
 /** And while it would be told of all: in case that is lost. */
 const recheckMs = 1000
 
-const { host } = attachSegment(threadData<JanitorData>().name)
+export class Janitor {
+  readonly #host: Host
+  readonly #kind: JanitorKind
+  readonly #lives: Lives
+  #begun = 0
+  #timer: NodeJS.Timeout | undefined
 
-const lives = new Lives(host.segment, () => reapDead(host))
-for (;;) {
-  const { begun } = lives
-  const all = lives.watch()
-  reapDead(host)
-  await lives.wait(begun, all ? recheckMs : lookMs)
+  /** Makes this thread a janitor in its event loop, which only one that is nothing else is kept alive by. */
+  constructor(host: Host, kind: JanitorKind) {
+    this.#host = host
+    this.#kind = kind
+    this.#lives = new Lives(host.segment, kind, () => this.#lookIn(0), this.#rung)
+    this.#look()
+  }
+
+  readonly #rung = (): void => {
+    const { begun } = this.#lives
+    if (begun === this.#begun) return
+    this.#begun = begun
+    this.#lookIn(0)
+  }
+
+  #lookIn(ms: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = inRootContext(() => setTimeout(this.#look, ms))
+    if (this.#kind === 'loop') this.#timer.unref()
+  }
+
+  readonly #look = (): void => {
+    this.#begun = this.#lives.begun
+    const tellsAll = this.#lives.watch()
+    try {
+      reapDead(this.#host)
+    } catch (error) {
+      // Nothing that the program has called.
+      process.emitWarning(
+        `this process could not clean up after another: ${(error as Error).message}`,
+        'VerbenaWarning',
+      )
+    }
+    this.#lookIn(tellsAll ? recheckMs : lookMs)
+  }
 }

@@ -18,12 +18,12 @@ export interface EngineOrder {
 }
 
 const threads = {
-  janitor: { entry: entryModule(import.meta.url, './janitor'), name: 'verbena janitor' },
+  'janitor-thread': { entry: entryModule(import.meta.url, './janitor-thread'), name: 'verbena janitor' },
   'engine-thread': { entry: entryModule(import.meta.url, './engine-thread'), name: 'verbena engine' },
 }
 
-/** Starts `./janitor.ts` or `./engine-thread.ts`, which does not keep the process alive. They make few objects. */
-export function startDeviceThread(module: 'janitor', data: JanitorData): Worker
+/** Starts `./janitor-thread.ts` or `./engine-thread.ts`, which does not keep the process alive. They make few objects. */
+export function startDeviceThread(module: 'janitor-thread', data: JanitorData): Worker
 export function startDeviceThread(module: 'engine-thread', data: EngineData): Worker
 export function startDeviceThread(module: keyof typeof threads, data: JanitorData | EngineData): Worker {
   const { entry, name } = threads[module]

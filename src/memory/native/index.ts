@@ -77,6 +77,7 @@ export {
   releaseWasm,
   type SharedMapping,
   unlinkShared,
+  unlinkUnused,
   unmap,
 } from './mapping.ts'
 export { NetlinkEvents, netlinkDump, netlinkRequest } from './netlink.ts'

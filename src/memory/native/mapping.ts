@@ -222,6 +222,16 @@ export function isUnused(buffer: ArrayBuffer): boolean {
   return lockFile(buffer, LOCK_EX) && lockFile(buffer, LOCK_UN)
 }
 
+/** Takes the name of shared memory away that no thread has said that it uses; while this does so, none can. */
+export function unlinkUnused(buffer: ArrayBuffer, name: string, inode: number): boolean {
+  if (!lockFile(buffer, LOCK_EX)) return false
+  try {
+    return unlinkShared(name, inode)
+  } finally {
+    lockFile(buffer, LOCK_UN)
+  }
+}
+
 function lockFile(buffer: ArrayBuffer, how: number): boolean {
   const { flock } = requireLibc('flock')
   baseOf(buffer)
@@ -348,7 +358,8 @@ function createNew(name: string, sizeBytes: number): number | null {
     if (group !== null) fs.fchmodSync(fd, 0o660)
     fs.ftruncateSync(fd, sizeBytes)
     // From its first moment on it is used.
-    requireLibc('flock').flock(fd, LOCK_SH | LOCK_NB)
+    const { flock, koffi } = requireLibc('flock')
+    if (flock(fd, LOCK_SH | LOCK_NB) !== 0) throw nativeError('flock', errnoName(koffi.errno()), koffi.errno(), what)
     fs.linkSync(temporary, `${folder}/${name}`)
     return fd
   } catch (error) {

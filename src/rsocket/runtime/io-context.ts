@@ -165,7 +165,8 @@ export class IoContext implements EventSource {
 
   /** A completion queue whose events are those of the owner's member. */
   createCq(cqe: number, owner: CqOwner): CompletionQueue {
-    return this.context.createCq(cqe, { singleThreaded: true, channel: this.channel, cqContext: owner })
+    const { channel } = this
+    return this.context.createCq(cqe, { singleThreaded: true, channel, cqContext: owner, inLoop: true })
   }
 
   #watch(): void {

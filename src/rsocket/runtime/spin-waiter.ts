@@ -23,6 +23,8 @@ export class SpinWaiter {
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
   private attendedAt = 0
+  /** The event loop has yet to turn. */
+  #turns = false
 
   constructor(line: BoundLink, cm: CmService, options: SocketOptions) {
     this.line = line
@@ -39,6 +41,12 @@ export class SpinWaiter {
     const now = performance.now()
     if (now - this.attendedAt < sliceMs) return false
     this.attendedAt = now
+    // The event loop has not turned since the last time, and may not do so again.
+    if (this.#turns) this.line.io.context.device.leavesLoop?.()
+    this.#turns = true
+    setImmediate(() => {
+      this.#turns = false
+    }).unref()
     return this.cm.pump()
   }
 

@@ -83,6 +83,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
       if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
       device.rest(false)
       if (left <= 0) return null
+      device.leavesLoop?.()
       segment.parking.park(this.#chan + Chan.sequence, sequence, ms)
     }
   }

@@ -95,6 +95,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const created = new CompletionQueueObject(context, cq, true, channel, init.cqContext)
     context.adopt('cq', created)
     if (channel) channel.attached(created)
+    if (init.inLoop !== true) context.device.leavesLoop?.()
     return created
   }
 

@@ -252,6 +252,11 @@ class ContextObject extends Handle implements Context {
   importCq(handle: CqHandle): CompletionQueue {
     this.assertOpen('importCq')
     const cq = recordOfHandle(this.#host, 'importCq', 'cq', handle)
+    return this.#importedCq(cq)
+  }
+
+  #importedCq(cq: number): CompletionQueue {
+    this.device.leavesLoop?.()
     return new CompletionQueueObject(this, cq, false, null, undefined)
   }
 
@@ -272,8 +277,7 @@ class ContextObject extends Handle implements Context {
     if (i32[q + Qp.device] !== this.device.index)
       throw new VerbsError('EINVAL', 'importQp', `this QP was made on another device than ${this.device.name}`)
     const pd = this.#importedPd(i32[q + Qp.pd]!)
-    const cq = (slot: number): CompletionQueue =>
-      new CompletionQueueObject(this, host.cqWord(slot), false, null, undefined)
+    const cq = (slot: number): CompletionQueue => this.#importedCq(host.cqWord(slot))
     const sendCq = cq(i32[q + Qp.sendCq]!)
     const recvCq = i32[q + Qp.recvCq] === i32[q + Qp.sendCq] ? sendCq : cq(i32[q + Qp.recvCq]!)
     const srq = i32[q + Qp.srq]!
@@ -349,6 +353,7 @@ class ContextObject extends Handle implements Context {
       const left = end - performance.now()
       if (left <= 0) return null
       this.device.rest(false)
+      this.device.leavesLoop?.()
       segment.parking.park(
         this.#word + Ctx.eventSequence,
         sequence,

@@ -118,6 +118,8 @@ export interface CqOptions extends CqInit {
   channel?: CompletionChannel
   /** Any value of the program, kept as `cq.cqContext`. */
   cqContext?: unknown
+  /** @internal It is polled from the event loop, and waited for in ways that tell the device otherwise (`Device.leavesLoop`). */
+  inLoop?: boolean
 }
 
 /** The kinds of objects that a context counts. */

@@ -55,6 +55,11 @@ export interface Device {
    * otherwise. Not where requests are executed in memory.
    */
   acknowledge?(q: number): void
+  /**
+   * This thread may poll, or is about to wait without its event loop, perhaps for ever: what the device does in event loops
+   * needs a thread from now on.
+   */
+  leavesLoop?(): void
   /** A receive was posted to a queue on which the QP with this slot waits. */
   resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */

@@ -48,6 +48,13 @@ const parts: Record<string, () => Promise<void>> = {
     process.exit()
   },
 
+  /** Opens its device, and waits. */
+  async opens() {
+    openDevice(data.device, data.options)
+    say('open')
+    await hear()
+  },
+
   /** Makes and destroys objects without end, and counts; says how others name its use of the segment. */
   async changer() {
     const context = openDevice(data.device, data.options)

@@ -1,10 +1,11 @@
+import { spawn } from 'node:child_process'
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { getDeviceList, Opcode, openDevice, SendFlag, WcStatus } from '../../../src/index.ts'
+import { type CompletionChannel, getDeviceList, Opcode, openDevice, SendFlag, WcStatus } from '../../../src/index.ts'
 import { nativeAvailable, nativeReason, Segment } from '../../../src/memory/index.ts'
 import { segmentOptions } from '../../../src/verbs/index.ts'
 import { endPeers, killRound, Peer, segmentPath } from './processes.ts'
-import { drain, makeEnd, until } from './rig.ts'
+import { drain, makeEnd, Part, patienceMs, until } from './rig.ts'
 
 afterEach(endPeers)
 
@@ -20,6 +21,7 @@ describe.skipIf(nativeAvailable)(`between processes: ${nativeReason}`, () => {
 describe.skipIf(!nativeAvailable)('between processes', () => {
   const name = `processes-test-${process.pid}`
   const context = openDevice(`shm:${name}`)
+  let count = 0
   // Vitest ends this process without the 'exit' event in which a program takes its segment away.
   afterAll(() => {
     context.close()
@@ -87,10 +89,76 @@ describe.skipIf(!nativeAvailable)('between processes', () => {
     rmSync(segmentPath(absent), { force: true })
   })
 
-  it('a process has one janitor for a segment', async () => {
-    const before = readdirSync('/proc/self/task').length
-    await new Promise((resolve) => setTimeout(resolve, 1500))
-    expect(readdirSync('/proc/self/task').length).toBeLessThanOrEqual(before)
+  it.each<{ how: string; leave: (channel: CompletionChannel) => unknown }>([
+    { how: 'has a CQ of its own', leave: (channel) => channel.context.createCq(1, { channel }).close() },
+    { how: 'blocks for the event of a CQ', leave: (channel) => channel.getEvent(1) },
+    { how: 'blocks for an asynchronous event', leave: ({ context }) => context.getAsyncEvent(1) },
+  ])('a thread that $how has deaths noticed by another from then on, and not before', async ({ leave }) => {
+    const own = `${name}-leaves-${count++}`
+    const context = openDevice(`shm:${own}`)
+    const { segment } = context.device.host
+    const channel = context.createCompChannel()
+    context.createCq(1, { channel, inLoop: true }).close()
+    expect(await channel.nextEvent(50)).toBe(null)
+    expect(segment.hasJanitorThread()).toBe(false)
+    leave(channel)
+    await until('a thread', () => segment.hasJanitorThread())
+    for (const one of [channel, context]) one.close()
+    rmSync(segmentPath(own), { force: true })
+  })
+
+  it.each<{ how: string; inLoop: boolean; wait: (channel: CompletionChannel, done: () => boolean) => unknown }>([
+    { how: 'waits in its event loop', inLoop: true, wait: (channel) => channel.nextEvent(patienceMs) },
+    { how: 'blocks', inLoop: true, wait: (channel) => channel.getEvent(patienceMs) },
+    {
+      how: 'polls',
+      inLoop: false,
+      wait(_, done) {
+        for (const end = performance.now() + patienceMs; !done() && performance.now() < end; );
+      },
+    },
+  ])('who $how for a peer that is killed learns it', async ({ how, inLoop, wait }) => {
+    const own = `${name}-waits-${count++}`
+    const context = openDevice(`shm:${own}`)
+    const { segment } = context.device.host
+    const channel = context.createCompChannel()
+    const end = makeEnd(context, { channel, inLoop })
+    const peer = new Peer(`shm:${own}/1`)
+    await peer.connect(end, 'idle')
+    expect(segment.hasJanitorThread()).toBe(!inLoop)
+    end.cq.reqNotify()
+    // It waits for a receive that never comes.
+    end.qp.postSend({ opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [end.sge()] })
+    // By another process: this one may be unable to.
+    spawn('sh', ['-c', `sleep 0.2; kill -9 ${peer.child.pid}`])
+    const done: { wrId: number; status: number }[] = []
+    if (await wait(channel, () => drain(end.cq, done).length > 0)) end.cq.ackEvents(1)
+    drain(end.cq, done)
+    expect(done).toMatchObject([{ status: WcStatus.RetryExcErr }])
+    if (how.includes('loop')) expect(segment.hasJanitorThread()).toBe(false)
+    await peer.ended
+    for (const one of [end, channel, context]) one.close()
+    rmSync(segmentPath(own), { force: true })
+  })
+
+  it('threads that open a segment and end leave no descriptor behind', async () => {
+    const own = `${name}-workers`
+    const context = openDevice(`shm:${own}`)
+    const descriptors = (): number => readdirSync('/proc/self/fd').length
+    const round = async (): Promise<number> => {
+      const part = new Part({ part: 'opens', device: `shm:${own}` })
+      await part.hear()
+      await part.worker.terminate()
+      await part.ended
+      return descriptors()
+    }
+    await round()
+    const before = await round()
+    let after = before
+    for (let i = 0; i < 4; i++) after = await round()
+    expect(after).toBe(before)
+    context.close()
+    rmSync(segmentPath(own), { force: true })
   })
 
   it('the last process to end cleanly takes the segment away; one that was killed leaves it to the next', async () => {

@@ -2,6 +2,7 @@
 import type { Worker } from 'node:worker_threads'
 import {
   Access,
+  type CompletionChannel,
   type CompletionQueue,
   type Context,
   connectQp,
@@ -26,14 +27,19 @@ export interface EndOptions {
   recvCq?: CompletionQueue
   srq?: SharedReceiveQueue
   maxSendSge?: number
+  /** Of both completion queues. */
+  channel?: CompletionChannel
+  /** As `createCq` has it. */
+  inLoop?: boolean
 }
 
 /** A queue pair of RC with everything it needs. */
 export function makeEnd(context: Context, options: EndOptions = {}) {
   const slots = options.slots ?? 64
   const pd = options.srq?.pd ?? context.allocPd()
-  const cq = context.createCq(options.cqe ?? 4 * slots)
-  const recvCq = options.recvCq ?? context.createCq(options.cqe ?? 4 * slots)
+  const init = options.channel ? { channel: options.channel, inLoop: options.inLoop === true } : {}
+  const cq = context.createCq(options.cqe ?? 4 * slots, init)
+  const recvCq = options.recvCq ?? context.createCq(options.cqe ?? 4 * slots, init)
   const buffer = context.alloc(options.bytes ?? 65536)
   const mr = pd.regMr(buffer, access)
   const cap = {
