@@ -14,3 +14,28 @@ const rarely = process.env.VERBENA_LOOKS === '0'
 export function untilLook(ms: number): number {
   return rarely ? Math.max(ms, rarelyMs) : ms
 }
+
+/**
+ * Milliseconds to the next time, at least half of `ms` from now, at which all are that come every `ms`: together, since waking a process
+ * that rests costs more than most of what it does then.
+ */
+function untilTogether(ms: number): number {
+  const left = ms - (performance.now() % ms)
+  return left < ms / 2 ? left + ms : left
+}
+
+/** `untilLook` of a thread that rests: it looks together with others. */
+export function untilNextLook(ms: number): number {
+  return untilLook(untilTogether(ms))
+}
+
+/** Calls `work` about every `ms`, together with other such, until the function that is returned is called. That does not keep the process alive. */
+export function every(ms: number, work: () => void): () => void {
+  const next = (): NodeJS.Timeout => setTimeout(again, untilTogether(ms)).unref()
+  const again = (): void => {
+    timer = next()
+    work()
+  }
+  let timer = next()
+  return () => clearTimeout(timer)
+}

@@ -10,7 +10,7 @@
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
  * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
  */
-import { inRootContext, nowNs, untilLook } from '../../memory/index.ts'
+import { inRootContext, nowNs, untilNextLook } from '../../memory/index.ts'
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -58,7 +58,7 @@ export interface ListenerOwner {
 
 const backgroundMs = 100
 /** Followed, it looks at least this often where no event and no deadline tells of the end of a peer: in a segment. */
-const recheckMs = untilLook(1000)
+const recheckMs = 1000
 /** And elsewhere: the end of each wait wakes the service thread of the device. */
 const longestWaitMs = 60_000
 /** How long a thread that ends may take to disconnect from its peers. */
@@ -375,7 +375,8 @@ export class Agent {
       // Other work of the event loop has its turn in between.
       if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
       // No event is taken before this continues: one that was taken and not acknowledged would block `close`.
-      else await this.channel.whenEvent(this.#millisecondsLeft(this.ethernet ? longestWaitMs : recheckMs))
+      else
+        await this.channel.whenEvent(this.#millisecondsLeft(this.ethernet ? longestWaitMs : untilNextLook(recheckMs)))
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }

@@ -2,7 +2,7 @@
  * Notices when another process of a named segment dies: its queue pairs disappear, so that requests to them end with
  * RETRY_EXC_ERR, and its memory and keys are given back.
  */
-import { inRootContext, type JanitorKind, Lives } from '../../memory/index.ts'
+import { inRootContext, type JanitorKind, Lives, untilNextLook } from '../../memory/index.ts'
 import { reapDead } from '../../verbs/index.ts'
 import type { Host } from '../../verbs/provider/index.ts'
 
@@ -51,6 +51,6 @@ export class Janitor {
         'VerbenaWarning',
       )
     }
-    this.#lookIn(tellsAll ? recheckMs : lookMs)
+    this.#lookIn(tellsAll ? untilNextLook(recheckMs) : lookMs)
   }
 }

@@ -2,7 +2,7 @@
  * What the streams of one thread share of one device: the protection domain, the completion channel, and memory that is
  * registered for the program.
  */
-import { inRootContext } from '../../memory/index.ts'
+import { every, inRootContext } from '../../memory/index.ts'
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -97,7 +97,7 @@ export class IoContext implements EventSource {
   readonly #pieces: Piece[] = []
   readonly #streams = new Set<Watched>()
   #watches = 0
-  readonly #watchdog: NodeJS.Timeout
+  readonly #endWatch: () => void
   #closing: NodeJS.Timeout | undefined
   #lookedAt = performance.now()
 
@@ -106,7 +106,7 @@ export class IoContext implements EventSource {
     this.pd = context.allocPd()
     this.channel = context.createCompChannel()
     this.driven = context.device.driven
-    this.#watchdog = inRootContext(() => setInterval(() => this.#watch(), watchMs).unref())
+    this.#endWatch = inRootContext(() => every(watchMs, () => this.#watch()))
   }
 
   /** The one of a context in this thread. Each call is paired with a `release`. */
@@ -138,7 +138,7 @@ export class IoContext implements EventSource {
     contexts.delete(this.context)
     this.#holds(false)
     clearTimeout(this.#closing)
-    clearInterval(this.#watchdog)
+    this.#endWatch()
     this.spare?.close()
     for (const { bytes, region } of this.#pieces) {
       region.close()

@@ -2,7 +2,7 @@
  * Keepalives of the sockets of this thread, on one timer that runs once a second: with a timer for each socket, hundreds of idle
  * connections would wake the process, and the reactor poll for a while, for one keepalive each.
  */
-import { inRootContext } from '../../memory/index.ts'
+import { every, inRootContext } from '../../memory/index.ts'
 
 interface Probed {
   /** Ticks from one keepalive to the next. */
@@ -13,7 +13,7 @@ interface Probed {
 
 const all = new Set<Probed>()
 let ticks = 0
-let timer: NodeJS.Timeout | undefined
+let stop: (() => void) | undefined
 
 function tick(): void {
   ticks++
@@ -29,13 +29,13 @@ function tick(): void {
  * process alive.
  */
 export function everySeconds(seconds: number, send: () => void): () => void {
-  const every = Math.max(1, Math.ceil(seconds))
-  const one = { every, send, due: ticks + every }
+  const ticksBetween = Math.max(1, Math.ceil(seconds))
+  const one = { every: ticksBetween, send, due: ticks + ticksBetween }
   all.add(one)
-  timer ??= inRootContext(() => setInterval(tick, 1000).unref())
+  stop ??= inRootContext(() => every(1000, tick))
   return () => {
     if (!all.delete(one) || all.size > 0) return
-    clearInterval(timer)
-    timer = undefined
+    stop?.()
+    stop = undefined
   }
 }

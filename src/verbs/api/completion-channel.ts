@@ -1,5 +1,5 @@
 /** Completion channels: where a program waits for events of completion queues. */
-import { untilLook } from '../../memory/index.ts'
+import { untilLook, untilNextLook } from '../../memory/index.ts'
 import { plural } from '../provider/arguments.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
@@ -13,7 +13,7 @@ import type { CompletionChannel, CompletionQueue, Context } from './objects.ts'
  * may not open this thread's pipe is lost: it only notes that in the thread's record. What a process that is killed leaves behind, a
  * wake that it still owed or work that is pending, makes whoever cleans up after it wake all that wait.
  */
-const lookMs = untilLook(1000)
+const lookMs = 1000
 
 export class CompletionChannelObject extends Handle implements CompletionChannel {
   readonly context: Context
@@ -79,7 +79,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
       if (cq) return cq
       if (i32[pendingCount] !== 0) device.progress()
       const left = end - performance.now()
-      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs)
+      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : untilLook(lookMs))
       if (left > 0 && device.sleep(this.#chan, sequence, ms)) continue
       device.rest(false)
       if (left <= 0) return null
@@ -101,6 +101,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
     const { device } = this.context
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
+    let rests = false
     while (!this.closed) {
       const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
       if (take) {
@@ -115,7 +116,10 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
       const over = left <= 0 || wakes !== this.#wakes
       this.#giveTime(!over)
       if (over) return null
-      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : lookMs)
+      // Timers of one duration cost least; of a thread that rests they are few.
+      const look = rests ? untilNextLook(lookMs) : untilLook(lookMs)
+      rests = true
+      const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : look)
       await segment.parking.waitInLoop(this.#chan + Chan.sequence, sequence, ms)
     }
     return null

@@ -175,7 +175,7 @@ describe('what all sockets have', () => {
     const { listener, addr } = listening()
     const { client } = await connected(listener, addr)
     const sent = vi.spyOn(Trunk.prototype, 'sendKeepalive')
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
     client.setsockopt(IPPROTO_TCP, TCP_KEEPIDLE, 10)
     client.setsockopt(SOL_SOCKET, SO_KEEPALIVE, 1)
     vi.advanceTimersByTime(9000)
