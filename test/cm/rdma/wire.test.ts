@@ -154,6 +154,14 @@ afterEach(() => {
   foreign.close()
 })
 
+/** What a device has dropped or repeated, for whoever asks why nothing came. */
+function drops(device: string): string {
+  const context = openDevice(device)
+  const counted = Object.entries(context.counters()).filter(([, count]) => count !== 0)
+  context.close()
+  return `${device}: ${counted.map((one) => one.join(' ')).join(', ')}`
+}
+
 async function event(type: CmEventType): Promise<CmEvent> {
   const end = performance.now() + 10_000
   for (;;) {
@@ -162,7 +170,7 @@ async function event(type: CmEventType): Promise<CmEvent> {
       expect(one.type).toBe(type)
       return one
     }
-    if (performance.now() > end) throw new Error('no event')
+    if (performance.now() > end) throw new Error(`no event; ${drops(ours)}; ${drops(theirs)}`)
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
