@@ -18,6 +18,9 @@ import { Header } from './segment-layout.ts'
 /** A process is seen to have closed its pipe a little before its threads are seen to be gone. */
 const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
 
+// Tests of programs put another in its place for a while.
+const { setTimeout } = globalThis
+
 /** Of what a socket that is only read here would receive: nothing is ever written. The constructor takes what its type has for `connect` alone. */
 function readerOf(fd: number): Socket {
   const onread = { buffer: new Uint8Array(1), callback: () => true }

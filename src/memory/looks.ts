@@ -16,8 +16,8 @@ export function untilLook(ms: number): number {
 }
 
 /**
- * Milliseconds to the next time, at least half of `ms` from now, at which all are that come every `ms`: together, since waking a process
- * that rests costs more than most of what it does then.
+ * Milliseconds to the next time, at least half of `ms` from now, at which all of this thread are that come every `ms`: together, since
+ * waking a process that rests costs more than most of what it does then.
  */
 function untilTogether(ms: number): number {
   const left = ms - (performance.now() % ms)
@@ -31,6 +31,8 @@ export function untilNextLook(ms: number): number {
 
 /** Calls `work` about every `ms`, together with other such, until the function that is returned is called. That does not keep the process alive. */
 export function every(ms: number, work: () => void): () => void {
+  // Of now: tests of programs may put others in their place for a while.
+  const { setTimeout, clearTimeout } = globalThis
   const next = (): NodeJS.Timeout => setTimeout(again, untilTogether(ms)).unref()
   const again = (): void => {
     timer = next()

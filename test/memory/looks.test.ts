@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest'
 import { every } from '../../src/memory/index.ts'
 
-test('what comes every second comes together, whenever it was begun, and keeps no process alive', () => {
+test('what comes every second comes together, whenever it was begun', () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
   try {
     const times: number[][] = [[], [], [], []]

@@ -4,4 +4,7 @@ import { Janitor } from './janitor.ts'
 import { attachSegment } from './segments.ts'
 import type { JanitorData } from './thread-data.ts'
 
-new Janitor(attachSegment(threadData<JanitorData>().name).host, 'thread')
+const { name, inode } = threadData<JanitorData>()
+const { host } = attachSegment(name, 'open')
+if (host.segment.inode !== inode) throw new Error('its file was deleted, and the name stands for another segment')
+new Janitor(host, 'thread')

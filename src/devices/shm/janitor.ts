@@ -11,11 +11,15 @@ const lookMs = 20
 /** And while it would be told of all: in case that is lost. */
 const recheckMs = 1000
 
+// Tests of programs put others in their place for a while.
+const { setTimeout, clearTimeout } = globalThis
+
 export class Janitor {
   readonly #host: Host
   readonly #kind: JanitorKind
   readonly #lives: Lives
   #begun = 0
+  #warned = false
   #timer: NodeJS.Timeout | undefined
 
   /** Makes this thread a janitor in its event loop, which only one that is nothing else is kept alive by. */
@@ -41,16 +45,20 @@ export class Janitor {
 
   readonly #look = (): void => {
     this.#begun = this.#lives.begun
-    const tellsAll = this.#lives.watch()
+    let tellsAll = false
     try {
+      tellsAll = this.#lives.watch()
       reapDead(this.#host)
     } catch (error) {
-      // Nothing that the program has called.
-      process.emitWarning(
-        `this process could not clean up after another: ${(error as Error).message}`,
-        'VerbenaWarning',
-      )
+      this.#warn(error as Error)
     }
     this.#lookIn(tellsAll ? untilNextLook(recheckMs) : lookMs)
+  }
+
+  /** The program has called nothing that could throw. */
+  #warn({ message }: Error): void {
+    if (this.#warned) return
+    this.#warned = true
+    process.emitWarning(`this process could not clean up after another: ${message}`, 'VerbenaWarning')
   }
 }

@@ -1,6 +1,6 @@
 /**
  * Who in this process notices that others of a named segment die. In a program that returns to its event loop that is a janitor
- * there, which costs nothing while nobody dies; a thread of its own, which costs 15 MB and its start, is only for one that does not.
+ * there, which looks once a second and costs next to nothing while nobody dies; a thread of its own, which costs 15 MB and its start, is only for one that does not.
  */
 import { isMainThread } from 'node:worker_threads'
 import { inRootContext } from '../../memory/index.ts'
@@ -14,8 +14,8 @@ const watched = new Map<string, { host: Host; byThread: boolean }>()
 /** This thread has opened a segment. Others of the process may compute, or end, so that it relies on none of them. */
 export function watchInLoop(name: string, host: Host): void {
   if (watched.has(name)) return
-  watched.set(name, { host, byThread: false })
   inRootContext(() => new Janitor(host, 'loop'))
+  watched.set(name, { host, byThread: false })
 }
 
 /** From now on it is noticed at once even while all that the program has polls, or waits outside its event loops. */
@@ -25,11 +25,15 @@ export function watchByThread(name: string): void {
   segment.byThread = true
   // A thread that a worker has started ends with it, so that the main thread never relies on one.
   if (!isMainThread && segment.host.segment.hasJanitorThread()) return
-  startDeviceThread('janitor-thread', { name }).on('error', (error) => {
-    const { message } = error as Error
+  const failed = (error: unknown): void =>
     process.emitWarning(
-      `this process no longer notices when others of shm:${name} die while it waits outside its event loop: ${message}`,
+      `this process does not notice that others of shm:${name} die while it waits outside its event loop: ${(error as Error).message}`,
       'VerbenaWarning',
     )
-  })
+  try {
+    startDeviceThread('janitor-thread', { name, inode: segment.host.segment.inode }).on('error', failed)
+  } catch (error) {
+    // No thread is to be had.
+    failed(error)
+  }
 }

@@ -4,6 +4,8 @@ import { entryModule, startThread } from '../../memory/index.ts'
 
 export interface JanitorData {
   name: string
+  /** Of the segment that it is for: the name may stand for another one by now. */
+  inode: number
 }
 
 export interface EngineData {

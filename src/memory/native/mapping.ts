@@ -211,7 +211,7 @@ function spaceLeft(): string {
 
 /**
  * Says that this thread uses the shared memory until it ends or unmaps it, however it ends, and to processes of other
- * containers, too; of what it has made itself that is said already. False while somebody finds out with `isUnused`.
+ * containers, too; of what it has made itself that is said already. False while somebody finds out with `isUnused` or `unlinkUnused`.
  */
 export function markUsed(buffer: ArrayBuffer): boolean {
   return lockFile(buffer, LOCK_SH)

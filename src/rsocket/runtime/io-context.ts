@@ -170,7 +170,7 @@ export class IoContext implements EventSource {
   }
 
   #watch(): void {
-    // Other threads of the process look for the dead of a device that processes share.
+    // Of a device that processes share the dead are looked for in other ways as well.
     if (this.context.device.host.segment.name === null || this.#watches % restEvery === 0) this.#reapDead()
     if (this.driven && this.#streams.size > 0) this.context.device.progress()
     const turn = this.#watches++ % restEvery

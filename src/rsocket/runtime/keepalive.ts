@@ -25,7 +25,7 @@ function tick(): void {
 }
 
 /**
- * Calls `send` every so many seconds, the first time up to a second earlier, until the function that is returned is called. That does not keep the
+ * Calls `send` every so many seconds, the first time up to a second earlier or half of one later, until the function that is returned is called. That does not keep the
  * process alive.
  */
 export function everySeconds(seconds: number, send: () => void): () => void {

@@ -42,12 +42,18 @@ export class SpinWaiter {
     if (now - this.attendedAt < sliceMs) return false
     this.attendedAt = now
     // The event loop has not turned since the last time, and may not do so again.
-    if (this.#turns) this.line.io.context.device.leavesLoop?.()
-    this.#turns = true
-    setImmediate(() => {
-      this.#turns = false
-    }).unref()
+    if (this.#turns) this.#leavesLoop()
+    else {
+      this.#turns = true
+      setImmediate(() => {
+        this.#turns = false
+      })
+    }
     return this.cm.pump()
+  }
+
+  #leavesLoop(): void {
+    this.line.io.context.device.leavesLoop?.()
   }
 
   private ready(wanted: number): boolean {
@@ -97,6 +103,7 @@ export class SpinWaiter {
     const { pollingUs } = this.options
     const mostNs = pollingUs === defaultPollingUs ? spinNs : Math.max(spinNs, pollingUs * 1000)
     if (mostNs === 0) return false
+    if (mostNs > sliceMs * 1e6) this.#leavesLoop()
     const began = nowNs()
     let came = false
     let spent = 0

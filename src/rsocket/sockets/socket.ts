@@ -66,6 +66,7 @@ export class StreamSocket extends Sharing implements RSocket {
       taken += n
       if (n === 0 && (nonBlocking || !this.waiter!.wait(Wanted.Write))) break
     }
+    if (taken === 0 && nonBlocking) this.waiter?.attend()
     return taken > 0 || length === 0 ? taken : this.sendError()
   }
 

@@ -156,7 +156,7 @@ describe.skipIf(!nativeAvailable)('between processes', () => {
     const before = await round()
     let after = before
     for (let i = 0; i < 4; i++) after = await round()
-    expect(after).toBe(before)
+    expect(after).toBeLessThanOrEqual(before)
     context.close()
     rmSync(segmentPath(own), { force: true })
   })

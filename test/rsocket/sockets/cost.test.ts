@@ -5,6 +5,7 @@ import { AF_INET, type Context, openDevice, POLLIN, rsocket, SOCK_NONBLOCK, SOCK
 import { CmService } from '../../../src/rsocket/runtime/cm-service.ts'
 import { IoContext, keepMs, processHeld, watchMs } from '../../../src/rsocket/runtime/io-context.ts'
 import { everySeconds } from '../../../src/rsocket/runtime/keepalive.ts'
+import { SpinWaiter } from '../../../src/rsocket/runtime/spin-waiter.ts'
 import type { Stream } from '../../../src/rsocket/runtime/stream.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
 import { ProtectionDomainObject } from '../../../src/verbs/api/protection-domain.ts'
@@ -193,6 +194,41 @@ test('keepalives of many sockets are sent by one timer', () => {
     expect(sent).toEqual([2, 2, 15])
     for (const stop of stops) stop()
     expect(vi.getTimerCount()).toBe(began)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('who only polls, and never returns to its event loop, says so to the device, and leaves nothing behind in the loop', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const leavesLoop = vi.fn()
+    const pump = vi.fn(() => false)
+    const waiter = new SpinWaiter(
+      { io: { context: { device: { leavesLoop } } } } as never,
+      { pump } as never,
+      {} as never,
+    )
+    const immediates = (): number =>
+      process.getActiveResourcesInfo().filter((resource) => resource === 'Immediate').length
+    const before = immediates()
+    const attend = (times: number): void => {
+      for (let i = 0; i < times; i++) {
+        vi.advanceTimersByTime(60)
+        waiter.attend()
+      }
+    }
+    attend(1)
+    expect(leavesLoop).not.toHaveBeenCalled()
+    attend(5)
+    expect(leavesLoop).toHaveBeenCalledTimes(5)
+    expect(immediates()).toBeLessThanOrEqual(before + 1)
+    // The loop has turned.
+    await new Promise((resolve) => setImmediate(resolve))
+    leavesLoop.mockClear()
+    attend(1)
+    expect(leavesLoop).not.toHaveBeenCalled()
+    expect(pump).toHaveBeenCalledTimes(7)
   } finally {
     vi.useRealTimers()
   }
