@@ -21,7 +21,10 @@ const retriesMs: readonly number[] = [0, 1, 2, 4, 8, 16, 32, 64, 128]
 // Tests of programs put another in its place for a while.
 const { setTimeout } = globalThis
 
-/** Of what a socket that is only read here would receive: nothing is ever written. The constructor takes what its type has for `connect` alone. */
+/**
+ * A socket that owns the descriptor of a pipe into which nothing is ever written, and closes when its other end does. The constructor
+ * takes what its type has for `connect` alone.
+ */
 function readerOf(fd: number): Socket {
   const onread = { buffer: new Uint8Array(1), callback: () => true }
   return new Socket({ fd, writable: false, onread } as SocketConstructorOpts).on('error', () => undefined).unref()
