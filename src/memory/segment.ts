@@ -20,6 +20,7 @@ import { processBacking, sharedBacking } from './backing.ts'
 import { makeCopier, makeOrderedCopier } from './copy.ts'
 import { untilLook } from './looks.ts'
 import {
+  askForShortSlices,
   type BarrierScope,
   commitShared,
   destroyPollContext,
@@ -135,6 +136,7 @@ export class Segment extends Attachments {
       this.#shared ? processBacking(this.u8, wasm) : sharedBacking(buffer as ArrayBuffer),
     )
     this.#operation = attachmentWord(this.me) + Attachment.operation
+    askForShortSlices()
   }
 
   /** The segment that all threads of this process share. */

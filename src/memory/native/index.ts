@@ -34,6 +34,7 @@ export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethto
 export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export {
   allowedCores,
+  askForShortSlices,
   type BarrierScope,
   clockMonotonicNs,
   cpuCount,
@@ -48,6 +49,7 @@ export {
   registerMembarrier,
   runDelayNs,
   threadCpuNs,
+  timeSliceNs,
   writeTimeOfDay,
   yieldProcessor,
 } from './host.ts'

@@ -31,10 +31,15 @@ const generic = {
   futex: 98,
   mlock2: 284,
   membarrier: 283,
+  schedSetattr: 274,
+  schedGetattr: 275,
   io: { setup: 0, destroy: 1, submit: 2, getevents: 4 },
 }
 const syscallNumbers: Readonly<Record<string, typeof generic>> = {
-  x64: { futex: 202, mlock2: 325, membarrier: 324, io: { setup: 206, destroy: 207, submit: 209, getevents: 208 } },
+  x64: {
+    ...{ futex: 202, mlock2: 325, membarrier: 324, schedSetattr: 314, schedGetattr: 315 },
+    io: { setup: 206, destroy: 207, submit: 209, getevents: 208 },
+  },
   arm64: generic,
   riscv64: generic,
   loong64: generic,
@@ -45,6 +50,8 @@ export interface Libc {
   readonly futexNumber: number
   readonly mlock2Number: number
   readonly membarrierNumber: number
+  readonly schedSetattrNumber: number
+  readonly schedGetattrNumber: number
   /** Numbers of io_setup and the like: asynchronous I/O. */
   readonly io: typeof generic.io
   readonly mmap: NativeFunction
@@ -108,6 +115,8 @@ function open(): { libc: Libc | null; reason: string } {
         futexNumber: numbers.futex,
         mlock2Number: numbers.mlock2,
         membarrierNumber: numbers.membarrier,
+        schedSetattrNumber: numbers.schedSetattr,
+        schedGetattrNumber: numbers.schedGetattr,
         io: numbers.io,
         mmap: c.func('mmap', 'int64_t', ['uint64_t', 'uint64_t', 'int', 'int', 'int', 'int64_t']),
         munmap: c.func('munmap', 'int', ['uint64_t', 'uint64_t']),
