@@ -63,6 +63,7 @@ export abstract class Attachments {
         i32[a + Attachment.stopped] = 0
         i32[a + Attachment.parked] = 0
         i32[a + Attachment.grace] = 0
+        i32[a + Attachment.work] = 0
         i32[a + Attachment.pidNamespace] = pidNamespace()
         i32.fill(0, a + Attachment.bell, a + Attachment.bell + Bell.words)
         i32[a + Attachment.generation] = (i32[a + Attachment.generation]! + 1) & generationMask
@@ -107,6 +108,16 @@ export abstract class Attachments {
     return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
+  /** The word that counts what others have left to this thread. */
+  get workWord(): number {
+    return attachmentWord(this.me) + Attachment.work
+  }
+
+  /** Counts that something is left to the thread with this attachment, before it is woken. */
+  leaveWork(attachment: number): void {
+    Atomics.add(this.i32, attachmentWord(attachment) + Attachment.work, 1)
+  }
+
   /** The uses that threads make of attachments. */
   *uses(): Generator<number> {
     for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) {
@@ -120,6 +131,11 @@ export abstract class Attachments {
     const pids = new Set<number>()
     for (const use of this.uses()) pids.add(this.i32[attachmentWord(use & ownerMask) + Attachment.pid]!)
     return pids
+  }
+
+  /** The use that is made of an attachment now. */
+  useOf(id: number): number {
+    return Atomics.load(this.i32, attachmentWord(id) + Attachment.state)
   }
 
   /** Whether an attachment is still used as it was: nobody has cleaned up after that thread. */

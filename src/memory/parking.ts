@@ -250,9 +250,16 @@ let ready = new Uint8Array(64)
 /**
  * Blocks until this thread is woken by way of one of `parkings`, of which each has begun to wait, or one of the first `count` of `fds`
  * can be read, at most `timeoutMs`; it may end earlier. Behind those `fds` has room for one more of each parking. Returns how many can be
- * read, with those of the parkings: 0 after the time.
+ * read, with those of the parkings: 0 after the time. `which`, if given, has room for as many and gets 1 for each that
+ * can, 2 for one that is closed or broken, else 0.
  */
-export function waitReadable(parkings: readonly Parking[], fds: Int32Array, count: number, timeoutMs: number): number {
+export function waitReadable(
+  parkings: readonly Parking[],
+  fds: Int32Array,
+  count: number,
+  timeoutMs: number,
+  which?: Uint8Array,
+): number {
   let all = count
   let ms = timeoutMs
   for (const parking of parkings) {
@@ -260,8 +267,9 @@ export function waitReadable(parkings: readonly Parking[], fds: Int32Array, coun
     ms = Math.min(ms, parking.longestMs)
   }
   if (ready.length < all) ready = new Uint8Array(2 * all)
-  const readable = pollReadable(fds, all, ms, ready)
-  if (readable > 0) for (let i = 0; i < parkings.length; i++) if (ready[count + i] === 1) parkings[i]!.drain()
+  const readies = which ?? ready
+  const readable = pollReadable(fds, all, ms, readies)
+  if (readable > 0) for (let i = 0; i < parkings.length; i++) if (readies[count + i] !== 0) parkings[i]!.drain()
   return readable
 }
 

@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 10
+export const layoutVersion = 11
 
 export const Header = {
   magic: 0,
@@ -75,6 +75,8 @@ export const Attachment = {
   processStart: 22 /* f64 */,
   /** 1: of a thread that is a janitor and nothing else. */
   janitorThread: 24,
+  /** Counts what others have left to this thread, which they wake for it. */
+  work: 25,
 }
 /**
  * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an

@@ -4,6 +4,7 @@
  *     libc.ts      koffi and the C library, or the reason why there is none
  *     loading.ts   how threads load that, and end (at-exit.ts)
  *     mapping.ts   named shared segments, private memory on huge pages
+ *     memory-file.ts     files in memory that several processes map
  *     wasm-memory.ts     the WebAssembly memory below such a segment
  *     futex.ts     waiting on a word of a mapping, across processes
  *     host.ts      clock, cores, locked memory
@@ -15,9 +16,17 @@
  *     route-messages.ts  those about routes, links and addresses
  *     packet-sender.ts   frames through a network interface
  *     unix-datagrams.ts  UNIX datagram sockets
+ *     seccomp.ts         system calls of programs that wait for an answer (system-calls.ts: their numbers)
+ *     program-memory.ts  memory of another process
+ *     path-calls.ts      calls on paths, with results as the kernel writes them
+ *     memory-file.ts     files in no folder
+ *     inotify.ts         being told that files change
+ *     descendants.ts     processes below this one
+ *     limits.ts          limits of open files
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
  *     descriptors.ts     passing descriptors to other processes
+ *     process-vm.ts      memory of other processes
  *     timers.ts    sleeping until a moment, by a descriptor of a timer
  *     tsc.ts       the time stamp counter of x86 processors
  *     crc32.ts     CRC-32 in native code
@@ -28,6 +37,7 @@
  */
 export { atExit } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
+export { adoptDescendants, dumpNoCore, endedChild, reapChild } from './descendants.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
@@ -53,8 +63,10 @@ export {
   writeTimeOfDay,
   yieldProcessor,
 } from './host.ts'
+export { type FileEvents, FileWatcher } from './inotify.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
+export { setOpenFileLimit } from './limits.ts'
 export {
   behind,
   closeGate,
@@ -71,6 +83,7 @@ export {
   commitShared,
   inodeOf,
   isUnused,
+  mapDescriptor,
   mapHead,
   mapPrivate,
   mapShared,
@@ -82,9 +95,17 @@ export {
   unlinkUnused,
   unmap,
 } from './mapping.ts'
+export {
+  commitMemoryFile,
+  isSoleDescription,
+  makeMemoryFile,
+  punchMemoryFile,
+  reopenMemoryFile,
+} from './memory-file.ts'
 export { NetlinkEvents, netlinkDump, netlinkRequest } from './netlink.ts'
 export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'
 export { PacketSender } from './packet-sender.ts'
+export { accessPath, openPath, pathResult, readLinkPath, statPath, statxBytes, statxPath } from './path-calls.ts'
 export {
   becomeDescriptor,
   closeFd,
@@ -92,6 +113,7 @@ export {
   drainPipe,
   makeEventFd,
   makeLoopPipe,
+  makePipe,
   maxPolled,
   readAgain,
   signalEventFd,
@@ -99,6 +121,14 @@ export {
   writeByte,
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
+export { ProcessVm } from './process-vm.ts'
+export {
+  isImageThere,
+  programBytes,
+  programMemoryBytes,
+  readProgram,
+  writeProgram,
+} from './program-memory.ts'
 export {
   dumpRequest,
   type HostIfAddress,
@@ -113,7 +143,9 @@ export {
   type RouteKind,
   routeRequest,
 } from './route-messages.ts'
+export { type InstalledFilter, installFilter, Notification } from './seccomp.ts'
 export { addressText } from './sockaddr.ts'
+export { callNumber, type Processor, processors, type SystemCall, thisProcessor } from './system-calls.ts'
 export { makeTimerFd, sleepOnTimerFd } from './timers.ts'
 export { type Tsc, timeStampCounter } from './tsc.ts'
 export { maxDatagramBytes, maxSegments, type UdpOptions, UdpSocket } from './udp.ts'

@@ -91,6 +91,9 @@ export interface Libc {
   readonly timerfdCreate: NativeFunction
   readonly timerfdSettime: NativeFunction
   readonly pipe2: NativeFunction
+  readonly memfdCreate: NativeFunction
+  readonly fcntl: NativeFunction
+  readonly lseek: NativeFunction
   readonly dup3: NativeFunction
   readonly open: NativeFunction
   readonly fallocate: NativeFunction
@@ -98,6 +101,8 @@ export interface Libc {
   readonly read: NativeFunction
   readonly write: NativeFunction
   readonly close: NativeFunction
+  readonly processVmReadv: NativeFunction
+  readonly processVmWritev: NativeFunction
 }
 
 function open(): { libc: Libc | null; reason: string } {
@@ -108,6 +113,7 @@ function open(): { libc: Libc | null; reason: string } {
   try {
     const koffi = createRequire(import.meta.url)('koffi') as Koffi
     const c = koffi.load(null)
+    const vmParameters = ['int', 'uint64_t', 'uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']
     return {
       reason: '',
       libc: {
@@ -161,6 +167,9 @@ function open(): { libc: Libc | null; reason: string } {
         timerfdCreate: c.func('timerfd_create', 'int', ['int', 'int']),
         timerfdSettime: c.func('timerfd_settime', 'int', ['int', 'int', 'uint64_t', 'uint64_t']),
         pipe2: c.func('pipe2', 'int', ['uint64_t', 'int']),
+        memfdCreate: c.func('memfd_create', 'int', ['str', 'uint32_t']),
+        fcntl: c.func('fcntl', 'int', ['int', 'int', 'int64_t']),
+        lseek: c.func('lseek', 'int64_t', ['int', 'int64_t', 'int']),
         dup3: c.func('dup3', 'int', ['int', 'int', 'int']),
         eventfd: c.func('eventfd', 'int', ['uint32_t', 'int']),
         open: c.func('open', 'int', ['str', 'int']),
@@ -169,6 +178,8 @@ function open(): { libc: Libc | null; reason: string } {
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         write: c.func('write', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         close: c.func('close', 'int', ['int']),
+        processVmReadv: c.func('process_vm_readv', 'int64_t', vmParameters),
+        processVmWritev: c.func('process_vm_writev', 'int64_t', vmParameters),
       },
     }
   } catch (error) {

@@ -256,11 +256,14 @@ export function addressOf(buffer: ArrayBuffer | SharedArrayBuffer): number {
   return Number(requireLibc('address').koffi.address(new Uint8Array(buffer)))
 }
 
-/** Maps the beginning of what a descriptor stands for, as the ring of a packet socket; the caller closes the descriptor after `unmap`. */
-export function mapDescriptor(fd: number, sizeBytes: number, failed: string): ArrayBuffer {
+/**
+ * Maps what a descriptor stands for, from `byteOffset` on, as the ring of a packet socket; the caller closes the descriptor after
+ * `unmap`.
+ */
+export function mapDescriptor(fd: number, sizeBytes: number, failed: string, byteOffset: number = 0): ArrayBuffer {
   checkSize(sizeBytes)
   checkLength(sizeBytes)
-  return adopt(own(mmap('mmap', 0, sizeBytes, MAP_SHARED, fd, failed), sizeBytes), sizeBytes)
+  return adopt(own(mmap('mmap', 0, sizeBytes, MAP_SHARED, fd, failed, byteOffset), sizeBytes), sizeBytes)
 }
 
 export interface PrivateMapping {
@@ -494,14 +497,22 @@ function checkGroup(path: string, stat: fs.Stats): void {
 }
 
 /** The address, or the negated errno. */
-function tryMmap(address: number, lengthBytes: number, flags: number, fd: number): number {
+function tryMmap(address: number, lengthBytes: number, flags: number, fd: number, byteOffset: number = 0): number {
   const { mmap: call, koffi } = requireLibc('mmap')
-  const result = Number(call(address, lengthBytes, PROT_READ_WRITE, flags, fd, 0))
+  const result = Number(call(address, lengthBytes, PROT_READ_WRITE, flags, fd, byteOffset))
   return result === -1 ? -koffi.errno() : result
 }
 
-function mmap(syscall: string, address: number, lengthBytes: number, flags: number, fd: number, what: string): number {
-  const result = tryMmap(address, lengthBytes, flags, fd)
+function mmap(
+  syscall: string,
+  address: number,
+  lengthBytes: number,
+  flags: number,
+  fd: number,
+  what: string,
+  byteOffset: number = 0,
+): number {
+  const result = tryMmap(address, lengthBytes, flags, fd, byteOffset)
   if (result < 0) throw nativeError(syscall, errnoName(-result), -result, what)
   return result
 }

@@ -27,7 +27,8 @@ function makeRoom(count: number): void {
 /**
  * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to
  * the nanosecond; Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if
- * given, gets 1 or 0 for each. A negative number stands for no descriptor. A descriptor that is closed or broken counts as ready: reading it tells.
+ * given, gets for each 0, 1 where there is something to read, or 2 where it is closed or broken, which counts as ready: reading it tells. A
+ * negative number stands for no descriptor.
  */
 export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, ready?: Uint8Array): number {
   const { ppoll, koffi } = requireLibc('ppoll')
@@ -56,7 +57,10 @@ export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, 
     if (errno !== errnos.EINTR) throw nativeError('ppoll', errnoName(errno), errno, 'the wait failed')
   }
   if (ready !== undefined)
-    for (let i = 0; i < count; i++) ready[i] = result > 0 && polls[1 + 2 * i]! >>> 16 !== 0 ? 1 : 0
+    for (let i = 0; i < count; i++) {
+      const found = result > 0 ? polls[1 + 2 * i]! >>> 16 : 0
+      ready[i] = found === 0 ? 0 : (found & POLLIN) !== 0 ? 1 : 2
+    }
   return Math.max(result, 0)
 }
 
@@ -90,8 +94,8 @@ export function drainEventFd(fd: number): boolean {
 const O_NONBLOCK_CLOEXEC = 0o2004000
 const O_RDWR = 2
 
-/** A pipe: the descriptors for reading and for writing. */
-function makePipe(): [read: number, write: number] {
+/** A pipe that does not block: the descriptors for reading and for writing, which `closeFd` closes. */
+export function makePipe(): [read: number, write: number] {
   const { pipe2, koffi } = requireLibc('pipe2')
   if (pipe2(valueAddress, O_NONBLOCK_CLOEXEC) === 0) return [scratch!.u32[4]!, scratch!.u32[5]!]
   const errno = koffi.errno()

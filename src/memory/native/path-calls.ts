@@ -1,0 +1,61 @@
+/**
+ * Calls on paths whose results stay as the kernel writes them, for programs that are to get just these bytes: struct stat and struct
+ * statx differ between processors and kernels, and nobody has to know how.
+ */
+import { libc, nativeScratch, requireLibc } from './libc.ts'
+import { callNumber } from './system-calls.ts'
+
+const AT_FDCWD = 0xffffff9c
+const pathBytes = 4096
+/** struct statx. */
+export const statxBytes = 256
+
+const path = libc === null ? null : nativeScratch(pathBytes)
+const pathAddress = path?.address ?? 0
+const result = libc === null ? null : nativeScratch(pathBytes)
+const resultAddress = result?.address ?? 0
+
+/** What the last of these calls has written. */
+export const pathResult: Uint8Array = result?.u8 ?? new Uint8Array(0)
+
+function setPath(text: string): void {
+  const { u8 } = path!
+  const { written } = new TextEncoder().encodeInto(text, u8.subarray(0, pathBytes - 1))
+  u8[written] = 0
+}
+
+function call(name: Parameters<typeof callNumber>[0], a: number, b: number, c: number, d: number): number {
+  const { syscall, koffi } = requireLibc(name)
+  const value = Number(syscall(callNumber(name), AT_FDCWD, pathAddress, a, b, c, d))
+  return value >= 0 ? value : -koffi.errno()
+}
+
+/** newfstatat(2): 0, or a negative errno. */
+export function statPath(of: string, flags: number): number {
+  setPath(of)
+  return call('newfstatat', resultAddress, flags, 0, 0)
+}
+
+/** statx(2). */
+export function statxPath(of: string, flags: number, mask: number): number {
+  setPath(of)
+  return call('statx', flags, mask, resultAddress, 0)
+}
+
+/** faccessat2(2). */
+export function accessPath(of: string, mode: number, flags: number): number {
+  setPath(of)
+  return call('faccessat2', mode, flags, 0, 0)
+}
+
+/** readlinkat(2): the length, which is `room` at most. */
+export function readLinkPath(of: string, room: number): number {
+  setPath(of)
+  return call('readlinkat', resultAddress, Math.min(room, pathBytes), 0, 0)
+}
+
+/** openat(2): a descriptor, or a negative errno. */
+export function openPath(of: string, flags: number): number {
+  setPath(of)
+  return call('openat', flags, 0, 0, 0)
+}
