@@ -23,9 +23,12 @@ import {
   WcStatus,
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
-import { canRespond } from './peer.ts'
+import type { HandOver } from './hand-over.ts'
+import { canRespond, isOthers } from './peer.ts'
+import { noFault } from './process-bytes.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
+import { type Waiting, waits } from './waiting.ts'
 
 const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, Wqe } = layout
 
@@ -35,6 +38,8 @@ export class Datagrams {
   readonly #adapters: number
   readonly #ranges: Ranges
   readonly #receives: Receives
+  readonly #waiting: Waiting
+  readonly #handOver: HandOver
   readonly #failures: Failures
   /** Where GRHs are put together. */
   readonly #grh: number
@@ -43,12 +48,23 @@ export class Datagrams {
   readonly #mad: number
 
   /** `adapters`: how many devices of the segment, from the first on, are of this kind. */
-  constructor(host: Host, mtu: number, adapters: number, ranges: Ranges, receives: Receives, failures: Failures) {
+  constructor(
+    host: Host,
+    mtu: number,
+    adapters: number,
+    ranges: Ranges,
+    receives: Receives,
+    waiting: Waiting,
+    handOver: HandOver,
+    failures: Failures,
+  ) {
     this.#host = host
     this.#mtu = mtu
     this.#adapters = adapters
     this.#ranges = ranges
     this.#receives = receives
+    this.#waiting = waiting
+    this.#handOver = handOver
     this.#failures = failures
     this.#grh = host.segment.allocate(grhLength + madDispatchBytes)
     this.#mad = this.#grh + grhLength
@@ -62,10 +78,7 @@ export class Datagrams {
     if (total < 0) return WcStatus.LocProtErr
     if (total > this.#mtu) return WcStatus.LocLenErr
     const av = w + Wqe.av
-    if ((i32[av + Av.flags]! & avMulticast) !== 0) {
-      this.#multicast(q, w, total)
-      return WcStatus.Success
-    }
+    if ((i32[av + Av.flags]! & avMulticast) !== 0) return this.#multicast(q, w, total)
     const number = i32[w + Wqe.remoteQpn]!
     if (number === gsiQpn) {
       this.#management(q, w, i32[av + Av.device]!, total)
@@ -73,23 +86,42 @@ export class Datagrams {
     }
     const d = host.findQp(number)
     if (d < 0 || i32[d + Qp.device] !== i32[av + Av.device]) host.count(i32[q + Qp.device]!, 'drops_no_qp')
-    else this.#deliver(q, w, d, total)
+    else if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
+    else if (!this.#deliver(q, w, d, total)) {
+      if (this.#waiting.asksOwner(q, d)) return waits
+      this.#dropped(d)
+    }
     return WcStatus.Success
   }
 
-  #multicast(q: number, w: number, total: number): void {
+  #multicast(q: number, w: number, total: number): number {
     const host = this.#host
     const { i32 } = host
     const gid = w + Wqe.av + Av.gid
     const high = i32[host.at.meta + Meta.mcastHigh]!
     let delivered = 0
+    // All owners are asked before the first member gets the datagram, which is delivered once.
+    if (this.#waiting.mayAsk(q)) {
+      let asks = false
+      for (let i = 0; i < high; i++) {
+        const d = mcastMember(host, i, i32, gid, 0, this.#adapters)
+        if (d >= 0 && this.#receives.isEmpty(d) && this.#waiting.asksOwner(q, d)) asks = true
+      }
+      if (asks) return waits
+    }
     for (let i = 0; i < high; i++) {
       const d = mcastMember(host, i, i32, gid, 0, this.#adapters)
       if (d < 0) continue
-      this.#deliver(q, w, d, total)
+      if (!this.#deliver(q, w, d, total)) this.#dropped(d)
       delivered++
     }
     if (delivered === 0) host.count(i32[q + Qp.device]!, 'drops_no_qp')
+    return WcStatus.Success
+  }
+
+  /** There was no receive at `d`. */
+  #dropped(d: number): void {
+    this.#host.count(this.#host.i32[d + Qp.device]!, 'ud_drops_no_receive')
   }
 
   /** A management datagram, to the one that QP 1 of the device stands for here. */
@@ -101,55 +133,63 @@ export class Datagrams {
     }
     const at = this.#ranges.peek(this.#mad, madDispatchBytes)
     const found = this.#gsi.find(device, u8, at, total)
-    for (let i = 0; i < found; i++) this.#deliver(q, w, this.#gsi.targets[i]!, total)
+    for (let i = 0; i < found; i++) {
+      const d = this.#gsi.targets[i]!
+      if (!this.#deliver(q, w, d, total)) this.#dropped(d)
+    }
   }
 
-  /** One datagram to one QP: what cannot be delivered is dropped and counted at the receiver. */
-  #deliver(q: number, w: number, d: number, total: number): void {
+  /** One datagram to one QP: what cannot be delivered is dropped and counted at the receiver. False if that has no receive; then nothing is counted. */
+  #deliver(q: number, w: number, d: number, total: number): boolean {
     const { segment } = this.#host
     segment.lock(d + Qp.rqLock)
-    this.#deliverLocked(q, w, d, total)
+    const taken = this.#deliverLocked(q, w, d, total)
     segment.unlock(d + Qp.rqLock)
+    return taken
   }
 
-  #deliverLocked(q: number, w: number, d: number, total: number): void {
+  #deliverLocked(q: number, w: number, d: number, total: number): boolean {
     const host = this.#host
     const receives = this.#receives
     const { i32 } = host
     const device = i32[d + Qp.device]!
     const type = i32[d + Qp.type]
     const reachable = type === QpType.UD || (type === QpType.GSI && i32[w + Wqe.remoteQpn] === gsiQpn)
-    if (!reachable || !canRespond(host, d)) {
+    if (!reachable || !canRespond(host, d) || isOthers(host, d)) {
       host.count(device, 'drops_no_qp')
-      return
+      return true
     }
     // A Q_Key with its highest bit set stands for the sender's own.
     const qkey = i32[w + Wqe.remoteQkey]!
     if ((qkey < 0 ? i32[q + Qp.qkey] : qkey) !== i32[d + Qp.qkey]) {
       host.count(device, 'ud_drops_qkey')
       Atomics.add(i32, host.deviceWord(device) + Dev.qkeyViolations, 1)
-      return
+      return true
     }
     const r = receives.take(d, grhLength + total)
-    if (r === noReceive || r === receiveTooShort) {
-      host.count(device, r === noReceive ? 'ud_drops_no_receive' : 'ud_drops_length')
-      return
+    if (r === noReceive) return false
+    if (r === receiveTooShort) {
+      host.count(device, 'ud_drops_length')
+      return true
     }
     const sender = i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!
-    const placed = receives.scatter(d, r, grhLength + total)
+    const av = w + Wqe.av
+    const withGrh = (i32[av + Av.flags]! & avGlobal) !== 0
+    let placed = receives.scatter(d, r, grhLength + total)
+    // Into another process before the CQ is locked, since the bytes may have gone from there.
+    const early = placed === WcStatus.Success && this.#ranges.toAway
+    if (early && this.#place(q, w, withGrh, total) !== noFault) placed = WcStatus.LocProtErr
     if (placed !== WcStatus.Success) {
       receives.fail(d, r, placed, sender)
-      return
+      return true
     }
     const cq = host.cqWord(i32[d + Qp.recvCq]!)
     const e = host.reserve(cq)
     if (e < 0) {
       this.#failures.overran(d)
-      return
+      return true
     }
-    const av = w + Wqe.av
-    const withGrh = (i32[av + Av.flags]! & avGlobal) !== 0
-    this.#place(q, w, withGrh, total)
+    if (!early) this.#place(q, w, withGrh, total)
     let flags = withGrh ? WcFlag.Grh : 0
     let immData = 0
     if (i32[w + Wqe.opcode] === Opcode.SendWithImm) {
@@ -162,25 +202,29 @@ export class Datagrams {
     i32[e + Cqe.slid] = i32[host.deviceWord(i32[q + Qp.device]!) + Dev.lid]! | (i32[av + Av.sl]! << 16)
     receives.consume(d, r)
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, length, immData, d, sender, solicited)
+    return true
   }
 
   /** Copies GRH and payload to the receive's ranges. */
-  #place(q: number, w: number, withGrh: boolean, total: number): void {
+  #place(q: number, w: number, withGrh: boolean, total: number): number {
     const { segment, u8 } = this.#host
     const ranges = this.#ranges
     const grh = this.#grh
     if (withGrh) this.#writeGrh(q, w, grh, total)
-    if (ranges.toCount === 1 && ranges.fromCount <= 1) {
+    if (ranges.toCount === 1 && ranges.fromCount <= 1 && !ranges.toAway) {
       const to = ranges.to[0]!
       if (withGrh) segment.copy(to, grh, grhLength)
       if (total > 0) segment.copy(to + grhLength, ranges.from[0]!, total)
-      return
+      return noFault
     }
     // Several elements: the GRH becomes the first part of what is copied.
     if (!withGrh) u8.fill(0, grh, grh + grhLength)
     ranges.prepend(grh, grhLength)
-    ranges.copyLists()
+    let fault = noFault
+    if (ranges.toAway) fault = ranges.copyListsAway()
+    else ranges.copyLists()
     ranges.dropFirst()
+    return fault
   }
 
   /** The global route header that the receiver sees before the payload; InfiniBand Architecture volume 1, 8.3. */

@@ -1,4 +1,6 @@
 /** An adapter in shared memory. */
+
+import { nativeAvailable, nativeReason } from '../../memory/index.ts'
 import {
   type AhAttr,
   type Device,
@@ -23,7 +25,7 @@ import { ShmFastPath } from './fast-path.ts'
 import { watchByThread } from './janitors.ts'
 import { type Attached, activeMtu, adaptersPerSegment, deviceGuid } from './segments.ts'
 
-const { Ctx, Dev, Qp } = layout
+const { Ctx, Dev, Qp, qpEngine } = layout
 
 export class ShmDevice implements Device {
   readonly name: string
@@ -66,11 +68,11 @@ export class ShmDevice implements Device {
   }
 
   fastPath(q: number): FastPath | null {
-    return this.#i32[q + Qp.engine] === 0 ? new ShmFastPath(this.host, this.#executor, q) : null
+    return this.#i32[q + Qp.engine] === qpEngine.poster ? new ShmFastPath(this.host, this.#executor, q) : null
   }
 
   doorbell(q: number): void {
-    if (this.#i32[q + Qp.engine] === 0) this.#executor.run(q)
+    if (this.#i32[q + Qp.engine] !== qpEngine.thread) this.#executor.run(q)
     else this.#ring(q)
   }
 
@@ -93,6 +95,12 @@ export class ShmDevice implements Device {
     }
   }
 
+  reachProcess(verb: string, pid: number, address: number, length: number): number {
+    if (!nativeAvailable)
+      throw new VerbsError('EOPNOTSUPP', verb, `memory of other processes needs native functions: ${nativeReason}`)
+    return this.#executor.reachProcess(verb, pid, address, length)
+  }
+
   settle(): void {
     this.#executor.settle()
   }
@@ -103,6 +111,10 @@ export class ShmDevice implements Device {
 
   progress(): void {
     this.#executor.progress()
+  }
+
+  dueInMs(): number {
+    return this.#executor.dueInMs()
   }
 
   leavesLoop(): void {

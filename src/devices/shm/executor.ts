@@ -9,12 +9,15 @@
  *
  * Here is the send queue. What a request does is in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH),
  * datagrams.ts, and memory windows are of verbs; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives
- * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts).
+ * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts). Bytes of other processes are in
+ * process-bytes.ts, requests that another thread must execute in hand-over.ts.
  *
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
  * queue, and `r` that of a receive. What executes a request returns a `WcStatus`, or `waits` if it must be tried again.
  */
+import { nowNs } from '../../memory/index.ts'
 import {
+  Access,
   bind,
   type Host,
   layout,
@@ -26,14 +29,16 @@ import {
 } from '../../verbs/provider/index.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
+import { HandOver } from './hand-over.ts'
 import { Messages } from './messages.ts'
 import { OneSided } from './one-sided.ts'
 import { peerOf } from './peer.ts'
+import { ProcessBytes } from './process-bytes.ts'
 import { Ranges } from './ranges.ts'
 import { Receives } from './receives.ts'
 import { Waiting, waits } from './waiting.ts'
 
-const { Key, Qp, Wqe } = layout
+const { Key, Qp, qpEngine, Wqe } = layout
 
 /** The request at `index` of the QP that `ref` names completes after a grace period. */
 interface Grace {
@@ -45,27 +50,41 @@ interface Grace {
 export class Executor {
   readonly #host: Host
   readonly #i32: Int32Array
+  readonly #processes: ProcessBytes
   readonly #failures: Failures
   readonly #waiting: Waiting
+  readonly #handOver: HandOver
   readonly #messages: Messages
   readonly #oneSided: OneSided
   readonly #datagrams: Datagrams
   readonly #graces: Grace[] = []
   readonly #adapters: number
   #progressing = false
+  #refilling = false
 
   /** `adapters`: how many devices of the segment, from the first on, are of this kind. */
   constructor(host: Host, mtu: number, adapters: number) {
     this.#host = host
     this.#adapters = adapters
     this.#i32 = host.i32
-    const ranges = new Ranges(host)
+    this.#processes = new ProcessBytes(host)
+    const ranges = new Ranges(host, this.#processes)
     this.#failures = new Failures(host)
     this.#waiting = new Waiting(host)
+    this.#handOver = new HandOver(host, ranges, this.#waiting)
     const receives = new Receives(host, ranges, this.#failures)
-    this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#failures)
-    this.#oneSided = new OneSided(host, ranges, this.#waiting, this.#failures)
-    this.#datagrams = new Datagrams(host, mtu, adapters, ranges, receives, this.#failures)
+    this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#handOver, this.#failures)
+    this.#oneSided = new OneSided(host, this.#processes, ranges, this.#waiting, this.#handOver, this.#failures)
+    this.#datagrams = new Datagrams(
+      host,
+      mtu,
+      adapters,
+      ranges,
+      receives,
+      this.#waiting,
+      this.#handOver,
+      this.#failures,
+    )
   }
 
   /**
@@ -81,9 +100,15 @@ export class Executor {
       const state = i32[q + Qp.state]!
       if (state === QpState.Sqd) host.drained(q)
       if (next === i32[q + Qp.sqHead]) return
+      if ((i32[q + Qp.executor] !== 0 || i32[q + Qp.engine] === qpEngine.hosted) && !this.#waiting.mayRun(q)) {
+        this.#waiting.leave(q)
+        return
+      }
       if (state !== QpState.Rts) {
-        if (state === QpState.Err || state === QpState.Sqe) host.flushSends(q)
-        else if (state === QpState.Sqd && i32[q + Qp.sqDraining] === 1) {
+        if (state === QpState.Err || state === QpState.Sqe) {
+          host.flushSends(q)
+          i32[q + Qp.executor] = 0
+        } else if (state === QpState.Sqd && i32[q + Qp.sqDraining] === 1) {
           if (!this.#step(q, next)) return
           continue
         }
@@ -98,12 +123,20 @@ export class Executor {
     const i32 = this.#i32
     const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
     this.#oneSided.byteLen = 0
-    const status = this.#execute(q, w)
+    const isHandedOver = i32[q + Qp.executor] !== 0
+    const status = isHandedOver && this.#handOver.isFilled(q) ? this.#finish(q, w) : this.#execute(q, w)
     if (status === waits) return false
+    if (isHandedOver && status === WcStatus.Success && this.#handOver.givesBack(q, w)) return false
     this.#waiting.stopPending(q)
     if (status !== WcStatus.Success) this.#failures.fail(q, status)
     else if (!this.#host.completeSend(q, WcStatus.Success, this.#oneSided.byteLen)) this.#failures.defer(q)
+    if (isHandedOver) this.#waiting.tellOwner(q)
     return true
+  }
+
+  #finish(q: number, w: number): number {
+    this.#oneSided.byteLen = this.#i32[q + Qp.staged]!
+    return this.#handOver.finish(q, w, Access.LocalWrite)
   }
 
   #execute(q: number, w: number): number {
@@ -172,6 +205,30 @@ export class Executor {
       parking.wakeDeferred()
       this.#failures.settle()
     }
+    if (this.#waiting.asked.length > 0 && !this.#refilling) this.#refill()
+  }
+
+  /** Has owners of hosted queues post what receives there are now, and continues what waited for that. */
+  #refill(): void {
+    const host = this.#host
+    const { asked } = this.#waiting
+    this.#refilling = true
+    try {
+      for (let ask = asked.shift(); ask !== undefined; ask = asked.shift()) {
+        host.refill?.(ask.queue, ask.slot)
+        // The owners of all members of a multicast group are asked before the datagram goes on.
+        if (asked[0]?.q === ask.q) continue
+        this.#waiting.hasAsked = ask.q
+        try {
+          this.#resume(host.qpSlot(ask.q))
+        } finally {
+          this.#waiting.hasAsked = 0
+        }
+        this.settle()
+      }
+    } finally {
+      this.#refilling = false
+    }
   }
 
   #endGrace({ q, ref, index }: Grace): void {
@@ -209,6 +266,11 @@ export class Executor {
 
   /** Continues the send queue of a QP, from any thread. */
   resume(slot: number): void {
+    this.#resume(slot)
+    this.settle()
+  }
+
+  #resume(slot: number): void {
     const i32 = this.#i32
     const { segment } = this.#host
     const q = this.#host.qpWord(slot)
@@ -221,7 +283,16 @@ export class Executor {
       segment.unlock(q + Qp.sqLock)
       segment.leave()
     }
-    this.settle()
+  }
+
+  /** As `Device.dueInMs`. */
+  dueInMs(): number {
+    return Math.max(0, (this.#waiting.nextDeadline() - nowNs()) / 1e6)
+  }
+
+  /** As `Device.reachProcess`. */
+  reachProcess(verb: string, pid: number, address: number, length: number): number {
+    return this.#processes.reach(verb, pid, address, length)
   }
 
   /** The connected peer if it can take requests, or −1. */

@@ -48,6 +48,9 @@ recvWhat[Opcode.SendWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, 
 recvWhat[Opcode.WriteWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.RecvRdmaWithImm, WcFlag.WithImm)
 
 /** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
+/** From the flag of a request to that of its completion, `layout.solicitedFlag`. */
+const solicitedShift = 22
+
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
 /** Requests that go through the queue before one more look whether that is still needed. */
@@ -322,7 +325,7 @@ export class ShmFastPath implements FastPath {
       i32[t + 1] = i32[f + 1]!
     } else this.copy(to, from, length)
     const e = this.cqRing + (produced & this.cqMask) * Cqe.words
-    i32[e + Cqe.what] = recvWhat[opcode]!
+    i32[e + Cqe.what] = recvWhat[opcode]! | ((flags & SendFlag.Solicited) << solicitedShift)
     f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
     i32[e + Cqe.byteLen] = length
     i32[e + Cqe.immData] = opcode === Opcode.Send ? 0 : wr.immData

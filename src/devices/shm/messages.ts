@@ -19,10 +19,12 @@ import {
   WcStatus,
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
-import { canRespond, reach, remoteRange } from './peer.ts'
+import type { HandOver } from './hand-over.ts'
+import { canRespond, isOthers, reach, remoteRange } from './peer.ts'
+import { noFault, sourceFault, targetFault } from './process-bytes.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
-import { receiveCame, type Waiting } from './waiting.ts'
+import { receiveCame, type Waiting, waits } from './waiting.ts'
 
 const { Qp, Wqe } = layout
 
@@ -32,18 +34,30 @@ const { Qp, Wqe } = layout
  */
 const copyLockedBytes = 512
 
+/** No status: the bytes of a WRITE are where they belong. */
+const written = -1
+
 export class Messages {
   readonly #host: Host
   readonly #ranges: Ranges
   readonly #receives: Receives
   readonly #waiting: Waiting
+  readonly #handOver: HandOver
   readonly #failures: Failures
 
-  constructor(host: Host, ranges: Ranges, receives: Receives, waiting: Waiting, failures: Failures) {
+  constructor(
+    host: Host,
+    ranges: Ranges,
+    receives: Receives,
+    waiting: Waiting,
+    handOver: HandOver,
+    failures: Failures,
+  ) {
     this.#host = host
     this.#ranges = ranges
     this.#receives = receives
     this.#waiting = waiting
+    this.#handOver = handOver
     this.#failures = failures
   }
 
@@ -57,6 +71,7 @@ export class Messages {
     if (total > maxMessageBytes) return WcStatus.LocLenErr
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
+    if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     const rc = i32[q + Qp.type] === QpType.RC
     segment.lock(d + Qp.rqLock)
     if (!canRespond(host, d)) {
@@ -66,6 +81,10 @@ export class Messages {
     const opcode = i32[w + Wqe.opcode]!
     let r = receives.take(d, rc ? 0 : total)
     while (r === noReceive) {
+      if (this.#waiting.asksOwner(q, d)) {
+        segment.unlock(d + Qp.rqLock)
+        return waits
+      }
       const status = this.#waiting.receiverNotReady(q, d)
       if (status !== receiveCame) {
         segment.unlock(d + Qp.rqLock)
@@ -100,10 +119,13 @@ export class Messages {
     const wrId = receives.id(r)
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     const immData = flags !== 0 ? i32[w + Wqe.immData]! : 0
-    if (total > copyLockedBytes) ranges.copyLists()
+    const isAway = ranges.fromAway || ranges.toAway
+    const fault = isAway ? ranges.copyListsAway() : noFault
+    if (fault !== noFault) return this.#notThere(d, r, rc, fault)
+    if (total > copyLockedBytes && !isAway) ranges.copyLists()
     const e = host.reserve(cq)
     if (e < 0) return this.#noCompletion(d, rc)
-    if (total <= copyLockedBytes) ranges.copyLists()
+    if (total <= copyLockedBytes && !isAway) ranges.copyLists()
     if (window >= 0) unbindWindow(host, window)
     receives.consume(d, r)
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, total, immData, d, 0, solicited)
@@ -121,16 +143,23 @@ export class Messages {
     if (total > maxMessageBytes) return WcStatus.LocLenErr
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
+    if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     const rc = i32[q + Qp.type] === QpType.RC
     if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0)
       return this.#failures.refused(d, rc, WcStatus.RemInvReqErr)
     let to = 0
+    let isWritten = total === 0
     if (total > 0) {
       to = remoteRange(host, w, d, total, Access.RemoteWrite)
-      if (to < 0) return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
+      // What lies elsewhere may prove to be gone: better before there is a receive that would have to be given back.
+      if (to < 0 || ranges.fromAway) {
+        const status = this.#writeAway(w, d, rc, total, to)
+        if (status !== written) return status
+        isWritten = true
+      }
     }
     if (i32[w + Wqe.opcode] === Opcode.Write) {
-      if (total > 0) ranges.copyTo(to)
+      if (!isWritten) ranges.copyTo(to)
       return WcStatus.Success
     }
     segment.lock(d + Qp.rqLock)
@@ -140,6 +169,10 @@ export class Messages {
     }
     let r = receives.take(d, 0)
     while (r === noReceive) {
+      if (this.#waiting.asksOwner(q, d)) {
+        segment.unlock(d + Qp.rqLock)
+        return waits
+      }
       const status = this.#waiting.receiverNotReady(q, d)
       if (status !== receiveCame) {
         segment.unlock(d + Qp.rqLock)
@@ -148,10 +181,10 @@ export class Messages {
       r = receives.take(d, 0)
     }
     const cq = host.cqWord(i32[d + Qp.recvCq]!)
-    if (total > copyLockedBytes) ranges.copyTo(to)
+    if (total > copyLockedBytes && !isWritten) ranges.copyTo(to)
     const e = host.reserve(cq)
     if (e < 0) return this.#noCompletion(d, rc)
-    if (total > 0 && total <= copyLockedBytes) ranges.copyTo(to)
+    if (total <= copyLockedBytes && !isWritten) ranges.copyTo(to)
     const wrId = receives.id(r)
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     const immData = i32[w + Wqe.immData]!
@@ -160,6 +193,29 @@ export class Messages {
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.RecvRdmaWithImm, flags, total, immData, d, 0, solicited)
     segment.unlock(d + Qp.rqLock)
     return WcStatus.Success
+  }
+
+  /** Writes what lies in other processes, or goes there; `written`, or the status with which the request ends. */
+  #writeAway(w: number, d: number, rc: boolean, total: number, at: number): number {
+    const ranges = this.#ranges
+    const to = ranges.remoteAway(w, d, total, Access.RemoteWrite, at)
+    const fault = to === -1 ? targetFault : ranges.copyToAway(to, ranges.remotePid)
+    if (fault === targetFault) return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
+    return fault === sourceFault ? WcStatus.LocProtErr : written
+  }
+
+  /**
+   * The bytes of a message, or of the receive that it took, have gone from their process. The receive lock of `d`, held, is given back. A
+   * receive of an SRQ that nothing fills goes back to its owner, which ends the QP; one of the QP itself stays for the next message.
+   */
+  #notThere(d: number, r: number, rc: boolean, fault: number): number {
+    const receives = this.#receives
+    const isTarget = fault === targetFault
+    if (isTarget) receives.fail(d, r, WcStatus.LocProtErr, 0)
+    else if (receives.isTaken(r)) receives.fail(d, r, WcStatus.WrFlushErr, 0)
+    this.#host.segment.unlock(d + Qp.rqLock)
+    if (!isTarget) return WcStatus.LocProtErr
+    return rc ? WcStatus.RemOpErr : WcStatus.Success
   }
 
   /** The CQ of the receiver `d` is full, so that it cannot learn of the message; its receive lock, held, is given back. */

@@ -13,7 +13,9 @@ import {
   WcStatus,
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
-import { reach, remoteRange } from './peer.ts'
+import type { HandOver } from './hand-over.ts'
+import { isOthers, reach, remoteRange } from './peer.ts'
+import { noFault, type ProcessBytes, sourceFault, targetFault } from './process-bytes.ts'
 import type { Ranges } from './ranges.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -21,16 +23,27 @@ const { Key, Qp, Wqe } = layout
 
 export class OneSided {
   readonly #host: Host
+  readonly #processes: ProcessBytes
   readonly #ranges: Ranges
   readonly #waiting: Waiting
+  readonly #handOver: HandOver
   readonly #failures: Failures
   /** Bytes that a READ or atomic brought, for its completion. */
   byteLen = 0
 
-  constructor(host: Host, ranges: Ranges, waiting: Waiting, failures: Failures) {
+  constructor(
+    host: Host,
+    processes: ProcessBytes,
+    ranges: Ranges,
+    waiting: Waiting,
+    handOver: HandOver,
+    failures: Failures,
+  ) {
     this.#host = host
+    this.#processes = processes
     this.#ranges = ranges
     this.#waiting = waiting
+    this.#handOver = handOver
     this.#failures = failures
   }
 
@@ -43,15 +56,27 @@ export class OneSided {
     if (i32[q + Qp.maxRdAtomic] === 0) return WcStatus.LocQpOpErr
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
+    if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     if ((i32[d + Qp.accessFlags]! & Access.RemoteRead) === 0 || i32[d + Qp.maxDestRdAtomic] === 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     if (total > 0) {
       const at = remoteRange(host, w, d, total, Access.RemoteRead)
-      if (at < 0) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
-      this.#ranges.copyBack(at, total)
+      if (at < 0 || this.#ranges.fromAway) {
+        const status = this.#readAway(w, d, total, at)
+        if (status !== WcStatus.Success) return status
+      } else this.#ranges.copyBack(at, total)
     }
     this.byteLen = total
     return WcStatus.Success
+  }
+
+  /** Reads what lies in other processes, or goes there. */
+  #readAway(w: number, d: number, total: number, remote: number): number {
+    const ranges = this.#ranges
+    const at = ranges.remoteAway(w, d, total, Access.RemoteRead, remote)
+    const fault = at === -1 ? sourceFault : ranges.copyBackAway(at, ranges.remotePid, total)
+    if (fault === sourceFault) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    return fault === targetFault ? WcStatus.LocProtErr : WcStatus.Success
   }
 
   /** ATOMIC_CMP_AND_SWP and ATOMIC_FETCH_AND_ADD. */
@@ -65,23 +90,33 @@ export class OneSided {
     if (i32[q + Qp.maxRdAtomic] === 0) return WcStatus.LocQpOpErr
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
+    if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     if (
       (i32[d + Qp.accessFlags]! & Access.RemoteAtomic) === 0 ||
       i32[d + Qp.maxDestRdAtomic] === 0 ||
       host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0
     )
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
-    const at = remoteRange(host, w, d, 8, Access.RemoteAtomic)
-    if (at < 0) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    const ranges = this.#ranges
+    const at = ranges.remoteAway(w, d, 8, Access.RemoteAtomic, remoteRange(host, w, d, 8, Access.RemoteAtomic))
+    if (at === -1) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
     if (at % 8 !== 0) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     const compareAdd = b64[(w + Wqe.compareAdd) >> 1]!
-    const old =
-      i32[w + Wqe.opcode] === Opcode.AtomicCmpAndSwp
-        ? Atomics.compareExchange(b64, at / 8, compareAdd, b64[(w + Wqe.swap) >> 1]!)
-        : Atomics.add(b64, at / 8, compareAdd)
+    const swap = b64[(w + Wqe.swap) >> 1]!
+    const swaps = i32[w + Wqe.opcode] === Opcode.AtomicCmpAndSwp
+    let old: bigint
+    if (ranges.remotePid !== 0) {
+      const processes = this.#processes
+      if (processes.atomic(at, ranges.remotePid, swaps, compareAdd, swap) !== noFault)
+        return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+      old = b64[processes.word / 8]!
+    } else if (swaps) old = Atomics.compareExchange(b64, at / 8, compareAdd, swap)
+    else old = Atomics.add(b64, at / 8, compareAdd)
     // The place of the operand in the queue is free now: the old value goes through it to the caller's buffers.
     b64[(w + Wqe.compareAdd) >> 1] = old
-    this.#ranges.copyBack((w + Wqe.compareAdd) * 4, 8)
+    const from = (w + Wqe.compareAdd) * 4
+    if (!ranges.fromAway) ranges.copyBack(from, 8)
+    else if (ranges.copyBackAway(from, 0, 8) !== noFault) return WcStatus.LocProtErr
     this.byteLen = 8
     return WcStatus.Success
   }
@@ -95,14 +130,20 @@ export class OneSided {
     if (total !== 8) return WcStatus.LocLenErr
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
+    if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0 || host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
-    const at = remoteRange(host, w, d, 8, Access.RemoteWrite)
-    if (at < 0) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    const remote = remoteRange(host, w, d, 8, Access.RemoteWrite)
+    const at = this.#ranges.remoteAway(w, d, 8, Access.RemoteWrite, remote)
+    if (at === -1) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
     if (at % 8 !== 0) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     // The value is put together in the queue first, since it may come from several elements.
     const scratch = (w + Wqe.compareAdd) * 4
     this.#ranges.copyTo(scratch)
+    if (this.#ranges.remotePid !== 0) {
+      const fault = this.#processes.move(at, this.#ranges.remotePid, scratch, 0, 8)
+      return fault === noFault ? WcStatus.Success : this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    }
     Atomics.store(b64, at / 8, b64[scratch / 8]!)
     return WcStatus.Success
   }
@@ -112,6 +153,7 @@ export class OneSided {
     const { i32, f64 } = host
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
+    if (isOthers(host, d)) return this.#handOver.give(q, w, d, 0)
     const bits = i32[w + Wqe.access]!
     const needs =
       ((bits & FlushPlacement.Global) !== 0 ? Access.FlushGlobal : 0) |
@@ -122,7 +164,8 @@ export class OneSided {
     const entry = host.findKey(rkey)
     const addr = wholeRegion && entry >= 0 ? f64[(entry + Key.iova) >> 1]! : f64[(w + Wqe.remoteAddr) >> 1]!
     const length = wholeRegion ? 0 : f64[(w + Wqe.length) >> 1]!
-    if (host.resolve(rkey, i32[d + Qp.pd]!, addr, length, needs, host.qpSlot(d)) < 0)
+    // In another process, too, what was copied is visible.
+    if (host.resolve(rkey, i32[d + Qp.pd]!, addr, length, needs, host.qpSlot(d)) === -1)
       return this.#failures.refused(d, true, WcStatus.RemAccessErr)
     // Stores of this thread are visible to all others after a full barrier; that is global placement.
     Atomics.add(i32, q + Qp.sqNext, 0)

@@ -1,19 +1,24 @@
 /** The other end of a connection: which QP it is, and what of its memory a request may touch. */
 import { EventType, type Host, layout, QpState } from '../../verbs/provider/index.ts'
 
-const { Qp, Wqe } = layout
+const { Qp, qpEngine, Wqe } = layout
 
 /** The same for a request that arrives there now: the first that reaches a QP in RTR makes the event CommEst. */
 export function reach(host: Host, q: number): number {
   const { i32 } = host
-  const d = peerOf(host, q)
+  const d = connectedTo(host, q)
   if (d >= 0 && i32[d + Qp.state] === QpState.Rtr && Atomics.exchange(i32, d + Qp.commEst, 1) === 0)
     host.qpEvent(d, EventType.CommEst)
   return d
 }
 
-/** The connected peer if it can take requests, or −1. */
+/** The connected peer if it can take requests, and this thread can execute them, or −1. */
 export function peerOf(host: Host, q: number): number {
+  const d = connectedTo(host, q)
+  return d >= 0 && isOthers(host, d) ? -1 : d
+}
+
+function connectedTo(host: Host, q: number): number {
   const { i32 } = host
   const number = i32[q + Qp.destQpNum]!
   let d = host.qpWord(i32[q + Qp.destSlot]!)
@@ -32,6 +37,11 @@ export function peerOf(host: Host, q: number): number {
   return d
 }
 
+/** Whether a hosted QP is one that this thread does not execute for. */
+export function isOthers({ i32, segment }: Host, q: number): boolean {
+  return i32[q + Qp.engine] === qpEngine.hosted && i32[q + Qp.owner] !== segment.me
+}
+
 /** Whether a QP is in a state in which requests reach it: RTR, RTS, SQD or SQE. */
 export function canRespond(host: Host, d: number): boolean {
   // Atomic: the attributes that are read next are those of this state.
@@ -39,7 +49,7 @@ export function canRespond(host: Host, d: number): boolean {
   return state >= QpState.Rtr && state !== QpState.Err
 }
 
-/** Where in the segment the remote range of a one-sided request at `w` lies, or −1 if the peer does not permit it. */
+/** Where in the segment the remote range of a one-sided request at `w` lies, negative if the peer does not permit it, or it lies elsewhere. */
 export function remoteRange(host: Host, w: number, d: number, length: number, access: number): number {
   const { i32, f64 } = host
   const addr = f64[(w + Wqe.remoteAddr) >> 1]!

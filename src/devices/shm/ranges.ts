@@ -2,14 +2,22 @@
  * The bytes of a request as lists of ranges in the segment: a scatter/gather list goes in, every element is checked
  * against its key, and what comes out is copied, list to range, range to list, or list to list.
  *
+ * A range may also lie in another process (process-bytes.ts). A list says whether it has such ranges, and then in which process each of
+ * its ranges is; copies that meet them can fail, and return `noFault` or whose bytes were not there.
+ *
  * There is one object of these for all requests of a thread: a list holds until the next request resolves its own.
  */
-import { type Host, layout, SendFlag } from '../../verbs/provider/index.ts'
+import { type Host, layout, SendFlag, stageOf } from '../../verbs/provider/index.ts'
+import { isOthers } from './peer.ts'
+import { noFault, type ProcessBytes, stagedBytes, tailBytes } from './process-bytes.ts'
 
 const { Qp, Sg, Wqe } = layout
 
 /** More than `maxSge` of the device, since a GRH may come in front. */
 const maxRanges = 64
+
+/** Lists that are together shorter are copied by one call of the kernel where it can be. */
+const oneCallBytes = 2 ** 30
 
 export class Ranges {
   readonly #host: Host
@@ -24,24 +32,44 @@ export class Ranges {
   readonly to: Float64Array = new Float64Array(maxRanges)
   readonly toLength: Float64Array = new Float64Array(maxRanges)
   toCount = 0
+  /** Whether any range of `from`, or of `to`, is in another process; then in which each of them is, 0 for the segment. */
+  fromAway = false
+  toAway = false
+  readonly fromPid: Int32Array = new Int32Array(maxRanges)
+  readonly toPid: Int32Array = new Int32Array(maxRanges)
+  /** The process of the range that `remoteAway` found. */
+  remotePid = 0
+  readonly #processes: ProcessBytes
 
-  constructor(host: Host) {
+  constructor(host: Host, processes: ProcessBytes) {
     this.#host = host
+    this.#processes = processes
     this.#copy = host.segment.copy
     this.#copyOrdered = host.segment.copyOrdered
   }
 
-  /** Resolves the request's data to `from` (or, for what comes back, with LocalWrite); its length, or −1 for a protection error. */
+  /**
+   * Resolves the request's data to `from` (or, for what comes back, with LocalWrite); its length, or −1 for a protection error.
+   * What is to be sent and lies in other processes is in the segment then, unless it is long.
+   */
   gather(q: number, w: number, access: number): number {
     const host = this.#host
     const { i32, f64 } = host
     const { from, fromLength } = this
+    this.fromAway = false
     if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) {
       const length = i32[w + Wqe.inlineLength]!
       from[0] = (w + Wqe.data) * 4
       fromLength[0] = length
       this.fromCount = 1
       return length
+    }
+    // What its owner alone reaches it has staged: see hand-over.ts.
+    if (isOthers(host, q)) {
+      from[0] = stageOf(host, q)
+      fromLength[0] = i32[q + Qp.staged]!
+      this.fromCount = fromLength[0] > 0 ? 1 : 0
+      return fromLength[0]
     }
     const pd = i32[q + Qp.pd]!
     const sges = i32[w + Wqe.sges]!
@@ -50,15 +78,68 @@ export class Ranges {
     for (let i = 0, s = w + Wqe.data; i < sges; i++, s += Sg.words) {
       const length = i32[s + Sg.length]!
       if (length === 0) continue
-      const at = host.resolve(i32[s + Sg.lkey]!, pd, f64[s >> 1]!, length, access, -1)
-      if (at < 0) return -1
+      let at = host.resolve(i32[s + Sg.lkey]!, pd, f64[s >> 1]!, length, access, -1)
+      if (at < 0) {
+        at = this.#processes.resolve(i32[s + Sg.lkey]!, pd, f64[s >> 1]!, length, access, -1)
+        if (at === -1) return -1
+        if (!this.fromAway) this.fromPid.fill(0)
+        this.fromAway = true
+        this.fromPid[count] = this.#processes.pid
+      } else if (this.fromAway) this.fromPid[count] = 0
       from[count] = at
       fromLength[count] = length
       count++
       total += length
     }
     this.fromCount = count
+    return this.fromAway && access === 0 && total <= stagedBytes ? this.#stage(total) : total
+  }
+
+  /** Fetches what is to be sent; its length, or −1 if it is not there. */
+  #stage(total: number): number {
+    const { from, fromLength, fromCount } = this
+    const { stage } = this.#processes
+    const pid = onlyPid(this.fromPid, fromCount)
+    const fault =
+      pid > 0
+        ? this.#processes.fetch(stage, from, fromLength, fromCount, pid, total)
+        : this.#copyFrom(0, total, stage, 0)
+    if (fault !== noFault) return -1
+    from[0] = stage
+    fromLength[0] = total
+    this.fromCount = 1
+    this.fromAway = false
     return total
+  }
+
+  /** Puts number `count` of the ranges of the receive that a message fills into `to`; false if it is forbidden. */
+  addTo(count: number, key: number, pd: number, addr: number, length: number, access: number): boolean {
+    let at = this.#host.resolve(key, pd, addr, length, access, -1)
+    if (at < 0) {
+      at = this.#processes.resolve(key, pd, addr, length, access, -1)
+      if (at === -1) return false
+      if (!this.toAway) this.toPid.fill(0)
+      this.toAway = true
+      this.toPid[count] = this.#processes.pid
+    } else if (this.toAway) this.toPid[count] = 0
+    this.to[count] = at
+    this.toLength[count] = length
+    return true
+  }
+
+  /**
+   * For the remote range of a one-sided request at `w`, to which `remoteRange` gave `at`, where it lies, and in `remotePid` in which process; −1
+   * if the peer `d` does not permit it.
+   */
+  remoteAway(w: number, d: number, length: number, access: number, at: number): number {
+    this.remotePid = 0
+    if (at >= 0) return at
+    const { i32, f64 } = this.#host
+    const addr = f64[(w + Wqe.remoteAddr) >> 1]!
+    const pd = i32[d + Qp.pd]!
+    const found = this.#processes.resolve(i32[w + Wqe.rkey]!, pd, addr, length, access, this.#host.qpSlot(d))
+    if (found < -1) this.remotePid = this.#processes.pid
+    return found
   }
 
   /** Copies `from` to one range; ordered, so that its last byte appears last. */
@@ -70,6 +151,43 @@ export class Ranges {
       to += fromLength[i]!
     }
     if (last >= 0) this.#copyOrdered(to, from[last]!, fromLength[last]!)
+  }
+
+  /** The same where either lies in another process, the target unless `pid` is 0. */
+  copyToAway(to: number, pid: number): number {
+    const processes = this.#processes
+    const { from, fromLength, fromCount } = this
+    let total = 0
+    for (let i = 0; i < fromCount; i++) total += fromLength[i]!
+    if (total === 0) return noFault
+    const tail = tailBytes(to + total, total)
+    if (fromCount === 1 && !this.fromAway && total < oneCallBytes)
+      return processes.deliverOrdered(to, pid, from[0]!, total, tail)
+    let fault = this.#copyFrom(0, total - tail, to, pid)
+    if (fault === noFault) fault = this.#copyFrom(total - tail, tail, processes.word, 0)
+    if (fault !== noFault) return fault
+    if (pid !== 0) return processes.deliverOrdered(to + total - tail, pid, processes.word, tail, tail)
+    this.#copyOrdered(to + total - tail, processes.word, tail)
+    return noFault
+  }
+
+  /** Copies so many bytes of `from`, after the first `skip`, to one range. */
+  #copyFrom(skip: number, length: number, to: number, pid: number): number {
+    const { from, fromLength, fromPid, fromCount } = this
+    let fault = noFault
+    for (let i = 0; i < fromCount && length > 0 && fault === noFault; i++) {
+      const here = fromLength[i]!
+      if (skip >= here) {
+        skip -= here
+        continue
+      }
+      const piece = Math.min(here - skip, length)
+      fault = this.#processes.move(to, pid, from[i]! + skip, this.fromAway ? fromPid[i]! : 0, piece)
+      to += piece
+      length -= piece
+      skip = 0
+    }
+    return fault
   }
 
   /** Where the first `length` bytes of `from` are contiguous: in place, or copied to `scratch`. */
@@ -94,6 +212,19 @@ export class Ranges {
       source += piece
       length -= piece
     }
+  }
+
+  /** The same where either lies in another process, the range unless `pid` is 0. */
+  copyBackAway(source: number, pid: number, length: number): number {
+    const { from, fromLength, fromPid, fromCount } = this
+    let fault = noFault
+    for (let i = 0; i < fromCount && length > 0 && fault === noFault; i++) {
+      const piece = Math.min(length, fromLength[i]!)
+      fault = this.#processes.move(from[i]!, this.fromAway ? fromPid[i]! : 0, source, pid, piece)
+      source += piece
+      length -= piece
+    }
+    return fault
   }
 
   /** Copies `from` to `to`, both lists. */
@@ -122,6 +253,25 @@ export class Ranges {
     }
   }
 
+  /** The same where a list has ranges in other processes. */
+  copyListsAway(): number {
+    const { from, fromLength, fromCount, to, toLength, toPid, toCount } = this
+    const processes = this.#processes
+    const pid = this.toAway ? onlyPid(toPid, toCount) : 0
+    if (!this.fromAway && pid > 0) {
+      let total = 0
+      for (let i = 0; i < fromCount; i++) total += fromLength[i]!
+      if (total < oneCallBytes) return processes.deliver(to, toLength, toCount, pid, from, fromLength, fromCount)
+    }
+    let done = 0
+    for (let t = 0; t < toCount; t++) {
+      const fault = this.#copyFrom(done, toLength[t]!, to[t]!, this.toAway ? toPid[t]! : 0)
+      if (fault !== noFault) return fault
+      done += toLength[t]!
+    }
+    return noFault
+  }
+
   /** Puts a range in front of `from`. */
   prepend(at: number, length: number): void {
     const { from, fromLength } = this
@@ -143,4 +293,11 @@ export class Ranges {
       fromLength[i] = fromLength[i + 1]!
     }
   }
+}
+
+/** The process that all ranges are in, −1 if they are in several, or in the segment too. */
+function onlyPid(pids: Int32Array, count: number): number {
+  const pid = pids[0]!
+  for (let i = 1; i < count; i++) if (pids[i] !== pid) return -1
+  return pid > 0 ? pid : -1
 }

@@ -54,9 +54,23 @@ export class Receives {
     return taken < 0 ? taken : fromSrq
   }
 
+  /** Whether `take` would find nothing now. */
+  isEmpty(d: number): boolean {
+    const i32 = this.#i32
+    const srqSlot = i32[d + Qp.srq]!
+    if (srqSlot < 0) return i32[d + Qp.rqTail] === Atomics.load(i32, d + Qp.rqHead)
+    const srq = this.#host.srqWord(srqSlot)
+    return i32[srq + Srq.tail] === Atomics.load(i32, srq + Srq.head)
+  }
+
   /** wr_id of a receive that `take` gave. */
   id(r: number): number {
     return r === fromSrq ? this.#srqCopyF64[Rwqe.wrId >> 1]! : this.#f64[(r + Rwqe.wrId) >> 1]!
+  }
+
+  /** Whether a receive that `take` gave is not in its queue any more: it came from an SRQ. */
+  isTaken(r: number): boolean {
+    return r === fromSrq
   }
 
   /** Marks a receive as used; that of an SRQ is already. */
@@ -85,14 +99,12 @@ export class Receives {
     const ranges = this.#ranges
     let left = length
     let count = 0
+    ranges.toAway = false
     for (let s = base + Rwqe.data; left > 0; s += Sg.words) {
       const size = i32[s + Sg.length]!
       if (size === 0) continue
       const used = Math.min(size, left)
-      const at = this.#host.resolve(i32[s + Sg.lkey]!, pd, f64[s >> 1]!, used, Access.LocalWrite, -1)
-      if (at < 0) return WcStatus.LocProtErr
-      ranges.to[count] = at
-      ranges.toLength[count] = used
+      if (!ranges.addTo(count, i32[s + Sg.lkey]!, pd, f64[s >> 1]!, used, Access.LocalWrite)) return WcStatus.LocProtErr
       count++
       left -= used
     }

@@ -4,13 +4,15 @@
  *
  *     pendingOn.receive   the peer has no receive: until one is posted, or for its RNR timer, `rnrRetry` times
  *     pendingOn.peer      the peer does not answer: for the ACK timeout, `retryCnt` times
+ *     pendingOn.owner     this thread is to ask the owner of the peer, a hosted QP, for receives: as soon as it has no locks
  *     pendingOn.grace     the window is closed, but threads that had looked before may still use it: for a grace period
  */
 import { nowNs } from '../../memory/index.ts'
 import { type Host, layout, QpType, WcStatus } from '../../verbs/provider/index.ts'
 import { rnrTimerNs } from '../../wire/index.ts'
+import { isOthers } from './peer.ts'
 
-const { PendingList, Qp, Srq } = layout
+const { PendingList, Qp, qpEngine, Srq } = layout
 
 /** Outcome of a request besides those of `WcStatus`. */
 export const waits = -1
@@ -18,7 +20,7 @@ export const waits = -1
 export const receiveCame = -2
 
 /** Why a request stands at the front of its queue. */
-const pendingOn = { nothing: 0, receive: 1, peer: 2, grace: 3 } as const
+const pendingOn = { nothing: 0, receive: 1, peer: 2, grace: 3, owner: 4 } as const
 
 /** RNR retry count that means for ever. */
 const rnrRetryForever = 7
@@ -26,8 +28,20 @@ const rnrRetryForever = 7
 /** How long a request whose timeout is 0 (for ever) waits before it looks for its peer again. */
 const lookAgainNs = 1e6
 
-/** When another thread sees to a grace period, because the one that began it may have died. */
+/** When another thread sees to a grace period, or to what is asked of an owner, because the one that began it may have died. */
 const graceIsLateNs = 100e6
+
+/** How long the thread that hosts a peer may take at least before the peer counts as one that does not answer: it may have to wait for a processor. */
+const answerNs = 500e6
+/** And for a message that may be lost: what is behind it in the queue waits meanwhile. */
+const lossyAnswerNs = 50e6
+
+/** Receives are to be posted to the QP or SRQ with this slot, and then the request of `q` is to go on. */
+interface Ask {
+  q: number
+  queue: 'qp' | 'srq'
+  slot: number
+}
 
 const nobody: readonly number[] = []
 
@@ -36,10 +50,118 @@ export class Waiting {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
 
+  /** What `Executor.settle` is to ask of the program. */
+  readonly asked: Ask[] = []
+  /** The QP for whose request at the front it has just been asked, 0 if there is none. */
+  hasAsked = 0
+
   constructor(host: Host) {
     this.#host = host
     this.#i32 = host.i32
     this.#f64 = host.f64
+  }
+
+  /**
+   * There is no receive for the message of `q` at `d`. True if this thread's program may have one that it has not posted yet: then the
+   * request goes on when `settle` has asked for it.
+   */
+  asksOwner(q: number, d: number): boolean {
+    const host = this.#host
+    if (host.refill === null) return false
+    const i32 = this.#i32
+    const srqSlot = i32[d + Qp.srq]!
+    const srq = host.srqWord(srqSlot)
+    const isHosted = srqSlot < 0 ? i32[d + Qp.engine] === qpEngine.hosted : i32[srq + Srq.hosted] === 1
+    if (!isHosted || i32[srqSlot < 0 ? d + Qp.owner : srq + Srq.owner] !== host.segment.me) return false
+    if (!this.mayAsk(q)) {
+      this.hasAsked = 0
+      return false
+    }
+    if (i32[q + Qp.pending] === pendingOn.nothing) this.#suspend(q, pendingOn.owner, nowNs() + graceIsLateNs)
+    this.asked.push(srqSlot < 0 ? { q, queue: 'qp', slot: host.qpSlot(d) } : { q, queue: 'srq', slot: srqSlot })
+    return true
+  }
+
+  /** Whether there is a program to ask, and it has not just been asked for the request at the front of `q`. */
+  mayAsk(q: number): boolean {
+    return this.#host.refill !== null && this.hasAsked !== q
+  }
+
+  // --- requests that one thread alone may execute: see hand-over.ts. The send lock is held in all of these. ---
+
+  /** Whether this thread may execute the request at the front of `q`. */
+  mayRun(q: number): boolean {
+    const executor = this.#i32[q + Qp.executor]!
+    const { segment } = this.#host
+    if (executor === segment.lockValue) return true
+    if (isOthers(this.#host, q)) return false
+    return executor === 0 || !segment.usesAttachment(executor) || this.isLate(q)
+  }
+
+  /** Whether the thread to which the request was handed over has not answered in time. */
+  isLate(q: number): boolean {
+    const i32 = this.#i32
+    const waits = i32[q + Qp.executor] !== 0 && i32[q + Qp.pending] === pendingOn.owner
+    return waits && nowNs() >= this.#f64[(q + Qp.deadline) >> 1]!
+  }
+
+  /** The request at the front of `q` is another thread's to execute, which is woken. */
+  leave(q: number): void {
+    const i32 = this.#i32
+    if (i32[q + Qp.sqNext] === i32[q + Qp.sqHead]) return
+    // Whoever has it knows of it: what is behind it in the queue waits anyway.
+    if (i32[q + Qp.executor] !== 0) return
+    if (i32[q + Qp.pending] === pendingOn.nothing) this.#suspend(q, pendingOn.owner, 0)
+    else this.#f64[(q + Qp.deadline) >> 1] = 0
+    this.#wake(i32[q + Qp.owner]!)
+  }
+
+  /** Hands the request at the front of `q` over to the thread that hosts `d`. */
+  handOver(q: number, d: number): number {
+    const i32 = this.#i32
+    const { segment } = this.#host
+    const timeout = i32[q + Qp.timeout]!
+    const isReliable = i32[q + Qp.type] === QpType.RC
+    const isForEver = isReliable && timeout === 0
+    const patience = isReliable ? Math.max(4096 * 2 ** timeout * (i32[q + Qp.retryCnt]! + 1), answerNs) : lossyAnswerNs
+    const owner = i32[d + Qp.owner]!
+    const use = segment.useOf(owner)
+    // It has died, and somebody cleans up after it just now.
+    if (use <= 0) return this.unreachable(q)
+    this.#suspend(q, pendingOn.owner, isForEver ? Number.POSITIVE_INFINITY : nowNs() + patience)
+    i32[q + Qp.executor] = use
+    this.#wake(owner)
+    return waits
+  }
+
+  /** Nobody has executed the request at the front of `q`: what it ends with. */
+  unanswered(q: number): number {
+    const i32 = this.#i32
+    if (i32[q + Qp.type] === QpType.RC) return WcStatus.RetryExcErr
+    this.#host.count(i32[q + Qp.device]!, 'drops_no_qp')
+    return WcStatus.Success
+  }
+
+  /** The owner of `q` goes on with its request. */
+  giveBack(q: number): void {
+    const i32 = this.#i32
+    const owner = i32[q + Qp.owner]!
+    i32[q + Qp.pending] = pendingOn.owner
+    this.#f64[(q + Qp.deadline) >> 1] = Number.POSITIVE_INFINITY
+    i32[q + Qp.executor] = this.#host.segment.useOf(owner)
+    this.#wake(owner)
+  }
+
+  /** A request of `q` that was handed over to this thread is done: its owner looks for completions when it is woken. */
+  tellOwner(q: number): void {
+    if (isOthers(this.#host, q)) this.#wake(this.#i32[q + Qp.owner]!)
+  }
+
+  #wake(attachment: number): void {
+    const { segment } = this.#host
+    segment.leaveWork(attachment)
+    segment.parking.deferWakes()
+    segment.wake(attachment)
   }
 
   /** The peer of an RC request does not answer: waits for the ACK timeout, and fails when the retries are used up. */
@@ -153,7 +275,34 @@ export class Waiting {
   /** The request at the front of `q` waits no longer. Its place in the pending list is given back by `due`. */
   stopPending(q: number): void {
     const i32 = this.#i32
-    if (i32[q + Qp.pending] !== pendingOn.nothing) i32[q + Qp.pending] = pendingOn.nothing
+    if (i32[q + Qp.pending] === pendingOn.nothing) return
+    i32[q + Qp.pending] = pendingOn.nothing
+    i32[q + Qp.executor] = 0
+    this.hasAsked = 0
+  }
+
+  /** Whether this thread keeps the time for the request at the front of `q`: of a queue pair that it hosts, or handed over to it. */
+  #isForThis(q: number): boolean {
+    const i32 = this.#i32
+    const { segment } = this.#host
+    if (i32[q + Qp.executor] === segment.lockValue) return true
+    return i32[q + Qp.engine] === qpEngine.hosted && i32[q + Qp.owner] === segment.me && this.mayRun(q)
+  }
+
+  /** When the first of the requests that this thread keeps the time for is to be tried again, in ns; Infinity if there is none. */
+  nextDeadline(): number {
+    const i32 = this.#i32
+    const { segment, at, pendingCount } = this.#host
+    let first = Number.POSITIVE_INFINITY
+    if (i32[pendingCount] === 0) return first
+    segment.lock(at.pending + PendingList.lock)
+    for (let i = 0; i < i32[pendingCount]!; i++) {
+      const q = this.#host.qpWord(i32[at.pending + PendingList.list + i]!)
+      if (i32[q + Qp.number]! <= 0 || i32[q + Qp.pending] === pendingOn.nothing || !this.#isForThis(q)) continue
+      first = Math.min(first, this.#f64[(q + Qp.deadline) >> 1]!)
+    }
+    segment.unlock(at.pending + PendingList.lock)
+    return first
   }
 
   #skipped = 0
@@ -162,8 +311,10 @@ export class Waiting {
   due(): readonly number[] {
     const i32 = this.#i32
     const { segment, at, pendingCount } = this.#host
-    // Another thread holds it; but one that died there must not stop the clock for all.
-    if (Atomics.load(i32, at.pending + PendingList.lock) !== 0 && ++this.#skipped < 1000) return nobody
+    // Another thread holds it; but one that died there must not stop the clock for all. A thread that hosts looks once for each time that it
+    // is woken.
+    const isHost = this.#host.refill !== null
+    if (!isHost && Atomics.load(i32, at.pending + PendingList.lock) !== 0 && ++this.#skipped < 1000) return nobody
     this.#skipped = 0
     const now = nowNs()
     const due: number[] = []
@@ -177,7 +328,8 @@ export class Waiting {
         i32[pendingCount] = last
         continue
       }
-      if (this.#f64[(q + Qp.deadline) >> 1]! <= now) due.push(slot)
+      const isHandedOver = i32[q + Qp.executor] !== 0 && i32[q + Qp.pending] === pendingOn.owner
+      if ((isHandedOver || this.#f64[(q + Qp.deadline) >> 1]! <= now) && this.mayRun(q)) due.push(slot)
       i++
     }
     segment.unlock(at.pending + PendingList.lock)

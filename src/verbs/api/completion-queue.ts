@@ -5,7 +5,7 @@ import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { type WcFlag, WcOpcode, type WcStatus } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
-import { Cq, Cqe, cqState, Qp, statusPurged } from '../provider/layout.ts'
+import { Cq, Cqe, cqState, Qp, solicitedFlag, statusPurged } from '../provider/layout.ts'
 import { destroyCq } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import { WorkCompletion } from '../provider/work-completion.ts'
@@ -35,6 +35,8 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
   /** The reference to its record while this is open, then 0, which no record has. */
   private live: number
   private readonly single: boolean
+  /** Of a completion's flags, what the program gets to see. */
+  private readonly shownFlags: number
   /** Whether something arrives only when this thread gives the device time. */
   private readonly driven: boolean
   readonly ref: number
@@ -51,7 +53,14 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
   private idle = 0
 
   /** Use `context.createCq` or `context.importCq`. */
-  constructor(context: Context, cq: number, owned: boolean, channel: CompletionChannel | null, cqContext: unknown) {
+  constructor(
+    context: Context,
+    cq: number,
+    owned: boolean,
+    channel: CompletionChannel | null,
+    cqContext: unknown,
+    tellsSolicited: boolean = false,
+  ) {
     super('CompletionQueue')
     this.context = context
     this.channel = channel
@@ -68,6 +77,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     this.driven = context.device.driven && context.engine === 'poster'
     this.single = this.i32[this.cq + Cq.singleThreaded] === 1
     this.#one = [this.current]
+    this.shownFlags = tellsSolicited ? 0xff | solicitedFlag : 0xff
   }
 
   static create(context: Context, cqe: number, init: CqOptions): CompletionQueue {
@@ -92,7 +102,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
       i32[cq + Cq.singleThreaded] = init.singleThreaded ? 1 : 0
       i32[cq + Cq.state] = cqState.live
     })
-    const created = new CompletionQueueObject(context, cq, true, channel, init.cqContext)
+    const created = new CompletionQueueObject(context, cq, true, channel, init.cqContext, init.tellsSolicited)
     context.adopt('cq', created)
     if (channel) channel.attached(created)
     if (init.inLoop !== true) context.device.leavesLoop?.()
@@ -191,7 +201,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const q = this.qps + i32[e + Cqe.qpSlot]! * Qp.words
     if (status === statusPurged || i32[q + Qp.number] !== qpNum || qpNum < 0) return false
     const opcode = (what >> 8) & 0xff
-    const flags = what >> 16
+    const flags = (what >> 16) & this.shownFlags
     const other = i32[e + Cqe.srcQpOrReleases]!
     wc.wrId = this.f64[(e + Cqe.wrId) >> 1]!
     wc.status = status as WcStatus

@@ -6,8 +6,9 @@ import type { Host } from '../provider/host.ts'
 import { addKey, destroyKey, removeKey, retireRegion, withdrawKey } from '../provider/keys.ts'
 import { Dev, Key, keyKind, Pd } from '../provider/layout.ts'
 import { releasePd } from '../provider/lifetime.ts'
+import { inProcess } from '../provider/process-regions.ts'
 import { Handle } from './handle.ts'
-import type { MemoryRegion, MemoryWindow, MrHandle, ProtectionDomain, Registrable } from './objects.ts'
+import type { MemoryRegion, MemoryWindow, MrHandle, ProcessRange, ProtectionDomain, Registrable } from './objects.ts'
 import { reclaimSoon } from './reclaim-soon.ts'
 
 const allAccess =
@@ -32,8 +33,14 @@ function checkAccess(verb: string, access: number): void {
     throw new VerbsError('EINVAL', verb, 'RemoteWrite and RemoteAtomic require LocalWrite')
 }
 
-/** Segment address and length of what is to be registered. */
-function rangeOf(verb: string, host: Host, buffer: Registrable): { addr: number; length: number } {
+/** What is to be registered, as the table of keys has it: `addr` in the segment, or in what `process` stands for, which is 0 for the segment. */
+interface Range {
+  addr: number
+  length: number
+  process: number
+}
+
+function rangeOf(verb: string, host: Host, buffer: Registrable): Range {
   const { segment } = host
   if (buffer instanceof Uint8Array) {
     if (buffer.buffer !== segment.buffer)
@@ -42,13 +49,38 @@ function rangeOf(verb: string, host: Host, buffer: Registrable): { addr: number;
         verb,
         'this buffer lies in memory that the device cannot reach: allocate it with context.alloc(bytes)',
       )
-    return { addr: buffer.byteOffset, length: buffer.byteLength }
+    return { addr: buffer.byteOffset, length: buffer.byteLength, process: 0 }
   }
   if (typeof buffer !== 'object' || buffer === null)
     throw new VerbsError('EINVAL', verb, 'buffer must be a Uint8Array from context.alloc, or {addr, length}')
   checkInteger(verb, 'addr', buffer.addr, segment.heapStart, segment.sizeBytes)
   checkInteger(verb, 'length', buffer.length, 0, segment.sizeBytes - buffer.addr)
-  return { addr: buffer.addr, length: buffer.length }
+  return { addr: buffer.addr, length: buffer.length, process: 0 }
+}
+
+/** User space is below this. */
+const addressEnd = 2 ** 48
+
+function processRangeOf(verb: string, pd: ProtectionDomain, { pid, address, length }: ProcessRange): Range {
+  const { device } = pd.context
+  checkInteger(verb, 'pid', pid, 1, 0x7fffffff)
+  checkInteger(verb, 'address', address, 0, addressEnd)
+  checkInteger(verb, 'length', length, 0, addressEnd - address)
+  if (device.reachProcess === undefined)
+    throw new VerbsError(
+      'EOPNOTSUPP',
+      verb,
+      `${device.name} cannot reach memory of other processes: a device in shared memory can, for example shm0`,
+    )
+  const process = device.reachProcess(verb, pid, address, length)
+  return { addr: inProcess(address), length, process }
+}
+
+function storeRange({ i32, f64 }: Host, entry: number, { addr, length, process }: Range, iova: number): void {
+  f64[(entry + Key.addr) >> 1] = addr
+  f64[(entry + Key.length) >> 1] = length
+  f64[(entry + Key.iova) >> 1] = iova
+  i32[entry + Key.process] = process
 }
 
 export class MemoryRegionObject extends Handle implements MemoryRegion {
@@ -73,27 +105,43 @@ export class MemoryRegionObject extends Handle implements MemoryRegion {
   static register(pd: ProtectionDomain, buffer: Registrable, access: number, options: { iova?: number }): MemoryRegion {
     checkAccess('regMr', access)
     checkObject('regMr', 'options', options)
+    const { host, attr } = pd.context.device
+    const range = rangeOf('regMr', host, buffer)
+    if (range.length > attr.maxMrSize)
+      throw new VerbsError('EINVAL', 'regMr', `${range.length} bytes are more than maxMrSize ${attr.maxMrSize}`)
+    return MemoryRegionObject.#add('regMr', pd, range, access, options.iova ?? range.addr)
+  }
+
+  static registerProcess(
+    pd: ProtectionDomain,
+    range: ProcessRange,
+    access: number,
+    options: { iova?: number },
+  ): MemoryRegion {
+    const verb = 'regProcessMr'
+    checkAccess(verb, access)
+    checkObject(verb, 'range', range)
+    checkObject(verb, 'options', options)
+    return MemoryRegionObject.#add(verb, pd, processRangeOf(verb, pd, range), access, options.iova ?? range.address)
+  }
+
+  static #add(verb: string, pd: ProtectionDomain, range: Range, access: number, addr: number): MemoryRegion {
     const { host, attr, index } = pd.context.device
-    const { addr, length } = rangeOf('regMr', host, buffer)
-    if (length > attr.maxMrSize)
-      throw new VerbsError('EINVAL', 'regMr', `${length} bytes are more than maxMrSize ${attr.maxMrSize}`)
-    const iova = (access & Access.ZeroBased) !== 0 ? 0 : (options.iova ?? addr)
-    checkInteger('regMr', 'iova', iova, 0, Number.MAX_SAFE_INTEGER - length)
+    const iova = (access & Access.ZeroBased) !== 0 ? 0 : addr
+    checkInteger(verb, 'iova', iova, 0, Number.MAX_SAFE_INTEGER - range.length)
     const entry = addKey(
       host,
       index,
       Dev.mrs,
       attr.maxMr,
-      'regMr',
+      verb,
       'memory regions',
-      () => pd.assertOpen('regMr'),
+      () => pd.assertOpen(verb),
       (entry) => {
-        const { i32, f64 } = host
+        const { i32 } = host
         i32[entry + Key.pd] = pd.slot
         i32[entry + Key.access] = access
-        f64[(entry + Key.addr) >> 1] = addr
-        f64[(entry + Key.length) >> 1] = length
-        f64[(entry + Key.iova) >> 1] = iova
+        storeRange(host, entry, range, iova)
         i32[entry + Key.owner] = host.segment.me
         i32[entry + Key.device] = index
         i32[entry + Key.valid] = 1
@@ -131,19 +179,36 @@ export class MemoryRegionObject extends Handle implements MemoryRegion {
     return { kind: 'mr', lkey: this.lkey }
   }
 
-  rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void {
+  rereg(
+    flags: number,
+    changes: {
+      pd?: ProtectionDomain
+      buffer?: Registrable
+      access?: number
+      process?: ProcessRange
+      iova?: number
+    },
+  ): void {
     this.assertOpen('rereg')
     checkObject('rereg', 'changes', changes)
     const all = ReregFlag.ChangeTranslation | ReregFlag.ChangePd | ReregFlag.ChangeAccess
     checkInteger('rereg', 'flags', flags, 1, all)
     const host = this.#host
-    const { i32, f64 } = host
+    const { i32 } = host
     const entry = this.#entry
     if (i32[entry + Key.region]! > 0) throw new VerbsError('EBUSY', 'rereg', 'memory windows are bound to this region')
-    let range: { addr: number; length: number } | null = null
+    let range: Range | null = null
+    let iova = 0
     if ((flags & ReregFlag.ChangeTranslation) !== 0) {
-      if (changes.buffer === undefined) throw new VerbsError('EINVAL', 'rereg', 'ChangeTranslation needs buffer')
-      range = rangeOf('rereg', host, changes.buffer)
+      const { buffer, process } = changes
+      if (process !== undefined) {
+        range = processRangeOf('rereg', this.#pd, process)
+        iova = changes.iova ?? process.address
+        checkInteger('rereg', 'iova', iova, 0, Number.MAX_SAFE_INTEGER - range.length)
+      } else if (buffer !== undefined) {
+        range = rangeOf('rereg', host, buffer)
+        iova = range.addr
+      } else throw new VerbsError('EINVAL', 'rereg', 'ChangeTranslation needs buffer')
     }
     if ((flags & ReregFlag.ChangeAccess) !== 0) {
       if (changes.access === undefined) throw new VerbsError('EINVAL', 'rereg', 'ChangeAccess needs access')
@@ -161,11 +226,7 @@ export class MemoryRegionObject extends Handle implements MemoryRegion {
       Atomics.store(i32, entry + Key.valid, 1)
       throw new VerbsError('EBUSY', 'rereg', 'memory windows are bound to this region')
     }
-    if (range !== null) {
-      f64[(entry + Key.addr) >> 1] = range.addr
-      f64[(entry + Key.length) >> 1] = range.length
-      f64[(entry + Key.iova) >> 1] = (this.access & Access.ZeroBased) !== 0 ? 0 : range.addr
-    }
+    if (range !== null) storeRange(host, entry, range, (this.access & Access.ZeroBased) !== 0 ? 0 : iova)
     if ((flags & ReregFlag.ChangeAccess) !== 0) i32[entry + Key.access] = changes.access!
     if ((flags & ReregFlag.ChangePd) !== 0 && pd) {
       host.control(() => {

@@ -120,6 +120,8 @@ export interface CqOptions extends CqInit {
   cqContext?: unknown
   /** @internal It is polled from the event loop, and waited for in ways that tell the device otherwise (`Device.leavesLoop`). */
   inLoop?: boolean
+  /** @internal Completions show `solicitedFlag` in `wcFlags` where the sender asked for a solicited event. */
+  tellsSolicited?: boolean
 }
 
 /** The kinds of objects that a context counts. */
@@ -215,6 +217,20 @@ export interface Context extends VerbsObject {
 /** What can be registered: bytes from `context.alloc`, or a range of device addresses, in bytes. */
 export type Registrable = Uint8Array | { addr: number; length: number }
 
+/**
+ * Bytes in the memory of another process.
+ *
+ * @internal
+ */
+export interface ProcessRange {
+  /** The process, by its number here. */
+  pid: number
+  /** Of the first byte there. */
+  address: number
+  /** Bytes. */
+  length: number
+}
+
 /** How `createQp` makes a queue pair. */
 export interface QpInit<T extends QpType> {
   /** RC, UC, UD or GSI. */
@@ -231,6 +247,8 @@ export interface QpInit<T extends QpType> {
   sqSigAll?: boolean
   /** Any value of the program, kept as `qp.qpContext`. */
   qpContext?: unknown
+  /** @internal Its receives are posted when a message finds none: see `Host.refill`. */
+  hosted?: boolean
 }
 
 /** `ibv_pd`: what may be used together. Used by the thread that made or imported it. */
@@ -246,6 +264,15 @@ export interface ProtectionDomain extends VerbsObject {
    * memory or the rights contradict each other, ENOMEM if the device has `maxMr` regions, EOPNOTSUPP for `FlushPersistent`.
    */
   regMr(buffer: Registrable, access: number, options?: { iova?: number }): MemoryRegion
+  /**
+   * @internal `regMr` of memory of another process, which the caller has started: the kernel lets an ancestor read and write it.
+   * The default of `iova` is the address there. Only this thread touches it. What is not mapped any more when a request
+   * comes ends that request with an error, and so does any request once the process has ended or has executed something else.
+   *
+   * EOPNOTSUPP if the device cannot do that, EPERM if the kernel does not permit it, EINVAL if the first or the last byte is not mapped or
+   * there is no such process.
+   */
+  regProcessMr(range: ProcessRange, access: number, options?: { iova?: number }): MemoryRegion
   /** `ibv_alloc_mw`: a window without rights until it is bound. ENOMEM if the device has `maxMw` of them. */
   allocMw(type: MwType): MemoryWindow
   /**
@@ -302,6 +329,8 @@ export interface MemoryRegion extends VerbsObject {
    * are bound to the region: nothing is changed then.
    */
   rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void
+  /** @internal The same for memory of another process, in place of `buffer`. */
+  rereg(flags: number, changes: { pd?: ProtectionDomain; access?: number; process?: ProcessRange; iova?: number }): void
   /**
    * `ibv_dereg_mr`. When it returns no adapter touches the memory any more. EBUSY while windows are bound to the region.
    */

@@ -18,6 +18,7 @@ import type {
   MemoryRegion,
   MemoryWindow,
   PdHandle,
+  ProcessRange,
   ProtectionDomain,
   QpInit,
   QueuePair,
@@ -73,6 +74,11 @@ export class ProtectionDomainObject extends Handle implements ProtectionDomain {
   regMr(buffer: Registrable, access: number, options: { iova?: number } = {}): MemoryRegion {
     this.assertOpen('regMr')
     return MemoryRegionObject.register(this, buffer, access, options)
+  }
+
+  regProcessMr(range: ProcessRange, access: number, options: { iova?: number } = {}): MemoryRegion {
+    this.assertOpen('regProcessMr')
+    return MemoryRegionObject.registerProcess(this, range, access, options)
   }
 
   allocMw(type: MwType): MemoryWindow {

@@ -12,7 +12,7 @@ import { VerbsError } from '../provider/errors.ts'
 import { isMulticastGid } from '../provider/gid.ts'
 import { nameAgent, takeAgent } from '../provider/gsi.ts'
 import type { Host } from '../provider/host.ts'
-import { Cq, Pd, Qp, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
+import { Cq, Pd, Qp, qpEngine, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
 import { retireQp } from '../provider/lifetime.ts'
 import { joinMcastGroup, leaveMcastGroup } from '../provider/multicast.ts'
 import { assignQpNumber } from '../provider/qp-numbers.ts'
@@ -24,6 +24,7 @@ import { CompletionQueueObject } from './completion-queue.ts'
 import { Handle } from './handle.ts'
 import type {
   CompletionQueue,
+  Context,
   MemoryWindow,
   ProtectionDomain,
   QpHandle,
@@ -43,6 +44,18 @@ export const defaultCap: Readonly<QpCap> = {
   maxSendSge: 1,
   maxRecvSge: 1,
   maxInlineData: 64,
+}
+
+/** Who executes the requests of a QP. */
+function engineOf(verb: string, { device, engine }: Context, hosted: boolean | undefined): number {
+  if (hosted !== true) return engine === 'thread' ? qpEngine.thread : qpEngine.poster
+  if (device.reachProcess === undefined || engine === 'thread')
+    throw new VerbsError(
+      'EOPNOTSUPP',
+      verb,
+      'only a device in shared memory without an engine thread hosts queue pairs',
+    )
+  return qpEngine.hosted
 }
 
 const powerOfTwo = (n: number): number => 2 ** Math.ceil(Math.log2(Math.max(1, n)))
@@ -123,6 +136,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       init.srq.assertOpen(verb)
       if (init.srq.pd.context !== context) throw new VerbsError('EINVAL', verb, 'srq belongs to another context')
     }
+    const engine = engineOf(verb, context, init.hosted)
     const cap: QpCap = { ...defaultCap, ...init.cap }
     checkInteger(verb, 'cap.maxSendWr', cap.maxSendWr, 0, attr.maxQpWr)
     checkInteger(verb, 'cap.maxSendSge', cap.maxSendSge, 0, attr.maxSge)
@@ -168,7 +182,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       i32[q + Qp.maxRecvSge] = cap.maxRecvSge
       i32[q + Qp.maxInlineData] = cap.maxInlineData
       i32[q + Qp.owner] = host.segment.me
-      i32[q + Qp.engine] = context.engine === 'thread' ? 1 : 0
+      i32[q + Qp.engine] = engine
       const cqs = [host.cqWord(init.sendCq.slot), host.cqWord(init.recvCq.slot)]
       second = cqs.some((cq) => i32[cq + Cq.producers] === 1)
       for (const cq of cqs) {
@@ -300,6 +314,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     this.#purge()
     for (const word of [Qp.sqHead, Qp.sqNext, Qp.sqTail, Qp.pending, Qp.sqDraining, Qp.retriesLeft, Qp.rnrLeft])
       i32[q + word] = 0
+    i32[q + Qp.executor] = 0
     i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
     // What was polled before the purge says nothing of the receive queue that begins now.

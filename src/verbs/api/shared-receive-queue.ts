@@ -60,6 +60,7 @@ export class SharedReceiveQueueObject extends Handle implements SharedReceiveQue
       i32[srq + Srq.pd] = pd.slot
       i32[srq + Srq.context] = pd.context.slot
       i32[srq + Srq.owner] = host.segment.me
+      i32[srq + Srq.hosted] = init.hosted === true ? 1 : 0
       i32[srq + Srq.maxWr] = init.maxWr
       i32[srq + Srq.maxSge] = maxSge
       i32[srq + Srq.ring] = ring

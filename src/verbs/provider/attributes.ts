@@ -261,6 +261,8 @@ export interface SrqInit {
   maxSge?: number
   /** The limit event comes when fewer receives are left; 0 (the default) for none. */
   srqLimit?: number
+  /** @internal Its receives are posted when a message finds none: see `Host.refill`. */
+  hosted?: boolean
 }
 
 /** What `srq.modify` can change; `srqLimit` arms the limit event, `maxWr` resizes. */

@@ -60,10 +60,21 @@ export interface Device {
    * needs a thread from now on.
    */
   leavesLoop?(): void
+  /**
+   * Prepares this thread to copy from and to that memory of another process, and returns the number that its regions have for what the
+   * process executes now: after it has ended, or has executed something else, no region reaches it. Throws EPERM, or EINVAL if the
+   * first or last byte is not there. Missing where the device cannot do that.
+   */
+  reachProcess?(verb: string, pid: number, address: number, length: number): number
   /** A receive was posted to a queue on which the QP with this slot waits. */
   resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
+  /**
+   * For a thread that hosts queue pairs and sleeps until it is woken: in how many milliseconds it has to call `progress` without that,
+   * Infinity if not at all. Missing where no queue pairs are hosted.
+   */
+  dueInMs?(): number
   /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void
   /** What one `joinGroup` began is over. */

@@ -2,7 +2,7 @@
  * The list of what was closed and is not reclaimed yet: see reclaim.ts. All functions are called under the control lock, but those that
  * only look.
  */
-import type { Host } from './host.ts'
+import { type Host, stageOf } from './host.ts'
 import { Cq, Key, keyKind, keySlots, Meta, Pd, Qp, Records, Srq } from './layout.ts'
 
 /** What is buried; the place in this list is part of a link. */
@@ -92,6 +92,7 @@ export function relist(host: Host): void {
     for (let slot = 0; slot < i32[at.meta + high]!; slot++) {
       const word = at[table] + slot * words
       if (i32[word] === 0) continue
+      if (kind === 'qp' && i32[word + Qp.stage] !== 0) lost.delete(stageOf(host, word))
       if (isBuried(host, kind, word)) found(kind, word, ring < 0 ? -1 : i32[word + ring]! * 4)
       // Its owner died between the two: whoever reaps that one buries it.
       else if (ring >= 0) lost.delete(i32[word + ring]! * 4)

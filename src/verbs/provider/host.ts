@@ -23,6 +23,7 @@ import {
   recordState,
   Sg,
   Srq,
+  solicitedFlag,
   statusPurged,
   Wqe,
 } from './layout.ts'
@@ -45,6 +46,13 @@ export const completionOpcode: Readonly<Record<number, WcOpcode>> = {
 }
 const completionOpcodes = new Uint8Array(16)
 for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[Number(opcode)] = wc
+
+/** Where what a hosted QP's request hands over is staged: whole pages. */
+export function stageOf({ i32 }: Host, q: number): number {
+  return i32[q + Qp.stage]! * stageUnit
+}
+/** Of `Qp.stage`. */
+export const stageUnit = 4096
 
 /** What taking a receive gives if there is none, or none that is long enough. */
 export const noReceive = -1
@@ -161,7 +169,7 @@ export class Host extends EventTables {
   ): void {
     const { i32, segment } = this
     const head = i32[cq + Cq.head]!
-    i32[e + Cqe.what] = packWhat(status, opcode, flags)
+    i32[e + Cqe.what] = packWhat(status, opcode, solicited ? flags | solicitedFlag : flags)
     this.f64[(e + Cqe.wrId) >> 1] = wrId
     i32[e + Cqe.byteLen] = byteLen
     i32[e + Cqe.immData] = immData
@@ -268,7 +276,7 @@ export class Host extends EventTables {
     const cq = this.cqWord(i32[q + Qp.recvCq]!)
     const e = this.reserve(cq)
     if (e >= 0 && this.journal !== 0) {
-      const what = packWhat(status, opcode, flags)
+      const what = packWhat(status, opcode, solicited ? flags | solicitedFlag : flags)
       this.#note(journalStage.receive, cq, wrId, what, byteLen, immData, q, srcQp, solicited, tail)
     }
     // Before the completion is published: the program may post to its place then.
@@ -480,6 +488,7 @@ export class Host extends EventTables {
     if (i32[q + Qp.ref] === ref && i32[q + Qp.state] === QpState.Err) {
       this.flushSends(q)
       i32[q + Qp.pending] = 0
+      i32[q + Qp.executor] = 0
     }
     segment.unlock(q + Qp.sqLock)
   }

@@ -33,7 +33,7 @@ export {
   registerService,
   unregisterService,
 } from './gsi.ts'
-export { Host, noReceive, receiveTooShort } from './host.ts'
+export { Host, noReceive, receiveTooShort, stageOf, stageUnit } from './host.ts'
 export { finishCompletion, journalQp } from './journal.ts'
 export { recountWindows, unbindWindow } from './keys.ts'
 export * as layout from './layout.ts'
@@ -42,6 +42,7 @@ export { deviceAttr, maxMessageBytes, portAttr } from './limits.ts'
 export { mcastMember } from './multicast.ts'
 export type { Platform } from './platform.ts'
 export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'
+export { inProcess, ProcessRegions, processAddress } from './process-regions.ts'
 export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'
 export { reapAttachment } from './reap.ts'
 export { ServedKind, servedBy, servedOverlap, servesAll, servesOne } from './served.ts'

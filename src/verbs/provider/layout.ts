@@ -210,6 +210,11 @@ export const Cqe = {
 /** A status that no completion has: the QP is gone, polling passes over it. */
 export const statusPurged = 0xff
 
+/**
+ * Beside the flags that polling gives: the sender asked for a solicited event. Only a CQ that `tellsSolicited` shows it.
+ */
+export const solicitedFlag = 0x100
+
 export function packWhat(status: number, opcode: number, flags: number): number {
   return status | (opcode << 8) | (flags << 16)
 }
@@ -228,6 +233,8 @@ export const Srq = {
   mask: 9,
   stride: 10,
   limit: 11,
+  /** 1: its owner posts receives to it when a message finds none (`Host.refill`). */
+  hosted: 12,
   device: 13,
   postLock: 16,
   head: 17,
@@ -263,6 +270,7 @@ export const Qp = {
   maxRecvSge: 19,
   maxInlineData: 20,
   owner: 21,
+  /** Who executes its requests: see `qpEngine`. */
   engine: 22,
   destQpNum: 23,
   /** Index of the destination device, −1 if the address vector leads nowhere. */
@@ -330,6 +338,16 @@ export const Qp = {
   /** A QP (slot + 1) whose request waits for a receive here: read with every receive posted, written hardly ever. */
   rqWaiting: 112,
 
+  /**
+   * The use of an attachment to which the request at the front was handed over, 0 if to none: that thread hosts the peer. What the request
+   * sends, or gets, is in memory of the QP's owner in the segment then, if the owner hosts the QP: its first page and bytes, and whether the
+   * other thread has filled it.
+   */
+  executor: 113,
+  stage: 114,
+  staged: 115,
+  stageFilled: 116,
+
   /** Word of what the device keeps for this QP behind its queues (`Device.qpWords`). */
   wire: 124,
 
@@ -342,6 +360,13 @@ export const Qp = {
   localCommId: 157,
   remoteCommId: 158,
 } as const
+
+/**
+ * Who executes the requests of a QP: the thread that posts (or any other of the segment, where they had to wait), the engine thread of
+ * its context, or its owner alone. The owner of a hosted QP does so because it alone reaches the memory that the requests name, and posts
+ * receives to it when a message finds none (`Host.refill`).
+ */
+export const qpEngine = { poster: 0, thread: 1, hosted: 2 } as const
 
 /** An address vector as a QP or a UD request keeps it. */
 export const Av = {
@@ -394,6 +419,7 @@ export const Key = {
   kind: 1,
   pd: 2,
   access: 3,
+  /** In the segment; negative: in another process, see process-regions.ts. */
   addr: 4 /* f64 */,
   length: 6 /* f64 */,
   iova: 8 /* f64 */,
@@ -406,6 +432,8 @@ export const Key = {
   device: 14,
   /** Of a window: the key of the region it is bound to, which tells it from another in the same slot. */
   regionKey: 15,
+  /** Of a region in another process: what `Device.reachProcess` returned for it, else 0. */
+  process: 15,
 } as const
 export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4, retired: 5 } as const
 
@@ -529,6 +557,8 @@ export const Meta = {
   serviceStop: 22,
   /** Counts where it begins and ends to wait in the kernel: odd while it may be there. */
   serviceTurns: 23,
+  /** The lock of atomic operations on memory of other processes. */
+  processAtomics: 48,
   /** Where the search for a free record begins, for each table in `Records`. */
   hints: 32 /* 7 words */,
 } as const

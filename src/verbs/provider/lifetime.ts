@@ -17,7 +17,7 @@ import { EventType, QpState, QpType } from './constants.ts'
 import { deviceAt } from './device.ts'
 import { bury, isBuried, relist } from './graves.ts'
 import { dropAgent } from './gsi.ts'
-import type { Host } from './host.ts'
+import { type Host, stageOf } from './host.ts'
 import {
   Chan,
   Cq,
@@ -61,7 +61,8 @@ export function retireQp(host: Host, q: number): void {
     if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
     forgetQpNumber(host, slot)
     groups = leaveMcastGroups(host, q)
-    const bytes = segment.retireMemory(i32[q + Qp.sqRing]! * 4)
+    let bytes = segment.retireMemory(i32[q + Qp.sqRing]! * 4)
+    if (i32[q + Qp.stage] !== 0) bytes += segment.retireMemory(stageOf(host, q))
     // First, so that a thread which dies here leaves counts that are too high, for `recount`, and never too low.
     bury(host, 'qp', q, bytes)
     const sendCq = host.cqWord(i32[q + Qp.sendCq]!)

@@ -16,7 +16,7 @@
  * leaves the record with that thread, and what reaps it does all of it again.
  */
 import { type Buried, bury, goesOn, linked } from './graves.ts'
-import type { Host } from './host.ts'
+import { type Host, stageOf } from './host.ts'
 import { giveKey } from './keys.ts'
 import { Cq, Key, Meta, Qp, Records, Srq } from './layout.ts'
 import { giveRecord } from './records.ts'
@@ -77,7 +77,9 @@ function step(host: Host): void {
 function give(host: Host, kind: Buried, word: number, memory: number[]): boolean {
   const { i32, f64, segment } = host
   if (kind === 'key') {
-    memory.push(f64[(word + Key.addr) >> 1]!)
+    const at = f64[(word + Key.addr) >> 1]!
+    // In another process nothing was allocated.
+    if (at >= 0) memory.push(at)
     giveKey(host, word)
     return true
   }
@@ -93,6 +95,7 @@ function give(host: Host, kind: Buried, word: number, memory: number[]): boolean
       i32[producers] = i32[producers]! - 1
     }
     memory.push(i32[word + Qp.sqRing]! * 4)
+    if (i32[word + Qp.stage] !== 0) memory.push(stageOf(host, word))
   } else if (kind === 'cq') {
     if (i32[word + Cq.producers]! > 0) return false
     host.dropChannelEvents(word, (i32[word + Cq.ref]! - 0x10000) | 0)

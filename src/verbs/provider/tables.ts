@@ -20,6 +20,12 @@ export class SegmentTables {
   readonly at: Readonly<typeof Tables>
   /** Waits for a grace period, and reclaims what was closed: for want of memory or records. Nothing, unless the process has set it. */
   reclaim: () => void = () => {}
+  /**
+   * A message for a QP that this thread has made `hosted`, or for one whose SRQ it has made so, found no receive: posts those that there are
+   * now elsewhere. `slot` is that of the QP or SRQ. No lock is held, and the thread is in no operation; it may post to any queue.
+   * What it throws comes out of the verb in which the message was on its way.
+   */
+  refill: ((queue: 'qp' | 'srq', slot: number) => void) | null = null
   /** The word that counts the QPs whose requests wait for a time or for their peer. */
   readonly pendingCount: number
 
