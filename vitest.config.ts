@@ -50,6 +50,7 @@ const unit = [
     'memory/pages',
     'memory/polling',
     'memory/route-messages.random',
+    'memory/system-calls',
   ].map(test),
   ...[
     'devices/roce/host-changes',
@@ -58,6 +59,7 @@ const unit = [
     'node/preload/rules',
     'rsocket/runtime/spin-time',
   ].map(test),
+  test('run/front/{filter.random,host,numbers,paths,programs,sysfs}'),
   ...['bench-kit/*', 'bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/options', 'perf/recorder']
     .map((name) => `tools/${name}`)
     .map(test),

@@ -1,0 +1,155 @@
+/**
+ * Which system calls of programs stop for an answer: as few as can be, because each costs two changes of threads.
+ *
+ * Calls with paths stop if the path may be one of ours. A filter cannot read it, so all stop that are absolute or relative to the working
+ * folder; of those relative to a descriptor, not the ones that follow no link, as `find`, `rm -r` and `tar` walk through trees, and
+ * which name files in a folder that was opened before. What opens ours so reaches the files of the front's own folder.
+ *
+ * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
+ * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
+ */
+import type { BpfInstruction, Processor } from '../../memory/index.ts'
+import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
+import type { NumberRange } from './numbers.ts'
+
+const AT_FDCWD = 0xffffff9c
+const AT_SYMLINK_NOFOLLOW = 0x100
+const AT_EMPTY_PATH = 0x1000
+const AF_NETLINK = 16
+const NETLINK_RDMA = 20
+const EPROTONOSUPPORT = 93
+/** Numbers of calls of the x32 ABI begin here. */
+const x32 = 0x40000000
+export const doorbellBytes = 32
+/** RDMA_VERBS_IOCTL. */
+export const verbsRequest = 0xc0181b01
+
+export interface FilterOptions {
+  readonly processor: Processor
+  /** Numbers that descriptors of ours have. */
+  readonly ranges: readonly NumberRange[]
+}
+
+export function filterProgram({ processor, ranges }: FilterOptions): BpfInstruction[] {
+  const { calls, openFlags } = processor
+  const a = new Assembler()
+  const parts: (() => void)[] = []
+  const on = (number: number | undefined, label: string): void => {
+    if (number !== undefined) a.ifEqual(number, label)
+  }
+  /** A part of the program for one call, behind all comparisons of numbers. */
+  const handle = (number: number, part: () => void): void => {
+    const label = a.newLabel()
+    a.ifEqual(number, label)
+    parts.push(() => {
+      a.label(label)
+      part()
+    })
+  }
+  const notify = (): void => a.return(Verdict.notify)
+  const allow = (): void => a.return(Verdict.allow)
+  /** The argument `index` is a descriptor of a range of ours, as far as its number says. */
+  const ifOurs = (index: number, ours: () => void, others: () => void): void => {
+    const isOurs = a.newLabel()
+    const is = a.newLabel()
+    a.load(argumentOffset(index))
+    for (const { from, to } of ranges) {
+      const above = a.newLabel()
+      const within = a.newLabel()
+      a.ifAtLeast(from, within, is)
+      a.label(within)
+      a.ifAtLeast(to, above, isOurs)
+      a.label(above)
+    }
+    a.label(is)
+    others()
+    a.label(isOurs)
+    ours()
+  }
+  /** `flags`: the argument that says whether links are followed. */
+  const ofPath = (flags: number, noFollow: number): void => {
+    const stops = a.newLabel()
+    const walks = a.newLabel()
+    a.load(argumentOffset(0))
+    a.ifEqual(AT_FDCWD, stops)
+    a.load(argumentOffset(flags))
+    a.ifAnyBit(noFollow, walks)
+    a.label(stops)
+    notify()
+    a.label(walks)
+    allow()
+  }
+  /** The path may be empty, and the descriptor what is meant. */
+  const ofStat = (flags: number): void => {
+    const path = a.newLabel()
+    const empty = a.newLabel()
+    const stops = a.newLabel()
+    const others = a.newLabel()
+    a.load(argumentOffset(flags))
+    a.ifAnyBit(AT_EMPTY_PATH, empty, path)
+    a.label(empty)
+    a.load(argumentOffset(0))
+    a.ifEqual(AT_FDCWD, stops, others)
+    a.label(stops)
+    notify()
+    a.label(others)
+    ifOurs(0, notify, allow)
+    a.label(path)
+    ofPath(flags, AT_SYMLINK_NOFOLLOW)
+  }
+
+  const isNative = a.newLabel()
+  const other = a.newLabel()
+  const stops = a.newLabel()
+  a.load(Data.architecture)
+  a.ifEqual(processor.auditArch, isNative, other)
+  a.label(isNative)
+  a.load(Data.number)
+  a.ifAtLeast(x32, other)
+  handle(calls.write, () => {
+    const ours = a.newLabel()
+    ifOurs(0, () => a.goto(ours), allow)
+    a.label(ours)
+    const doorbell = a.newLabel()
+    a.load(argumentOffset(2))
+    a.ifEqual(doorbellBytes, doorbell)
+    notify()
+    a.label(doorbell)
+    allow()
+  })
+  handle(calls.ioctl, () => {
+    const verbs = a.newLabel()
+    a.load(argumentOffset(1))
+    a.ifEqual(verbsRequest, verbs)
+    allow()
+    a.label(verbs)
+    notify()
+  })
+  handle(calls.openat, () => ofPath(2, openFlags.noFollow))
+  handle(calls.newfstatat, () => ofStat(3))
+  handle(calls.statx, () => ofStat(2))
+  handle(calls.fstat, () => ifOurs(0, notify, allow))
+  handle(calls.socket, () => {
+    const netlink = a.newLabel()
+    const refused = a.newLabel()
+    a.load(argumentOffset(0))
+    a.ifEqual(AF_NETLINK, netlink)
+    allow()
+    a.label(netlink)
+    a.load(argumentOffset(2))
+    a.ifEqual(NETLINK_RDMA, refused)
+    allow()
+    a.label(refused)
+    a.return(Verdict.fail(EPROTONOSUPPORT))
+  })
+  for (const name of ['open', 'stat', 'lstat', 'access', 'readlink'] as const) on(calls[name], stops)
+  for (const name of ['readlinkat', 'faccessat', 'faccessat2', 'openat2'] as const) on(calls[name], stops)
+  // `ls -l` asks for access control lists.
+  for (const name of ['getxattr', 'lgetxattr', 'listxattr', 'llistxattr'] as const) on(calls[name], stops)
+  a.label(other)
+  allow()
+  a.label(stops)
+  notify()
+  for (const part of parts) part()
+  return a.assemble()
+}

@@ -1,0 +1,60 @@
+/**
+ * The front's own folder, in which the files are that programs read: below it is /sys and /dev as far as they are ours, and programs get
+ * descriptors of what is there. Nobody else can enter it.
+ */
+import { accessSync, chmodSync, constants, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { SysfsTree } from '../door.ts'
+import { RunError } from './host.ts'
+
+/** Where programs list what is served, though nothing is. */
+const always = ['/dev/infiniband', '/sys/class/infiniband', '/sys/class/infiniband_verbs']
+
+/** Where the folder of a front is, whose name nobody guesses. Descriptors are known by their paths, in which there are no links. */
+export function folderPath(name: string): string {
+  for (const place of [tmpdir(), '/dev/shm'])
+    try {
+      accessSync(place, constants.W_OK | constants.X_OK)
+      return join(realpathSync(place), `verbena-run-${name}`)
+    } catch {
+      // The next one.
+    }
+  throw new RunError(
+    'EACCES',
+    `no folder for temporary files: neither ${tmpdir()} nor /dev/shm can be written to. Set TMPDIR`,
+  )
+}
+
+export class Folder {
+  readonly path: string
+
+  /** `path` must not exist yet. `devices`: paths of character devices, for which empty files are there. */
+  constructor(path: string, tree: SysfsTree, devices: readonly string[]) {
+    this.path = path
+    mkdirSync(path, { mode: 0o700 })
+    for (const folder of always) this.#makeFolder(folder)
+    for (const [path, content] of tree.files) this.#writeFile(path, content)
+    for (const [path, target] of tree.links) {
+      this.#makeFolder(dirname(path))
+      symlinkSync(target, join(this.path, path))
+    }
+    for (const path of devices) this.#writeFile(path, '')
+  }
+
+  #makeFolder(path: string): void {
+    mkdirSync(join(this.path, path), { recursive: true, mode: 0o755 })
+  }
+
+  #writeFile(path: string, content: string): void {
+    this.#makeFolder(dirname(path))
+    const file = join(this.path, path)
+    writeFileSync(file, content)
+    // Programs of other users, as root's may become, read them by descriptors.
+    chmodSync(file, 0o444)
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,180 @@
+/**
+ * Starts a program whose opens of RDMA devices a supervisor answers, and stays until the last of its descendants has ended: their filter is
+ * for ever, and without a supervisor they could open no file any more. Three threads:
+ *
+ *     main        signals, and waiting for processes that have lost their parents
+ *     spawner     is filtered, and starts the program
+ *     supervisor  answers
+ */
+import { randomBytes } from 'node:crypto'
+import type { Worker } from 'node:worker_threads'
+import {
+  adoptDescendants,
+  atExit,
+  closeFd,
+  endedChild,
+  entryModule,
+  makeEventFd,
+  reapChild,
+  signalEventFd,
+  startThread,
+} from '../../memory/index.ts'
+import { filterProgram } from './filter.ts'
+import { folderPath } from './folder.ts'
+import { forwardSignals } from './forwarding.ts'
+import { Guardian } from './guardian.ts'
+import { checkHost, openFileLimits, RunError, seccompError, startFailure } from './host.ts'
+import { numberRanges } from './numbers.ts'
+import { fail, letStart, newState, State, Word } from './shared-state.ts'
+import type { SpawnerData, SpawnerMessage } from './spawner-thread.ts'
+import type { SupervisorData } from './supervisor-thread.ts'
+
+/** Says to a nested `verbena run` that its program is served already. */
+export const runVariable = 'VERBENA_RUN'
+
+export interface LaunchOptions {
+  readonly program: string
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** The module of the supervisor's thread, which calls `runSupervisor`. */
+  readonly supervisor: URL
+  /** For what that opens. */
+  readonly settings: unknown
+  readonly verbose: boolean
+  /** Says what goes wrong without ending it. */
+  readonly onWarning: (text: string) => void
+}
+
+/** How a program ended: with a code, or by a signal. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/**
+ * Starts the program and resolves when it and all of its descendants have ended. Throws `RunError` where that cannot be. This process must
+ * have no other children: it waits for all of them.
+ */
+export async function launch(options: LaunchOptions): Promise<Ended> {
+  const processor = checkHost()
+  const { own: ownSoftLimit, ...limits } = openFileLimits()
+  const ranges = numberRanges(limits.soft, limits.hard)
+  const words = newState()
+  const wake = makeEventFd()
+  const end = (): void => {
+    Atomics.store(words, Word.ends, 1)
+    fail(words)
+    signalEventFd(wake)
+  }
+  // A thread that sleeps in the kernel would keep this process from exiting.
+  atExit(end)
+  const { settings, verbose, program, args } = options
+  const name = `${process.pid}x${randomBytes(6).toString('hex')}`
+  const folder = folderPath(name)
+  const supervisorData: SupervisorData = { words, wake, ranges, verbose, folder, settings }
+  const supervisor = startThread(options.supervisor, { workerData: supervisorData })
+  const failure = new Promise<never>((_, reject) => supervisor.once('error', reject))
+  failure.catch(() => {})
+  // A guardian that is there before descendants are adopted is no child. What the first process of a container has started ends with it,
+  // and all of it would be its child.
+  const guarding = process.pid === 1 ? null : Guardian.start(`${runVariable}=${name}`, folder)
+  const env = { ...options.env, [runVariable]: name }
+  const filter = filterProgram({ processor, ranges })
+  const spawnerData: SpawnerData = { words, filter, program, args, env, limits, ownSoftLimit }
+  // All three start at the same time, since each takes 40 ms and more.
+  const spawner = startThread(entryModule(import.meta.url, './spawner-thread'), { workerData: spawnerData })
+  const guardian = await guarding
+  adoptDescendants()
+  letStart(words)
+
+  let pid: number | undefined
+  const unforward = forwardSignals(() => pid)
+  try {
+    return await follow(options, words, failure, spawner, (started) => {
+      pid = started
+    })
+  } finally {
+    unforward()
+    // The spawner's own calls are answered until it has ended.
+    fail(words)
+    await spawner.terminate()
+    const ended = new Promise<void>((resolve) => supervisor.once('exit', () => resolve()))
+    end()
+    if (supervisor.threadId !== -1) await ended
+    if (Atomics.load(words, Word.broken) === 1) guardian?.release()
+    else guardian?.dismiss()
+  }
+}
+
+/** Resolves when there are no descendants any more. `failure`: of the supervisor. */
+function follow(
+  { program, onWarning }: LaunchOptions,
+  words: Int32Array,
+  failure: Promise<never>,
+  spawner: Worker,
+  onStarted: (pid: number | undefined) => void,
+): Promise<Ended> {
+  return new Promise((resolve, reject) => {
+    let pid = 0
+    let ended: Ended | undefined
+    const look = (): void => {
+      // Until the program is known, Node.js waits for it by a number that only it knows: for one that could not be executed, too.
+      if (pid === 0 && ended === undefined) return
+      for (;;) {
+        const child = endedChild()
+        // Node.js waits for the program itself, and hides no other for long.
+        if (child > 0 && child !== pid) reapChild(child)
+        else {
+          if (child < 0 && ended !== undefined) {
+            process.off('SIGCHLD', look)
+            resolve(ended)
+          }
+          return
+        }
+      }
+    }
+    const stop = (error: Error): void => {
+      process.off('SIGCHLD', look)
+      fail(words)
+      reject(error)
+    }
+    process.on('SIGCHLD', look)
+    failure.catch((error: Error) => {
+      // What programs wait for is never answered; calls fail once nobody can answer them.
+      if (Atomics.load(words, Word.state) === State.filtered) {
+        closeFd(Atomics.load(words, Word.listener))
+        Atomics.store(words, Word.broken, 1)
+        try {
+          if (pid > 0) process.kill(pid, 'SIGKILL')
+        } catch {
+          // It has just ended.
+        }
+      }
+      stop(error)
+    })
+    spawner.on('error', stop)
+    spawner.on('message', (message: SpawnerMessage) => {
+      switch (message.kind) {
+        case 'started':
+          pid = message.pid
+          onStarted(pid)
+          look()
+          if (Atomics.load(words, Word.killable) === 0)
+            onWarning('Linux before 5.19: a signal that a program catches may repeat a command of its adapter')
+          return
+        case 'failed':
+          stop(
+            message.syscall === 'seccomp'
+              ? seccompError(message.code, message.message)
+              : new RunError(message.code, `${program}: ${startFailure(message.code, message.message)}`),
+          )
+          return
+        case 'ended':
+          ended = { code: message.code, signal: message.signal }
+          pid = 0
+          onStarted(undefined)
+          look()
+      }
+    })
+  })
+}

@@ -1,0 +1,21 @@
+/** A `run` below a `run`: its programs are served by the outer one, since a process can have one listener. */
+import { spawn } from 'node:child_process'
+import { forwardSignals } from './forwarding.ts'
+import { RunError, startFailure } from './host.ts'
+import type { Ended } from './launcher.ts'
+
+/** Starts a program of a process that is served already; resolves when it has ended. Throws `RunError`. */
+export async function launchServed(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+  const child = spawn(program, args, { stdio: 'inherit', env })
+  const unforward = forwardSignals(() => child.pid)
+  try {
+    return await new Promise((resolve, reject) => {
+      child.on('error', ({ code = '', message }: NodeJS.ErrnoException) =>
+        reject(new RunError(code, `${program}: ${startFailure(code, message)}`)),
+      )
+      child.on('exit', (code, signal) => resolve({ code, signal }))
+    })
+  } finally {
+    unforward()
+  }
+}

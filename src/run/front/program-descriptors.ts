@@ -1,0 +1,25 @@
+/** What the limits of a program leave it: numbers of descriptors that are free, and the size of files. */
+import { lstatSync, readFileSync } from 'node:fs'
+import type { NumberRange } from './numbers.ts'
+
+const quiet = { throwIfNoEntry: false } as const
+
+/**
+ * The lowest number of a range that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes what is
+ * open under its number, as dup2 does; so nothing may be.
+ */
+export function freeNumber(tid: number, { from, to }: NumberRange): number {
+  for (let number = from; number < to; number++)
+    if (lstatSync(`/proc/${tid}/fd/${number}`, quiet) === undefined) return number
+  return -1
+}
+
+/** How large the files may become that the process of a thread writes to (`ulimit -f`), bytes; Infinity without a limit. */
+export function fileSizeLimit(tid: number): number {
+  try {
+    const soft = /^Max file size\s+(\d+)/m.exec(readFileSync(`/proc/${tid}/limits`, 'latin1'))?.[1]
+    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
+}

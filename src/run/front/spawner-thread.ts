@@ -1,0 +1,62 @@
+/**
+ * The thread that starts the program. The filter is installed on this thread alone, and what it starts inherits it: Node.js forks on
+ * the thread that calls `spawn`. It does nothing else, since each of its own calls that the filter knows waits for the supervisor.
+ */
+import { spawn } from 'node:child_process'
+import { parentPort } from 'node:worker_threads'
+import { type BpfInstruction, installFilter, setOpenFileLimit, threadData } from '../../memory/index.ts'
+import type { FileLimits } from './host.ts'
+import { advance, awaitStart, awaitState, fail, State, Word } from './shared-state.ts'
+
+export interface SpawnerData {
+  readonly words: Int32Array
+  readonly filter: readonly BpfInstruction[]
+  readonly program: string
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  /** Of open files: the program's, and this process's. */
+  readonly limits: FileLimits
+  readonly ownSoftLimit: number
+}
+
+export type SpawnerMessage =
+  | { readonly kind: 'started'; readonly pid: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly syscall: string }
+  | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
+
+const say = (message: SpawnerMessage): void => parentPort!.postMessage(message)
+
+function failed(error: unknown): void {
+  const { code = '', message, syscall = '' } = error as NodeJS.ErrnoException
+  say({ kind: 'failed', code, message, syscall })
+}
+
+const { words, filter, program, args, env, limits, ownSoftLimit } = threadData<SpawnerData>()
+awaitStart(words)
+let state = Atomics.load(words, Word.state)
+while (state === State.opening) state = awaitState(words, state)
+if (state === State.ready) {
+  try {
+    const { listener, killable } = installFilter(filter)
+    Atomics.store(words, Word.listener, listener)
+    Atomics.store(words, Word.killable, killable ? 1 : 0)
+    advance(words, State.ready, State.filtered)
+    start()
+  } catch (error) {
+    fail(words)
+    failed(error)
+  }
+}
+
+function start(): void {
+  // While this thread is there the listener has somebody to listen to: otherwise it reports its end for ever. `launch` terminates it.
+  parentPort!.on('message', () => {})
+  const { soft, hard } = limits
+  // The limit is the whole process's, and the other threads need no more for a moment.
+  if (soft !== ownSoftLimit) setOpenFileLimit(soft, hard)
+  const child = spawn(program, args, { stdio: 'inherit', env })
+  if (soft !== ownSoftLimit) setOpenFileLimit(ownSoftLimit, hard)
+  child.on('error', failed)
+  child.on('spawn', () => say({ kind: 'started', pid: child.pid! }))
+  child.on('exit', (code, signal) => say({ kind: 'ended', code, signal }))
+}

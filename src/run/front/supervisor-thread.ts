@@ -1,0 +1,56 @@
+/** What the thread of a supervisor does: a module that knows doors calls it, and `launch` starts that module. */
+import { writeSync } from 'node:fs'
+import { thisProcessor, threadData } from '../../memory/index.ts'
+import type { Door, SysfsTree } from '../door.ts'
+import type { NumberRange } from './numbers.ts'
+import { advance, awaitState, State, Word } from './shared-state.ts'
+import { supervise } from './supervisor.ts'
+
+export interface SupervisorData {
+  readonly words: Int32Array
+  readonly wake: number
+  readonly ranges: readonly NumberRange[]
+  readonly verbose: boolean
+  /** Of `folderPath`. */
+  readonly folder: string
+  /** For `open`. */
+  readonly settings: unknown
+}
+
+export interface Served {
+  readonly doors: readonly Door[]
+  readonly sysfs: SysfsTree
+}
+
+/** In this thread's own time: streams of a worker write from an event loop, in which this one never is. */
+function sayNow(text: string): void {
+  try {
+    writeSync(2, `verbena run: ${text}\n`)
+  } catch {
+    // Nobody reads it, or not now.
+  }
+}
+
+/** Opens doors, supervises programs until all have ended, and closes the doors. `open` gets the settings that `launch` was given. */
+export function runSupervisor<Settings>(
+  open: (settings: Settings) => Served,
+  say: (text: string) => void = sayNow,
+): void {
+  const { words, wake, ranges, verbose, folder, settings } = threadData<SupervisorData>()
+  const { doors, sysfs } = open(settings as Settings)
+  advance(words, State.opening, State.ready)
+  const state = awaitState(words, State.ready)
+  if (state !== State.filtered) {
+    for (const door of doors) door.close()
+    return
+  }
+  supervise({
+    listener: Atomics.load(words, Word.listener),
+    wake,
+    ends: () => Atomics.load(words, Word.ends) === 1,
+    processor: thisProcessor!,
+    ...{ ranges, doors, sysfs, folder },
+    onProblem: say,
+    ...(verbose ? { onNote: say } : {}),
+  })
+}

@@ -1,0 +1,372 @@
+/**
+ * The supervisor: one thread that is not filtered answers the calls of all programs below a front, tells doors of doorbells and of files that
+ * have gone, and lets them make progress. When there is nothing to do it sleeps until a call, a doorbell, a door's completion or
+ * the end of the front wakes it; it looks at nothing now and then.
+ *
+ * What a call is about is read first, then the kernel is asked whether the caller still waits, and only then something is done.
+ * A call is left to the kernel only if its path is none of ours: a program that changes a path meanwhile opens what it could open anyway.
+ */
+import {
+  closeFd,
+  drainEventFd,
+  errnos,
+  NativeError,
+  Notification,
+  type Parking,
+  type Processor,
+  programBytes,
+  readProgram,
+  waitReadable,
+} from '../../memory/index.ts'
+import { type Call, type Door, doorbellPosition, Errno, type SysfsTree } from '../door.ts'
+import { Folder } from './folder.ts'
+import { type NumberRange, preferredRanges } from './numbers.ts'
+import { type OpenFile, OpenFiles } from './open-files.ts'
+import { O_CLOEXEC, PathAnswers, readPath } from './path-answers.ts'
+import { Paths } from './paths.ts'
+import { fileSizeLimit, freeNumber } from './program-descriptors.ts'
+import { Programs } from './programs.ts'
+
+const AT_FDCWD = -100
+const AT_SYMLINK_NOFOLLOW = 0x100
+const AT_EMPTY_PATH = 0x1000
+/** What files of programs may become: doorbells, behind their position. */
+const leastFileSize = 2 * doorbellPosition
+/** struct open_how begins with the flags. */
+const openHowBytes = 24
+
+export interface SupervisorOptions {
+  /** Of the filter. */
+  readonly listener: number
+  /** An event descriptor: once it is signalled, and `ends` says so, the supervisor returns. */
+  readonly wake: number
+  readonly ends: () => boolean
+  readonly processor: Processor
+  readonly ranges: readonly NumberRange[]
+  readonly doors: readonly Door[]
+  readonly sysfs: SysfsTree
+  /** Where the front's own folder is to be. */
+  readonly folder: string
+  /** Says what cannot be answered though it should. */
+  readonly onProblem: (text: string) => void
+  /** Says what programs do, if anybody wants to know. */
+  readonly onNote?: (text: string) => void
+}
+
+/** Supervises until it is to end; doors and files are closed then. */
+export function supervise(options: SupervisorOptions): void {
+  const supervisor = new Supervisor(options)
+  try {
+    supervisor.run()
+  } finally {
+    supervisor.close()
+  }
+}
+
+class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #n: Notification
+  readonly #folder: Folder
+  readonly #paths: Paths
+  readonly #doors: ReadonlyMap<string, Door>
+  readonly #answers: PathAnswers
+  readonly #files: OpenFiles
+  readonly #programs = new Programs()
+  readonly #parkings: readonly Parking[]
+  readonly #ranges: readonly NumberRange[]
+  /** By number of the call. */
+  readonly #handlers = new Map<number, () => void>()
+  readonly #fds: Int32Array
+  readonly #readable: Uint8Array
+  #inPlace = false
+  /** Whether the call that was answered last was left to the kernel. */
+  #left = false
+
+  constructor(options: SupervisorOptions) {
+    const { listener, wake, doors, processor, sysfs, ranges, folder } = options
+    this.#options = options
+    this.#n = new Notification(listener)
+    this.#files = new OpenFiles((path, error) => options.onProblem(`${path}: ${reasonOf(error)}`))
+    this.#doors = new Map(doors.map((door) => [door.path, door]))
+    this.#folder = new Folder(folder, sysfs, [...this.#doors.keys()])
+    this.#paths = new Paths(this.#folder.path)
+    this.#answers = new PathAnswers(this.#paths, this.#doors, processor)
+    this.#parkings = [...new Set(doors.flatMap(({ parkings }) => parkings))]
+    this.#ranges = preferredRanges(ranges)
+    this.#fds = new Int32Array(3 + this.#parkings.length)
+    this.#fds.set([listener, this.#files.descriptor, wake])
+    this.#readable = new Uint8Array(this.#fds.length)
+    this.#handle(processor)
+  }
+
+  #handle({ calls }: Processor): void {
+    const n = this.#n
+    const on = (number: number | undefined, handler: () => void): void => {
+      if (number !== undefined) this.#handlers.set(number, handler)
+    }
+    const cwd = AT_FDCWD
+    on(calls.open, () => this.#open(cwd, 0, n.word(1)))
+    on(calls.openat, () => this.#open(n.word(0) | 0, 1, n.word(2)))
+    on(calls.openat2, () => this.#openHow())
+    on(calls.stat, () => this.#stat(cwd, 0, n.argument(1), 0))
+    on(calls.lstat, () => this.#stat(cwd, 0, n.argument(1), AT_SYMLINK_NOFOLLOW))
+    on(calls.newfstatat, () => this.#stat(n.word(0) | 0, 1, n.argument(2), n.word(3)))
+    on(calls.fstat, () => this.#statFile(n.word(0), n.argument(1)))
+    on(calls.statx, () => this.#statx())
+    on(calls.access, () => this.#access(cwd, 0, n.word(1), 0))
+    on(calls.faccessat, () => this.#access(n.word(0) | 0, 1, n.word(2), 0))
+    on(calls.faccessat2, () => this.#access(n.word(0) | 0, 1, n.word(2), n.word(3)))
+    on(calls.readlink, () => this.#readLink(cwd, 0, n.argument(1), n.argument(2)))
+    on(calls.readlinkat, () => this.#readLink(n.word(0) | 0, 1, n.argument(2), n.word(3)))
+    for (const number of [calls.getxattr, calls.lgetxattr]) on(number, () => this.#attribute(-errnos.ENODATA))
+    for (const number of [calls.listxattr, calls.llistxattr]) on(number, () => this.#attribute(0))
+    on(calls.ioctl, () => this.#ioctl())
+    on(calls.write, () => this.#write())
+  }
+
+  run(): void {
+    const { ends, doors } = this.#options
+    while (!ends()) {
+      let moved = false
+      for (const door of doors) if (this.#progress(door)) moved = true
+      if (moved) this.#wait(0)
+      else this.#sleep()
+    }
+  }
+
+  /** What one program brings about must not end the others. */
+  #progress(door: Door): boolean {
+    try {
+      return door.progress()
+    } catch (error) {
+      this.#options.onProblem(`${door.path} could not go on: ${reasonOf(error)}`)
+      return false
+    }
+  }
+
+  #sleep(): void {
+    // Each open and stat takes a fourth then, where it would wake another processor. Programs that poll must not: 35 µs a message were 2,000.
+    const inPlace = this.#files.count === 0
+    if (inPlace !== this.#inPlace) {
+      this.#inPlace = inPlace
+      this.#n.wakeInPlace(inPlace)
+    }
+    for (const parking of this.#parkings) parking.beginWait()
+    let restMs = Number.POSITIVE_INFINITY
+    for (const door of this.#options.doors) restMs = Math.min(restMs, door.arm() ? door.restMs() : 0)
+    // A call that was left to the kernel has changed nothing: doors need not be asked again, which took as long as the answer.
+    do this.#left = false
+    while (this.#wait(restMs) === 1 && this.#left && restMs === Number.POSITIVE_INFINITY)
+    for (const parking of this.#parkings) parking.endWait()
+  }
+
+  /** Waits at most that long, and answers one call; between two calls doors make progress. How many descriptors were readable. */
+  #wait(ms: number): number {
+    const readable = this.#readable
+    const count = waitReadable(this.#parkings, this.#fds, 3, ms, readable)
+    if (count === 0) return 0
+    if (readable[1] !== 0) this.#files.look()
+    if (readable[2] !== 0) drainEventFd(this.#options.wake)
+    if (readable[0] === 1 && this.#n.receive()) this.#answer()
+    // No thread is filtered any more: before Linux 6.11 receiving would wait for ever.
+    else if (readable[0] === 2) this.#fds[0] = -1
+    return count
+  }
+
+  #answer(): void {
+    const n = this.#n
+    const handler = this.#handlers.get(n.number)
+    if (handler === undefined) {
+      n.proceed()
+      return
+    }
+    try {
+      handler()
+    } catch (error) {
+      if (error instanceof Errno) {
+        this.#options.onNote?.(`thread ${n.tid}: ${error.reason}: errno ${error.errno}`)
+        n.fail(error.errno)
+        return
+      }
+      if (error instanceof NativeError) {
+        this.#options.onNote?.(`thread ${n.tid}: ${error.message}`)
+        n.fail(error.errno)
+        return
+      }
+      this.#options.onProblem(`a call could not be answered: ${reasonOf(error)}`)
+      n.fail(errnos.EIO)
+    }
+  }
+
+  /** The path of ours that argument `index` is, relative to `directory`. If it is none, the kernel has the call. */
+  #pathOf(directory: number, index: number): string | null {
+    const n = this.#n
+    const path = readPath(n.tid, n.argument(index))
+    const meant = path === null ? null : this.#paths.meant(path, n.tid, directory)
+    if (meant === null) this.#leave()
+    // Of another process that has got the number of one that ended, nothing was meant.
+    else if (!n.valid) return null
+    return meant
+  }
+
+  /** The kernel has the call. */
+  #leave(): void {
+    this.#left = true
+    this.#n.proceed()
+  }
+
+  #open(directory: number, index: number, flags: number): void {
+    const path = this.#pathOf(directory, index)
+    if (path !== null) this.#openPath(path, flags)
+  }
+
+  #openHow(): void {
+    const n = this.#n
+    const directory = n.word(0) | 0
+    if (n.argument(3) < openHowBytes || readProgram(n.tid, n.argument(2), openHowBytes) !== openHowBytes) {
+      n.proceed()
+      return
+    }
+    const flags = programBytes[0]! | (programBytes[1]! << 8) | (programBytes[2]! << 16) | (programBytes[3]! << 24)
+    this.#open(directory, 1, flags)
+  }
+
+  #openPath(path: string, flags: number): void {
+    const door = this.#doors.get(path)
+    if (door === undefined) {
+      this.#answers.open(this.#n, path, flags)
+      return
+    }
+    if ((flags & this.#options.processor.openFlags.directory) !== 0)
+      throw new Errno(errnos.ENOTDIR, `${path} is no directory`)
+    const limit = fileSizeLimit(this.#n.tid)
+    if (limit < leastFileSize) {
+      const reason = `${path} needs files of ${leastFileSize} bytes, and the limit is ${limit} (ulimit -f): its doorbells would end the program`
+      this.#options.onProblem(reason)
+      throw new Errno(errnos.EFBIG, reason)
+    }
+    const file = door.open(this.#call())
+    this.#options.onNote?.(`thread ${this.#n.tid} opens ${path}`)
+    this.#give(this.#files.add(door, file), (flags & O_CLOEXEC) !== 0)
+  }
+
+  /** Gives a file to the program, under a number that the filter knows. */
+  #give(descriptor: number, closeOnExec: boolean): void {
+    const n = this.#n
+    try {
+      for (const range of this.#ranges) {
+        const number = freeNumber(n.tid, range)
+        if (number < 0) continue
+        const result = n.addDescriptor(descriptor, closeOnExec, number, true)
+        if (result >= 0 || result === -errnos.ENOENT) return
+        // A number behind the program's limit of open files.
+        if (result !== -errnos.EBADF) throw new Errno(-result, 'the file cannot be given to the program')
+      }
+      throw new Errno(errnos.EMFILE, `no number for another file: ${this.#files.count} are open`)
+    } finally {
+      // Where nobody has got it, this ends the file.
+      closeFd(descriptor)
+    }
+  }
+
+  #call(): Call {
+    const n = this.#n
+    const process = this.#programs.of(n.tid)
+    return {
+      process,
+      tid: n.tid,
+      addDescriptor: (descriptor, closeOnExec) => {
+        const number = n.addDescriptor(descriptor, closeOnExec, -1, false)
+        if (number < 0) throw new Errno(-number, 'no more descriptors in the program')
+        return number
+      },
+    }
+  }
+
+  #stat(directory: number, index: number, address: number, flags: number): void {
+    if ((flags & AT_EMPTY_PATH) !== 0 && directory !== AT_FDCWD) {
+      this.#statFile(directory, address)
+      return
+    }
+    const path = this.#pathOf(directory, index)
+    if (path !== null) this.#answers.stat(this.#n, path, address, flags)
+  }
+
+  #statFile(fd: number, address: number): void {
+    const file = this.#fileOf(fd)
+    if (file !== null) this.#answers.stat(this.#n, file.door.path, address, 0)
+  }
+
+  #statx(): void {
+    const n = this.#n
+    const directory = n.word(0) | 0
+    const flags = n.word(2)
+    const mask = n.word(3)
+    const address = n.argument(4)
+    if ((flags & AT_EMPTY_PATH) !== 0 && directory !== AT_FDCWD) {
+      const file = this.#fileOf(directory)
+      if (file !== null) this.#answers.statx(n, file.door.path, address, flags & ~AT_EMPTY_PATH, mask)
+      return
+    }
+    const path = this.#pathOf(directory, 1)
+    if (path !== null) this.#answers.statx(n, path, address, flags, mask)
+  }
+
+  #access(directory: number, index: number, mode: number, flags: number): void {
+    const path = this.#pathOf(directory, index)
+    if (path !== null) this.#answers.access(this.#n, path, mode, flags)
+  }
+
+  #readLink(directory: number, index: number, address: number, room: number): void {
+    const path = this.#pathOf(directory, index)
+    if (path !== null) this.#answers.readLink(this.#n, path, address, room)
+  }
+
+  /** Files of ours have no extended attributes. */
+  #attribute(result: number): void {
+    if (this.#pathOf(AT_FDCWD, 0) === null) return
+    if (result < 0) this.#n.fail(-result)
+    else this.#n.answer(result)
+  }
+
+  #ioctl(): void {
+    const file = this.#fileOf(this.#n.word(0))
+    if (file === null) return
+    const argument = safe(this.#n.argument(2))
+    this.#n.answer(file.file.ioctl(this.#call(), this.#n.word(1), argument))
+  }
+
+  #write(): void {
+    const n = this.#n
+    const file = this.#fileOf(n.word(0))
+    if (file === null) return
+    const length = n.argument(2)
+    n.answer(file.file.write(this.#call(), safe(n.argument(1)), safe(length)))
+  }
+
+  /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
+  #fileOf(fd: number): OpenFile | null {
+    const n = this.#n
+    const file = this.#files.find(n.tid, fd)
+    if (file === undefined) {
+      n.proceed()
+      return null
+    }
+    return n.valid ? file : null
+  }
+
+  close(): void {
+    this.#files.close()
+    this.#programs.close()
+    for (const door of this.#options.doors) door.close()
+    this.#folder.remove()
+  }
+}
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+
+/** An address or length of a program. */
+function safe(value: number): number {
+  if (value > Number.MAX_SAFE_INTEGER) throw new Errno(errnos.EFAULT, `0x${value.toString(16)} is no address`)
+  return value
+}

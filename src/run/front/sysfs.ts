@@ -1,0 +1,118 @@
+/**
+ * What sysfs shows of adapters, as the kernel's driver rxe does: what libibverbs reads to find them, and what other programs look for
+ * (UCX, hwloc, Open MPI, the Prometheus node exporter). See Documentation/ABI/stable/sysfs-class-infiniband of Linux.
+ */
+import type { SysfsTree } from '../door.ts'
+
+export interface SysfsGid {
+  readonly gid: Uint8Array
+  /** Null on InfiniBand. */
+  readonly type: 'RoCE v2' | 'IB/RoCE v1' | null
+  /** The interface that it belongs to; empty without one. */
+  readonly netdev: string
+}
+
+export interface SysfsAdapter {
+  /** As programs see it: `rxe0`. */
+  readonly name: string
+  /** Of its character device: the 0 of uverbs0. */
+  readonly index: number
+  readonly device: readonly [major: number, minor: number]
+  readonly nodeGuid: bigint
+  readonly linkLayer: 'Ethernet' | 'InfiniBand'
+  readonly gids: readonly SysfsGid[]
+  /** IB_PORT_…: 4 is active. */
+  readonly state: number
+  readonly lid: number
+  readonly smLid: number
+  /** As the file `rate` says it: `10 Gb/sec (4X SDR)`. */
+  readonly rate: string
+  readonly capMask: number
+  readonly firmware: string
+}
+
+/** The ABI of uverbs, and that of the provider's queues. */
+const verbsAbi = 6
+const rxeAbi = 2
+const portStates = ['NOP', 'DOWN', 'INIT', 'ARMED', 'ACTIVE', 'ACTIVE_DEFER'] as const
+const active = 4
+
+export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
+  const files = new Map<string, string>()
+  const links = new Map<string, string>()
+  files.set('/sys/class/infiniband_verbs/abi_version', `${verbsAbi}\n`)
+  for (const adapter of adapters) add(adapter, files, links)
+  return { files, links }
+}
+
+function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<string, string>): void {
+  const { name, index } = adapter
+  const verbs = `/sys/devices/virtual/infiniband_verbs/uverbs${index}`
+  links.set(`/sys/class/infiniband_verbs/uverbs${index}`, `../../devices/virtual/infiniband_verbs/uverbs${index}`)
+  files.set(`${verbs}/ibdev`, `${name}\n`)
+  files.set(`${verbs}/abi_version`, `${rxeAbi}\n`)
+  files.set(`${verbs}/dev`, `${adapter.device.join(':')}\n`)
+  files.set(
+    `${verbs}/uevent`,
+    `MAJOR=${adapter.device[0]}\nMINOR=${adapter.device[1]}\nDEVNAME=infiniband/uverbs${index}\n`,
+  )
+
+  const root = `/sys/devices/virtual/infiniband/${name}`
+  links.set(`/sys/class/infiniband/${name}`, `../../devices/virtual/infiniband/${name}`)
+  links.set(`${root}/subsystem`, '../../../../class/infiniband')
+  const guid = groups(guidBytes(adapter.nodeGuid))
+  const netdevs = new Set(adapter.gids.map(({ netdev }) => netdev).filter((netdev) => netdev !== ''))
+  const ofDevice = {
+    node_type: '1: CA',
+    node_guid: guid,
+    sys_image_guid: guid,
+    node_desc: name,
+    fw_ver: adapter.firmware,
+    hw_rev: '0',
+    hca_type: 'RXE',
+    board_id: 'rxe',
+    uevent: `NAME=${name}`,
+    parent: [...netdevs][0] ?? '',
+    // There is no PCI device; but who asks for its interfaces, and where its memory is near, finds an answer.
+    'device/numa_node': '-1',
+  }
+  for (const [file, content] of Object.entries(ofDevice)) files.set(`${root}/${file}`, `${content}\n`)
+  for (const netdev of netdevs) links.set(`${root}/device/net/${netdev}`, `/sys/class/net/${netdev}`)
+
+  const port = `${root}/ports/1`
+  const isActive = adapter.state === active
+  const ofPort = {
+    state: `${adapter.state}: ${portStates[adapter.state] ?? '<unknown>'}`,
+    phys_state: isActive ? '5: LinkUp' : '3: Disabled',
+    rate: adapter.rate,
+    lid: hex(adapter.lid),
+    lid_mask_count: '0',
+    sm_lid: hex(adapter.smLid),
+    sm_sl: '0',
+    cap_mask: `0x${adapter.capMask.toString(16).padStart(8, '0')}`,
+    link_layer: adapter.linkLayer,
+    'pkeys/0': '0xffff',
+  }
+  for (const [file, content] of Object.entries(ofPort)) files.set(`${port}/${file}`, `${content}\n`)
+  adapter.gids.forEach(({ gid, type, netdev }, i) => {
+    files.set(`${port}/gids/${i}`, `${groups(gid)}\n`)
+    // The kernel's file cannot be read on InfiniBand, and a file that is there can.
+    if (type !== null) files.set(`${port}/gid_attrs/types/${i}`, `${type}\n`)
+    files.set(`${port}/gid_attrs/ndevs/${i}`, `${netdev}\n`)
+  })
+}
+
+const hex = (value: number): string => `0x${value.toString(16)}`
+
+function guidBytes(guid: bigint): Uint8Array {
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setBigUint64(0, guid)
+  return bytes
+}
+
+/** Hexadecimal digits in groups of four. */
+function groups(bytes: Uint8Array): string {
+  return Buffer.from(bytes)
+    .toString('hex')
+    .replace(/(.{4})(?!$)/g, '$1:')
+}

@@ -1,0 +1,276 @@
+/**
+ * The door of one uverbs device: opened files, and the work between the queues of all programs and the adapter.
+ *
+ * Completion queues are polled while something comes for them. Before the supervisor sleeps they are armed, so that a completion,
+ * whoever makes it, ends its wait; an event on the channel of this thread then says which queue to poll again.
+ */
+
+import type { Parking } from '../../memory/index.ts'
+import {
+  type CompletionChannel,
+  type CompletionQueue,
+  type Context,
+  VerbsError,
+  type WorkCompletion,
+  workCompletions,
+} from '../../verbs/index.ts'
+import type { Call, Door, OpenedFile } from '../door.ts'
+import type { EventPipe } from './event-pipe.ts'
+import { OpenedDevice } from './opened-device.ts'
+import type { ProgramCq } from './program-cq.ts'
+import type { ProgramQp } from './program-qp.ts'
+import { type ProgramSrq, srqNumbers } from './program-srq.ts'
+import { Slots } from './slots.ts'
+import type { Station } from './station.ts'
+import { Translation } from './translation.ts'
+import type { Waist } from './waist.ts'
+import type { Broken, Taken } from './work.ts'
+
+const completionsAtOnce = 32
+/** Turns of polling one queue before the others have theirs. */
+const pollTurns = 32
+/** While events wait for room in a pipe, which thousands take that nobody reads: milliseconds between looks. */
+const blockedPipesMs = 20
+
+/** Major number of uverbs devices, and the minor number of the first. */
+const major = 231
+const firstMinor = 192
+
+export class UverbsDoor implements Door, Station {
+  readonly path: string
+  readonly device: readonly [number, number]
+  readonly parkings: readonly Parking[]
+  readonly waist: Waist
+  readonly translation: Translation
+  readonly blockedPipes: Set<EventPipe> = new Set()
+  readonly #context: Context
+  readonly #wakes: CompletionChannel
+  readonly #qps = new Slots<ProgramQp>()
+  readonly #srqs = new Slots<ProgramSrq>()
+  readonly #qpsByNumber = new Map<number, ProgramQp>()
+  readonly #files = new Set<OpenedDevice>()
+  readonly #completions: WorkCompletion[] = workCompletions(completionsAtOnce)
+  /** Queues that are polled. */
+  readonly #active: ProgramCq[] = []
+  readonly #pending: Taken[] = []
+  readonly #broken: Broken[] = []
+  #polling = false
+  /** What others had left to this thread when it last looked (`Segment.workWord`). */
+  #seenWork = 0
+
+  /** `number`: that of `/dev/infiniband/uverbsN`. */
+  constructor(waist: Waist, number: number) {
+    this.path = `/dev/infiniband/uverbs${number}`
+    this.device = [major, firstMinor + number]
+    this.waist = waist
+    this.#context = waist.context
+    this.parkings = [waist.context.device.host.segment.parking]
+    this.#wakes = waist.context.createCompChannel()
+    this.translation = new Translation(waist.context)
+  }
+
+  open(_call: Call): OpenedFile {
+    const file = new OpenedDevice(this, this)
+    this.#files.add(file)
+    return file
+  }
+
+  closed(file: OpenedDevice): void {
+    this.#files.delete(file)
+  }
+
+  // --- turns ---------------------------------------------------------------------------------------------------------
+
+  progress(): boolean {
+    let moved = this.#takeOver()
+    moved = this.#takeEvents() || moved
+    for (let i = 0; i < this.#active.length; i++) moved = this.poll(this.#active[i]!) || moved
+    moved = this.takeAsyncEvents() || moved
+    if (this.#pending.length > 0) moved = this.#takePending() || moved
+    while (this.#broken.length > 0) this.#broken.pop()!.fatal()
+    if (this.blockedPipes.size > 0) for (const pipe of this.blockedPipes) moved = pipe.flush() || moved
+    return moved
+  }
+
+  /** Requests of other threads of the segment to queue pairs of programs, and those of programs whose time has come. */
+  #takeOver(): boolean {
+    const { device } = this.#context
+    const { i32, pendingCount } = device.host
+    const work = Atomics.load(i32, device.host.segment.workWord)
+    const isNew = work !== this.#seenWork
+    this.#seenWork = work
+    if (isNew || i32[pendingCount] !== 0) device.progress()
+    return isNew
+  }
+
+  /** The queues for which the channel has events are polled again. */
+  #takeEvents(): boolean {
+    let any = false
+    for (;;) {
+      const cq = this.#wakes.tryGetEvent()
+      if (cq === null) return any
+      cq.ackEvents(1)
+      this.activate(cq.cqContext as ProgramCq)
+      any = true
+    }
+  }
+
+  #takePending(): boolean {
+    let any = false
+    for (const queue of this.#pending.splice(0)) {
+      queue.pending = false
+      any = this.takeFrom(queue) || any
+    }
+    return any
+  }
+
+  arm(): boolean {
+    for (const { cq } of this.#active) cq.reqNotify()
+    let found = false
+    for (const cq of this.#active) found = this.poll(cq) || found
+    if (found || this.#wakes.hasEvent || this.takeAsyncEvents()) return false
+    const { i32, segment } = this.#context.device.host
+    if (Atomics.load(i32, segment.workWord) !== this.#seenWork) return false
+    for (const cq of this.#active) cq.active = false
+    this.#active.length = 0
+    return true
+  }
+
+  restMs(): number {
+    const dueMs = Math.ceil(this.#context.device.dueInMs?.() ?? Number.POSITIVE_INFINITY)
+    return this.blockedPipes.size > 0 ? Math.min(dueMs, blockedPipesMs) : dueMs
+  }
+
+  // --- completions ---------------------------------------------------------------------------------------------------
+
+  activate(cq: ProgramCq): void {
+    if (cq.active) return
+    cq.active = true
+    this.#active.push(cq)
+  }
+
+  poll(cq: ProgramCq): boolean {
+    // A completion that ends a queue pair must not poll into the completions that are being looked at.
+    if (this.#polling) return false
+    this.#polling = true
+    let any = false
+    try {
+      for (let turn = 0; turn < pollTurns; turn++) {
+        const count = cq.cq.poll(this.#completions)
+        for (let i = 0; i < count; i++) this.#complete(this.#completions[i]!)
+        any = any || count > 0
+        if (count < completionsAtOnce) break
+      }
+    } finally {
+      this.#polling = false
+    }
+    return any
+  }
+
+  /** `wrId` says whose: twice the place of a queue pair's request, of its receive, or the number of a receive of an SRQ. */
+  #complete(wc: WorkCompletion): void {
+    const { wrId } = wc
+    const at = wrId >>> 2
+    if ((wrId & 3) === 2) {
+      const srq = this.#srqs.at((at / srqNumbers) | 0)
+      srq?.received(wc, at % srqNumbers, this.#qpsByNumber.get(wc.qpNum))
+      return
+    }
+    const qp = this.#qps.at(at)
+    if (qp === undefined || qp.qp.qpNum !== wc.qpNum) return
+    if ((wrId & 3) === 0) qp.sent(wc)
+    else qp.received(wc)
+  }
+
+  takeAsyncEvents(): boolean {
+    let any = false
+    for (;;) {
+      const event = this.#context.pollAsyncEvent()
+      if (event === null) return any
+      any = true
+      const { type } = event
+      if (event.qp) this.#qpsByNumber.get(event.qp.qpNum)?.raise(type)
+      else if (event.cq) (event.cq as CompletionQueue & { cqContext: ProgramCq }).cqContext.raise(type)
+      else if (event.srq) this.#srqOf(event.srq.ref)?.raise(type)
+      else for (const { context } of this.#files) context.raise(BigInt(event.portNum ?? 0), type)
+    }
+  }
+
+  #srqOf(ref: number): ProgramSrq | undefined {
+    for (const srq of this.#srqs) if (srq.srq.ref === ref) return srq
+    return undefined
+  }
+
+  // --- queues --------------------------------------------------------------------------------------------------------
+
+  takeFrom(queue: Taken): boolean {
+    try {
+      return queue.take()
+    } catch (error) {
+      // The adapter has rejected what was checked: it is of this queue pair, and ends with it.
+      if (!(error instanceof VerbsError)) throw error
+      queue.fatal?.()
+      return true
+    }
+  }
+
+  takeLater(queue: Taken): void {
+    if (queue.pending) return
+    queue.pending = true
+    this.#pending.push(queue)
+  }
+
+  broke(qp: Broken): void {
+    if (!this.#broken.includes(qp)) this.#broken.push(qp)
+  }
+
+  addCq(make: (context: Context, wakes: CompletionChannel) => ProgramCq): ProgramCq {
+    const cq = make(this.#context, this.#wakes)
+    // From now on a completion is seen: it is polled until the supervisor sleeps, and then armed.
+    this.activate(cq)
+    return cq
+  }
+
+  forgetCq(cq: ProgramCq): void {
+    const at = this.#active.indexOf(cq)
+    if (at >= 0) this.#active.splice(at, 1)
+    cq.active = false
+  }
+
+  addQp(make: (slot: number) => ProgramQp): ProgramQp {
+    const qp = this.#qps.add(make)
+    this.#qpsByNumber.set(qp.qp.qpNum, qp)
+    return qp
+  }
+
+  forgetQp(slot: number): void {
+    const qp = this.#qps.remove(slot)
+    if (qp === undefined) return
+    this.#qpsByNumber.delete(qp.qp.qpNum)
+    this.waist.forget(qp.qp)
+    this.#forget(qp)
+  }
+
+  addSrq(make: (slot: number) => ProgramSrq): ProgramSrq {
+    return this.#srqs.add(make)
+  }
+
+  forgetSrq(slot: number): void {
+    const srq = this.#srqs.remove(slot)
+    if (srq === undefined) return
+    this.waist.forget(srq.srq)
+    this.#forget(srq)
+  }
+
+  #forget(queue: ProgramQp | ProgramSrq): void {
+    const pending = this.#pending.indexOf(queue)
+    if (pending >= 0) this.#pending.splice(pending, 1)
+    const broken = queue.kind === 'qp' ? this.#broken.indexOf(queue) : -1
+    if (broken >= 0) this.#broken.splice(broken, 1)
+  }
+
+  close(): void {
+    for (const file of [...this.#files]) file.closed()
+    this.#wakes.close()
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Where a program reads events: those of a completion channel, 8 bytes each, or asynchronous ones, 16 bytes. A pipe does what such
+ * a descriptor does: one write of an event is one event for a reader of its size, `poll` says when there is one, and O_NONBLOCK is
+ * the program's to set.
+ *
+ * This process keeps the end for writing. Events that the program has not read are in the pipe still; `takeBack` takes those of an
+ * object that is destroyed out again, since the program waits until it has acknowledged as many as were read.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs'
+import { closeFd, makePipe } from '../../memory/index.ts'
+import type { Call } from '../door.ts'
+import { fail } from './errors.ts'
+
+/** Events that wait here because the pipe is full, which takes thousands that nobody reads; what comes then is dropped. */
+const maxWaiting = 65_536
+const maxTakenBytes = 2 ** 20
+
+export class EventPipe {
+  readonly eventBytes: number
+  /** What names the pipe among descriptors of a program. */
+  readonly inode: number
+  /** Objects whose events come here. */
+  users = 0
+  readonly #write: number
+  /** Those of a door that have something waiting. */
+  readonly #blocked: Set<EventPipe>
+  readonly #waiting: Uint8Array[] = []
+  #broken = false
+
+  /** Makes one and gives the end for reading to the program: its number there is `descriptor`. While events wait it is in `blocked`. */
+  static give(call: Call, eventBytes: number, blocked: Set<EventPipe>): { pipe: EventPipe; descriptor: number } {
+    const [read, write] = makePipe()
+    let blocking = -1
+    try {
+      // What the program gets blocks, so that it has a description of its own.
+      blocking = openSync(`/proc/self/fd/${read}`, constants.O_RDONLY)
+      const descriptor = call.addDescriptor(blocking, true)
+      return { pipe: new EventPipe(write, eventBytes, blocked), descriptor }
+    } catch (error) {
+      closeFd(write)
+      throw error
+    } finally {
+      closeFd(read)
+      if (blocking >= 0) closeSync(blocking)
+    }
+  }
+
+  private constructor(write: number, eventBytes: number, blocked: Set<EventPipe>) {
+    this.#write = write
+    this.#blocked = blocked
+    this.eventBytes = eventBytes
+    this.inode = fstatSync(write).ino
+  }
+
+  /** Writes an event, now or when there is room; false if it had to be dropped. */
+  push(event: Uint8Array): boolean {
+    if (this.#broken) return false
+    if (this.#waiting.length === 0 && this.#put(event)) return true
+    if (this.#broken || this.#waiting.length >= maxWaiting) return false
+    this.#waiting.push(event)
+    this.#blocked.add(this)
+    return true
+  }
+
+  /** Writes what waited for room; true if something did. */
+  flush(): boolean {
+    let moved = false
+    while (this.#waiting.length > 0 && this.#put(this.#waiting[0]!)) {
+      this.#waiting.shift()
+      moved = true
+    }
+    if (this.#waiting.length === 0) this.#blocked.delete(this)
+    return moved
+  }
+
+  #put(event: Uint8Array): boolean {
+    try {
+      return writeSync(this.#write, event) === event.length
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      if (code === 'EAGAIN') return false
+      // The program has closed its end.
+      this.#broken = true
+      this.#waiting.length = 0
+      return false
+    }
+  }
+
+  /**
+   * Takes the events that were not read and that `isOf` says are of an object back, at most `most`; how many. A thread of the program
+   * that reads at this very moment waits until the others are there again.
+   */
+  takeBack(isOf: (event: DataView) => boolean, most: number): number {
+    let taken = 0
+    const keeps = (event: Uint8Array): boolean => {
+      if (taken >= most || event.length < this.eventBytes) return true
+      if (!isOf(new DataView(event.buffer, event.byteOffset, event.byteLength))) return true
+      taken++
+      return false
+    }
+    const waited = this.#waiting.splice(0)
+    const unread = this.#broken || most === 0 ? [] : this.#unread()
+    for (const event of [...unread, ...waited]) if (keeps(event)) this.push(event)
+    return taken
+  }
+
+  #unread(): Uint8Array[] {
+    const bytes = Buffer.alloc(maxTakenBytes)
+    const fd = openSync(`/proc/self/fd/${this.#write}`, constants.O_RDONLY | constants.O_NONBLOCK)
+    let length = 0
+    try {
+      while (length < bytes.length) {
+        const n = readSync(fd, bytes, length, bytes.length - length, null)
+        if (n === 0) break
+        length += n
+      }
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
+    } finally {
+      closeSync(fd)
+    }
+    const events: Uint8Array[] = []
+    for (let at = 0; at < length; at += this.eventBytes)
+      events.push(bytes.slice(at, Math.min(at + this.eventBytes, length)))
+    return events
+  }
+
+  /** Whether the program, and all that have its descriptors, have closed their end. */
+  get abandoned(): boolean {
+    if (this.#broken) return true
+    try {
+      // Opening the writing end of a pipe without readers, and without waiting for one, fails.
+      closeSync(openSync(`/proc/self/fd/${this.#write}`, constants.O_WRONLY | constants.O_NONBLOCK))
+      return false
+    } catch (error) {
+      return (error as NodeJS.ErrnoException).code === 'ENXIO'
+    }
+  }
+
+  close(): void {
+    this.#blocked.delete(this)
+    closeFd(this.#write)
+    this.#broken = true
+  }
+}
+
+/** The inode behind a descriptor of the calling thread; EBADF if it has none of this number. */
+export function inodeOfDescriptor(call: Call, descriptor: number, verb: string, what: string): number {
+  if (descriptor >= 0 && descriptor <= 0x7fffffff) {
+    try {
+      const file = statSync(`/proc/${call.tid}/fd/${descriptor}`)
+      if (file.isFIFO()) return file.ino
+    } catch {
+      // Said below.
+    }
+  }
+  return fail('EBADF', `${verb}: ${what} is ${descriptor}, which is no descriptor of events of the program`)
+}

@@ -1,0 +1,78 @@
+/** A uverbs device that a program has open: commands by either way, doorbells, and its end. */
+import type { Call, OpenedFile } from '../door.ts'
+import { callMethod } from './ioctl-call.ts'
+import { ProgramContext } from './program-context.ts'
+import type { Station } from './station.ts'
+import { writeCommand } from './write-call.ts'
+
+/** With so few queue pairs looking at all of them takes less time than reading which of them has rung. */
+const fewQps = 8
+/** Requests of a doorbell record that are read one by one; after more the log is read again anyway. */
+const handlesAtOnce = 512
+/** So many looks without reading the log, then one that gives its memory back. */
+const looksWithoutLog = 8192
+
+/** What the door does when a file is closed. */
+export interface Closing {
+  closed(device: OpenedDevice): void
+}
+
+export class OpenedDevice implements OpenedFile {
+  readonly descriptor: number
+  readonly context: ProgramContext
+  readonly #door: Closing
+  readonly #handles = new Uint32Array(handlesAtOnce)
+  #looks = 0
+  #closed = false
+
+  constructor(station: Station, door: Closing) {
+    this.context = new ProgramContext(station)
+    this.#door = door
+    try {
+      this.descriptor = this.context.file.open()
+    } catch (error) {
+      this.context.close()
+      throw error
+    }
+  }
+
+  ioctl(call: Call, request: number, argument: number): number {
+    return callMethod(this.context, call, request, argument)
+  }
+
+  write(call: Call, address: number, length: number): number {
+    return writeCommand(this.context, call, address, length)
+  }
+
+  rung(): void {
+    if (this.#closed) return
+    const { qps, srqs, station } = this.context
+    if (qps.length > fewQps || ++this.#looks >= looksWithoutLog) {
+      this.#looks = 0
+      this.#takeByLog()
+    } else for (let i = 0; i < qps.length; i++) station.takeFrom(qps[i]!)
+    for (let i = 0; i < srqs.length; i++) station.takeFrom(srqs[i]!)
+  }
+
+  #takeByLog(): void {
+    const { context } = this
+    const { station, qps } = context
+    const count = context.file.doorbells(this.#handles)
+    if (count < 0) for (const qp of qps) station.takeFrom(qp)
+    for (let i = 0; i < count; i++) {
+      const qp = context.at('qp', this.#handles[i]!)
+      if (qp) station.takeFrom(qp)
+    }
+  }
+
+  isLeft(): boolean {
+    return this.context.file.isLeft
+  }
+
+  closed(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.context.close()
+    this.#door.closed(this)
+  }
+}

@@ -1,0 +1,196 @@
+/**
+ * What a program has in an opened device (`ibv_context`): its objects by handle, its completion channels, where its asynchronous
+ * events go, and the file with its queues. Handles belong to this file alone, so that no program can name what another has, and
+ * all of it goes with the file.
+ */
+import { randomInt } from 'node:crypto'
+import type { Call } from '../door.ts'
+import { asyncEvent } from './async-events.ts'
+import { type ErrnoName, fail } from './errors.ts'
+import { EventPipe, inodeOfDescriptor } from './event-pipe.ts'
+import { type Kind, kindNames, kindsByUse, type Objects } from './objects.ts'
+import type { ProgramAh } from './plain-objects.ts'
+import type { ProgramQp } from './program-qp.ts'
+import type { ProgramSrq } from './program-srq.ts'
+import { QueueFile } from './queue-file.ts'
+import type { Station } from './station.ts'
+
+type AnyObject = Objects[Kind]
+
+/** Completion channels and files of asynchronous events that are looked through for abandoned ones at so many. */
+const firstSweepAt = 16
+
+/** Pipes by inode. */
+class Pipes extends Map<number, EventPipe> {
+  #sweepAt = firstSweepAt
+
+  /** Closes those that nobody reads any more, and that no object of the program uses; whenever there are twice as many. */
+  sweep(): void {
+    if (this.size < this.#sweepAt) return
+    for (const [inode, pipe] of this) {
+      if (pipe.users > 0 || !pipe.abandoned) continue
+      pipe.close()
+      this.delete(inode)
+    }
+    this.#sweepAt = Math.max(firstSweepAt, 2 * this.size)
+  }
+}
+
+export class ProgramContext {
+  readonly station: Station
+  readonly file: QueueFile = new QueueFile()
+  /** Whether `ibv_open_device` has got as far as its context. */
+  opened = false
+  /** Queues that doorbells are for. */
+  readonly qps: ProgramQp[] = []
+  readonly srqs: ProgramSrq[] = []
+  /** Address handles by the number that work requests have; 0 is none. */
+  readonly ahs: (ProgramAh | undefined)[] = [undefined]
+  readonly #objects = new Map<number, AnyObject>()
+  readonly #byKind: Readonly<Record<Kind, Map<AnyObject, number>>> = {
+    pd: new Map(),
+    mr: new Map(),
+    mw: new Map(),
+    ah: new Map(),
+    cq: new Map(),
+    qp: new Map(),
+    srq: new Map(),
+  }
+  readonly #channels = new Pipes()
+  readonly #asyncFiles = new Pipes()
+  /** Handles say nothing of how many there were. */
+  #lastHandle = randomInt(1, 2 ** 30)
+
+  constructor(station: Station) {
+    this.station = station
+  }
+
+  // --- handles -------------------------------------------------------------------------------------------------------
+
+  add(object: AnyObject): number {
+    do this.#lastHandle = (this.#lastHandle + 1) & 0x7fffffff
+    while (this.#objects.has(this.#lastHandle))
+    this.#objects.set(this.#lastHandle, object)
+    this.#byKind[object.kind].set(object, this.#lastHandle)
+    if (object.kind === 'qp') this.qps.push(object)
+    else if (object.kind === 'srq') this.srqs.push(object)
+    return this.#lastHandle
+  }
+
+  /** The object of this kind with this handle; `code` if there is none: EINVAL of commands, ENOENT of those that destroy. */
+  find<K extends Kind>(kind: K, handle: number, verb: string, code: ErrnoName = 'EINVAL'): Objects[K] {
+    const object = this.#objects.get(handle)
+    if (object?.kind !== kind) fail(code, `${verb}: ${handle} is no handle of a ${kindNames[kind]} of this context`)
+    return object as Objects[K]
+  }
+
+  /** It has been closed. */
+  remove(object: AnyObject): void {
+    const handle = this.#byKind[object.kind].get(object)
+    this.#byKind[object.kind].delete(object)
+    if (handle !== undefined) this.#objects.delete(handle)
+    if (object.kind === 'qp') this.qps.splice(this.qps.indexOf(object), 1)
+    else if (object.kind === 'srq') this.srqs.splice(this.srqs.indexOf(object), 1)
+  }
+
+  /** The object of this kind with this handle, for doorbells; undefined if there is none. */
+  at<K extends Kind>(kind: K, handle: number): Objects[K] | undefined {
+    const object = this.#objects.get(handle)
+    return object?.kind === kind ? (object as Objects[K]) : undefined
+  }
+
+  addAh(make: (number: number) => ProgramAh): ProgramAh {
+    let number = this.ahs.indexOf(undefined, 1)
+    if (number < 0) number = this.ahs.length
+    const ah = make(number)
+    this.ahs[number] = ah
+    return ah
+  }
+
+  // --- events --------------------------------------------------------------------------------------------------------
+
+  /** A new completion channel: its number in the program. */
+  addChannel(call: Call): number {
+    this.#channels.sweep()
+    const { pipe, descriptor } = EventPipe.give(call, 8, this.station.blockedPipes)
+    this.#channels.set(pipe.inode, pipe)
+    return descriptor
+  }
+
+  /** A new file for asynchronous events: its number in the program. */
+  addAsyncFile(call: Call): number {
+    this.#asyncFiles.sweep()
+    const { pipe, descriptor } = EventPipe.give(call, 16, this.station.blockedPipes)
+    this.#asyncFiles.set(pipe.inode, pipe)
+    return descriptor
+  }
+
+  channel(call: Call, descriptor: number, verb: string): EventPipe {
+    const inode = inodeOfDescriptor(call, descriptor, verb, 'the completion channel')
+    return this.#channels.get(inode) ?? fail('EBADF', `${verb}: descriptor ${descriptor} is no completion channel`)
+  }
+
+  /** The one behind a descriptor, or without one that of the context. */
+  asyncFile(call: Call, descriptor: number | undefined, verb: string): EventPipe | null {
+    if (descriptor === undefined) return this.#asyncFiles.values().next().value ?? null
+    const inode = inodeOfDescriptor(call, descriptor, verb, 'the file of asynchronous events')
+    return (
+      this.#asyncFiles.get(inode) ??
+      fail('EBADF', `${verb}: descriptor ${descriptor} is no file of asynchronous events`)
+    )
+  }
+
+  /** An event of the port or the device. */
+  raise(element: bigint, type: number): void {
+    const event = asyncEvent(element, type)
+    for (const pipe of this.#asyncFiles.values()) pipe.push(event)
+  }
+
+  // --- the end -------------------------------------------------------------------------------------------------------
+
+  /** All that is left goes. */
+  close(): void {
+    const failures: unknown[] = []
+    for (const kind of kindsByUse) {
+      for (const object of this.#byKind[kind].keys()) {
+        if (object.kind === 'cq') this.station.forgetCq(object)
+        try {
+          closeObject(object)
+        } catch (error) {
+          failures.push(error)
+        }
+        this.remove(object)
+      }
+    }
+    for (const pipes of [this.#channels, this.#asyncFiles]) {
+      for (const pipe of pipes.values()) pipe.close()
+      pipes.clear()
+    }
+    this.file.close()
+    if (failures.length > 0) throw failures[0]
+  }
+}
+
+/** Closes what belongs to an object, whatever uses it has gone before. */
+export function closeObject(object: AnyObject): void {
+  switch (object.kind) {
+    case 'pd':
+      object.pd.close()
+      break
+    case 'mr':
+      object.mr.close()
+      break
+    case 'mw':
+      object.mw.close()
+      break
+    case 'ah':
+      object.ah.close()
+      break
+    case 'qp':
+      object.leaveGroups()
+      object.close()
+      break
+    default:
+      object.close()
+  }
+}

@@ -1,0 +1,205 @@
+/**
+ * A completion queue of a program: the ring that it polls, and the CQ of this process that gets the completions. That one is larger:
+ * all requests make completions here, also those that the program does not want to hear of, so that their places in the queues are
+ * free as soon as they are executed.
+ */
+import { type CompletionChannel, type CompletionQueue, type Context, WcStatus } from '../../verbs/index.ts'
+import { asyncEvent } from './async-events.ts'
+import { fail } from './errors.ts'
+import type { EventPipe } from './event-pipe.ts'
+import type { QueueFile } from './queue-file.ts'
+import { Ring } from './ring.ts'
+
+const cqeBytes = 64
+/** Words of an `ib_uverbs_wc`. */
+const Wc = {
+  wrIdLow: 0,
+  wrIdHigh: 1,
+  status: 2,
+  opcode: 3,
+  vendorErr: 4,
+  byteLen: 5,
+  immData: 6,
+  qpNum: 7,
+  srcQp: 8,
+  flags: 9,
+  /** P_Key index, and LID of the sender in the upper half. */
+  slid: 10,
+  /** Service level, path bits, port, a byte each. */
+  path: 11,
+} as const
+const portOne = 1 << 16
+
+const armedNot = 0
+const armedSolicited = 1
+const armedNext = 2
+
+export class ProgramCq {
+  readonly kind = 'cq'
+  /** Of this process. */
+  readonly cq: CompletionQueue
+  readonly channel: EventPipe | null
+  readonly events: EventPipe | null
+  /** What the program knows it by in events. */
+  readonly userHandle: bigint
+  /** Whether the door polls it; else it is armed here, and an event says when there is something. */
+  active = false
+  /** Requests in queues of this process whose completions are to come. */
+  outstanding = 0
+  compEvents = 0
+  asyncEvents = 0
+  readonly #file: QueueFile
+  readonly #event: Uint8Array
+  #ring: Ring
+  #producer = 0
+  #armed = armedNot
+  #overrun = false
+  /** Completions that all queues together may have outstanding. */
+  #wanted = 0
+
+  constructor(
+    context: Context,
+    wakes: CompletionChannel,
+    file: QueueFile,
+    cqe: number,
+    userHandle: bigint,
+    channel: EventPipe | null,
+    events: EventPipe | null,
+  ) {
+    this.#file = file
+    this.#ring = new Ring(file, cqe, cqeBytes, 'ibv_create_cq', `a completion queue of ${cqe}`)
+    try {
+      this.cq = context.createCq(cqe, { channel: wakes, cqContext: this, tellsSolicited: true })
+    } catch (error) {
+      this.#ring.close()
+      throw error
+    }
+    this.userHandle = userHandle
+    this.channel = channel
+    this.events = events
+    this.#event = new Uint8Array(8)
+    new DataView(this.#event.buffer).setBigUint64(0, userHandle, true)
+    if (channel) channel.users++
+    if (events) events.users++
+  }
+
+  get ring(): Ring {
+    return this.#ring
+  }
+
+  get cqe(): number {
+    return this.#ring.room
+  }
+
+  /** Whether one more request may be posted whose completion comes here. */
+  get hasRoom(): boolean {
+    return this.outstanding < this.cq.cqe
+  }
+
+  /** A queue of so many requests completes here from now on; as far as the adapter's largest CQ goes. */
+  widen(requests: number): void {
+    const wanted = this.#wanted + requests
+    const most = this.cq.context.device.attr.maxCqe
+    if (wanted > this.cq.cqe && this.cq.cqe < most) this.cq.resize(Math.min(most, 2 * wanted))
+    this.#wanted = wanted
+  }
+
+  narrow(requests: number): void {
+    this.#wanted -= requests
+  }
+
+  /** `ibv_req_notify_cq`. What is armed for all is not armed for less. */
+  arm(solicitedOnly: boolean): void {
+    if (this.#armed !== armedNext) this.#armed = solicitedOnly ? armedSolicited : armedNext
+  }
+
+  /** Writes a completion; false if the program has left no room for it. `immData` is the word as it is in memory. */
+  push(
+    wrIdLow: number,
+    wrIdHigh: number,
+    status: number,
+    opcode: number,
+    byteLen: number,
+    immData: number,
+    qpNum: number,
+    srcQp: number,
+    flags: number,
+    slid: number,
+    sl: number,
+    solicited: boolean,
+  ): boolean {
+    const ring = this.#ring
+    const next = (this.#producer + 1) & ring.mask
+    if (next === ring.consumer) {
+      this.#overran()
+      return false
+    }
+    const { i32 } = ring
+    const e = ring.entry(this.#producer)
+    i32[e + Wc.wrIdLow] = wrIdLow
+    i32[e + Wc.wrIdHigh] = wrIdHigh
+    i32[e + Wc.status] = status
+    i32[e + Wc.opcode] = opcode
+    i32[e + Wc.vendorErr] = 0
+    i32[e + Wc.byteLen] = byteLen
+    i32[e + Wc.immData] = immData
+    i32[e + Wc.qpNum] = qpNum
+    i32[e + Wc.srcQp] = srcQp
+    i32[e + Wc.flags] = flags
+    i32[e + Wc.slid] = slid << 16
+    i32[e + Wc.path] = sl | portOne
+    ring.producer = next
+    this.#producer = next
+    const armed = this.#armed
+    if (armed === armedNext || (armed === armedSolicited && (solicited || status !== WcStatus.Success))) {
+      this.#armed = armedNot
+      if (this.channel?.push(this.#event)) this.compEvents++
+    }
+    return true
+  }
+
+  #overran(): void {
+    if (this.#overrun) return
+    this.#overrun = true
+    this.raise(0)
+  }
+
+  /** An asynchronous event of this queue. */
+  raise(type: number): void {
+    if (this.events?.push(asyncEvent(this.userHandle, type))) this.asyncEvents++
+  }
+
+  /** `ibv_resize_cq`: the program maps the new ring, and unmaps the old one. */
+  resize(cqe: number): void {
+    const old = this.#ring
+    const kept = (this.#producer - old.consumer) & old.mask
+    if (kept > cqe)
+      fail('EINVAL', `ibv_resize_cq: cqe is ${cqe}, and ${kept} completions are in the queue that were not polled`)
+    const ring = new Ring(this.#file, cqe, cqeBytes, 'ibv_resize_cq', `a completion queue of ${cqe}`)
+    for (let i = 0, from = old.consumer; i < kept; i++, from = (from + 1) & old.mask) ring.copyEntry(i, old, from)
+    ring.producer = kept
+    this.#producer = kept
+    this.#ring = ring
+    old.close()
+  }
+
+  /** Takes back what the program has not read; how many events of each kind it has. */
+  reported(): { completion: number; asynchronous: number } {
+    const { channel, events, userHandle } = this
+    const unread = channel?.takeBack((event) => event.getBigUint64(0, true) === userHandle, this.compEvents) ?? 0
+    const unreadAsync =
+      events?.takeBack(
+        (event) => event.getBigUint64(0, true) === userHandle && event.getUint32(8, true) === 0,
+        this.asyncEvents,
+      ) ?? 0
+    return { completion: this.compEvents - unread, asynchronous: this.asyncEvents - unreadAsync }
+  }
+
+  /** EBUSY while queue pairs complete to it. */
+  close(): void {
+    if (!this.cq.closed) this.cq.close()
+    this.#ring.close()
+    if (this.channel) this.channel.users--
+    if (this.events) this.events.users--
+  }
+}

@@ -1,0 +1,22 @@
+/** What commands need of the door: where queues register, and the verbs of this process. */
+import type { CompletionChannel, Context } from '../../verbs/index.ts'
+import type { EventPipe } from './event-pipe.ts'
+import type { ProgramCq } from './program-cq.ts'
+import type { ProgramQp } from './program-qp.ts'
+import type { ProgramSrq } from './program-srq.ts'
+import type { Waist } from './waist.ts'
+import type { Taken, Work } from './work.ts'
+
+export interface Station extends Work {
+  readonly waist: Waist
+  /** Those whose events wait until the program has read others. */
+  readonly blockedPipes: Set<EventPipe>
+  /** Takes what the program has written to a queue; true if there was something. */
+  takeFrom(queue: Taken): boolean
+  /** The next place for a queue pair or SRQ; `make` throws, and it stays free. */
+  /** `make` gets the context of the device and the channel that wakes this thread. */
+  addCq(make: (context: Context, wakes: CompletionChannel) => ProgramCq): ProgramCq
+  forgetCq(cq: ProgramCq): void
+  addQp(make: (slot: number) => ProgramQp): ProgramQp
+  addSrq(make: (slot: number) => ProgramSrq): ProgramSrq
+}

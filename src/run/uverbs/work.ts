@@ -1,0 +1,36 @@
+/** What the queues of programs need of the door, which serves all of them. */
+import type { WorkCompletion } from '../../verbs/index.ts'
+import type { ProgramCq } from './program-cq.ts'
+import type { Translation } from './translation.ts'
+
+/** A queue that could not be emptied for want of room; it is taken from again when something has completed. */
+export interface Taken {
+  pending: boolean
+  take(): boolean
+  /** Ends it: what it holds cannot be executed. */
+  fatal?(): void
+}
+
+/** A queue pair whose completion found no room. */
+export interface Broken {
+  fatal(): void
+}
+
+/** The queue pair whose message took a receive of an SRQ. */
+export interface SharedReceiver {
+  receivedShared(wc: WorkCompletion, wrIdLow: number, wrIdHigh: number): void
+}
+
+export interface Work {
+  readonly translation: Translation
+  /** Completions may be there: the queue is polled in the next turns. */
+  activate(cq: ProgramCq): void
+  /** Writes all completions that there are to the program's queue; true if there were any. */
+  poll(cq: ProgramCq): boolean
+  takeLater(queue: Taken): void
+  broke(qp: Broken): void
+  /** Gives asynchronous events to the objects to which they happened. */
+  takeAsyncEvents(): boolean
+  forgetQp(slot: number): void
+  forgetSrq(slot: number): void
+}
