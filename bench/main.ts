@@ -12,7 +12,8 @@
  *     monitor     packets a second of a capture, beside tcpdump and tshark; two threads, overload, many flows: monitor-jobs.ts
  *
  * and on a network, which is loopback, what wire-jobs.ts says; on both, rsockets (socket-jobs.ts) and programs under
- * verbena/preload (preload-jobs.ts, start-jobs.ts). Beside other work, and on one core: loaded-jobs.ts.
+ * verbena/preload (preload-jobs.ts, start-jobs.ts). Beside other work, and on one core: loaded-jobs.ts. Programs of perftest under
+ * `verbena run`: run-jobs.ts.
  *
  * Two latencies are compared, each with its like: `average`, the whole run over its messages ("overall" of
  * ucx_perftest), and `median`, of single round trips ("50.0%ile").
@@ -31,6 +32,7 @@ import { type MonitorJob, monitorJobs } from './monitor-jobs.ts'
 import { Ours, twoCores } from './ours.ts'
 import { type PreloadJob, preloadJobs } from './preload-jobs.ts'
 import { endPrograms, isInstalled } from './programs.ts'
+import { type RunJob, runJobs } from './run-jobs.ts'
 import { samplesJobs } from './samples-jobs.ts'
 import { type SketchJob, sketchJobs } from './sketch-jobs.ts'
 import { SocketComparisons, type SocketJob, socketJobs, wireSocketJobs } from './socket-jobs.ts'
@@ -107,7 +109,9 @@ http-wire-sparse, http-wire-strangers, connecting-wire, connecting-wire-warm, co
 start-wire-first; of the traffic generator traffic-wire-send,
 traffic-wire-write.
 On both, where others run, too: busy-http-1, busy-http-16, busy-http-sparse, busy-rsocket-rr, busy-http-cpu, beside four processes
-that compute on two cores; one-core-http-1, one-core-http-16; http-cpu.`
+that compute on two cores; one-core-http-1, one-core-http-16; http-cpu.
+Programs under verbena run, on shared memory: run-latency, run-events, run-bandwidth, run-rate, run-start, and these with busy- in front;
+run-find, run-python, run-make.`
 
 interface Job {
   name: string
@@ -248,6 +252,7 @@ async function main(): Promise<number> {
     if ('monitor' in job) return job.monitor.run(rounds)
     if ('traffic' in job) return job.traffic.run(rounds, wire.devices)
     if ('preload' in job) return job.preload.run(rounds, wire.devices)
+    if ('program' in job) return job.program.run(values.rounds === undefined ? loadedRounds : rounds)
     if ('loaded' in job) {
       const scale = values.brief ? briefScale : usualScale
       return job.loaded.run(values.rounds === undefined ? loadedRounds : rounds, wire.devices, sockets, scale)
@@ -297,6 +302,7 @@ type Chosen = { name: string } & (
   | { collective: CollectiveJob }
   | { traffic: TrafficJob; network: boolean }
   | { loaded: LoadedJob }
+  | { program: RunJob }
 )
 
 /** Comparisons on shared memory come first: the machine is quiet then. */
@@ -325,6 +331,7 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
     ...traffic.filter(({ network }) => network),
     ...preloaded.filter(({ network }) => network),
     ...(nativeAvailable ? loadedJobs : []).map((loaded) => ({ name: loaded.name, loaded })),
+    ...(nativeAvailable && !wireOnly ? runJobs : []).map((program) => ({ name: program.name, program })),
   ]
   if (only === undefined) {
     if (wireOnly || getDeviceList().some(({ name }) => name.startsWith('roce'))) return known

@@ -14,7 +14,7 @@ _verbena() {
     if [[ -n $value ]]; then ((i++)); continue; fi
     [[ $word == -* ]] && continue
     case "${command:+$command }$word" in
-      'start'|'bench'|'collective'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'bench collective'|'collective measure'|'collective tune'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor compare'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
+      'start'|'bench'|'collective'|'report'|'trace'|'traffic'|'collect'|'monitor'|'replay'|'run'|'gateway'|'perf'|'rc_pingpong'|'uc_pingpong'|'ud_pingpong'|'srq_pingpong'|'rping'|'ucmatose'|'udaddy'|'mckey'|'cmtime'|'rstream'|'riostream'|'rcopy'|'udpong'|'devices'|'devinfo'|'completion'|'bench latency'|'bench throughput'|'bench rsocket'|'bench node'|'bench collective'|'collective measure'|'collective tune'|'trace check'|'trace show'|'trace info'|'trace page'|'trace convert'|'traffic server'|'traffic client'|'traffic merge'|'traffic fit'|'traffic cdf'|'collect counters'|'collect l2'|'collect trace'|'collect session'|'monitor collector'|'monitor compare'|'monitor report'|'monitor watch'|'replay packets'|'replay messages'|'replay server'|'replay client'|'gateway convert'|'gateway compare'|'gateway hook'|'gateway node'|'gateway pipe'|'gateway signal'|'gateway check'|'gateway graph'|'perf send_lat'|'perf send_bw'|'perf write_lat'|'perf write_bw'|'perf read_lat'|'perf read_bw'|'perf atomic_lat'|'perf atomic_bw') command+="${command:+ }$word"; arguments=0 ;;
       'ibv_rc_pingpong') command='rc_pingpong'; arguments=0 ;;
       'ibv_uc_pingpong') command='uc_pingpong'; arguments=0 ;;
       'ibv_ud_pingpong') command='ud_pingpong'; arguments=0 ;;
@@ -27,7 +27,7 @@ _verbena() {
   value=''
   ((${#words[@]} > 1)) && _verbena_value "$command" "${words[${#words[@]} - 1]}"
   case "$command" in
-    '') commands='start bench collective report trace traffic collect monitor replay gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
+    '') commands='start bench collective report trace traffic collect monitor replay run gateway perf rc_pingpong ibv_rc_pingpong uc_pingpong ibv_uc_pingpong ud_pingpong ibv_ud_pingpong srq_pingpong ibv_srq_pingpong rping ucmatose udaddy mckey cmtime rstream riostream rcopy udpong devices ibv_devices devinfo ibv_devinfo completion' options='-V --version -h --help' ;;
     'start') commands='' options='--repeat --seed --out --open --json -h --help' ;;
     'bench') commands='latency throughput rsocket node collective' options='-h --help' ;;
     'bench latency') commands='' options='-d --device --service --op --size --poll --poll-comp --inline --unsignaled --burst --pause --stamp --engine --pin --repeat --seed --warmup --out --json -h --help' ;;
@@ -66,6 +66,7 @@ _verbena() {
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
     'replay server') commands='' options='-p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
     'replay client') commands='' options='--decode-as --roce-port --mode --speed --depth -p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
+    'run') commands='' options='-d --device --name --verbose -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-d --log -V --version -i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-d --log -V --version -e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
@@ -127,6 +128,8 @@ _verbena() {
       'replay messages 0') value='file' ;;
       'replay client 0') value='any' ;;
       'replay client '*) value='any' ;;
+      'run 0') value='any' ;;
+      'run '*) value='any' ;;
       'gateway compare '*) value='any' ;;
       'gateway hook 0') value='any' ;;
       'gateway node 0') value='any' ;;
@@ -322,6 +325,10 @@ _verbena_value() {
       --decode-as|--roce-port|--speed|--depth|-p|--port|-x|--gid-index|--wait|--timeout) value='any' ;;
       --mode) value='word:closed open' ;;
       -d|--device|--ib-dev) value='device' ;;
+    esac ;;
+    'run') case $2 in
+      -d|--device) value='device' ;;
+      --name) value='any' ;;
     esac ;;
     'gateway convert') case $2 in
       -d|--log|-i|--input-format|-o|--output-format|-t|--types) value='any' ;;

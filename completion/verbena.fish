@@ -9,7 +9,7 @@ function __verbena_at
     set -l found
     for word in (commandline -opc)[2..-1]
         set -l longer (string join ' ' $found $word)
-        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'collective' 'collective measure' 'collective tune' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor compare' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
+        contains -- $longer 'start' 'bench' 'bench latency' 'bench throughput' 'bench rsocket' 'bench node' 'bench collective' 'collective' 'collective measure' 'collective tune' 'report' 'trace' 'trace check' 'trace show' 'trace info' 'trace page' 'trace convert' 'traffic' 'traffic server' 'traffic client' 'traffic merge' 'traffic fit' 'traffic cdf' 'collect' 'collect counters' 'collect l2' 'collect trace' 'collect session' 'monitor' 'monitor collector' 'monitor compare' 'monitor report' 'monitor watch' 'replay' 'replay packets' 'replay messages' 'replay server' 'replay client' 'run' 'gateway' 'gateway convert' 'gateway compare' 'gateway hook' 'gateway node' 'gateway pipe' 'gateway signal' 'gateway check' 'gateway graph' 'perf' 'perf send_lat' 'perf send_bw' 'perf write_lat' 'perf write_bw' 'perf read_lat' 'perf read_bw' 'perf atomic_lat' 'perf atomic_bw' 'rc_pingpong' 'ibv_rc_pingpong' 'uc_pingpong' 'ibv_uc_pingpong' 'ud_pingpong' 'ibv_ud_pingpong' 'srq_pingpong' 'ibv_srq_pingpong' 'rping' 'ucmatose' 'udaddy' 'mckey' 'cmtime' 'rstream' 'riostream' 'rcopy' 'udpong' 'devices' 'ibv_devices' 'devinfo' 'ibv_devinfo' 'completion'; and set found (string split ' ' $longer)
     end
     test "$found" = "$argv"
 end
@@ -24,6 +24,7 @@ complete -c verbena -f -n '__verbena_at' -a traffic -d 'generate RDMA traffic by
 complete -c verbena -f -n '__verbena_at' -a collect -d 'collect RDMA traffic of this host: counters, what carries RoCE, traces'
 complete -c verbena -f -n '__verbena_at' -a monitor -d 'watch RDMA traffic: who loads the network, what is lost, where it congests'
 complete -c verbena -f -n '__verbena_at' -a replay -d 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs'
+complete -c verbena -f -n '__verbena_at' -a run -d 'run an unmodified RDMA program: its adapters are ours. No adapter, no kernel module, no root'
 complete -c verbena -f -n '__verbena_at' -a gateway -d 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …'
 complete -c verbena -f -n '__verbena_at' -a perf -d 'perftest: bandwidth and latency between two processes'
 complete -c verbena -f -n '__verbena_at' -a rc_pingpong -d 'ibv_rc_pingpong: messages to and fro, RC'
@@ -468,6 +469,10 @@ complete -c verbena -n '__verbena_at replay client' -l wait -d 'client: retry fo
 complete -c verbena -n '__verbena_at replay client' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at replay client' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at replay client' -s h -l help -d 'print help'
+complete -c verbena -n '__verbena_at run' -s d -l device -d 'adapter in shared memory: shm:NAME; several times: several' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at run' -l name -d 'as the program sees it; several times: for several' -r
+complete -c verbena -n '__verbena_at run' -l verbose -d 'say on standard error what programs open, and which calls fail'
+complete -c verbena -n '__verbena_at run' -s h -l help -d 'print help'
 complete -c verbena -f -n '__verbena_at gateway' -a convert -d 'samples from one format to another'
 complete -c verbena -f -n '__verbena_at gateway' -a compare -d 'files of samples with each other'
 complete -c verbena -f -n '__verbena_at gateway' -a hook -d 'samples through a hook'

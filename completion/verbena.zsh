@@ -25,6 +25,7 @@ _verbena() {
       'collect:collect RDMA traffic of this host\: counters, what carries RoCE, traces'
       'monitor:watch RDMA traffic\: who loads the network, what is lost, where it congests'
       'replay:replay captured RDMA traffic\: its packets rewritten, or its messages as verbs'
+      'run:run an unmodified RDMA program\: its adapters are ours. No adapter, no kernel module, no root'
       'gateway:samples of real-time simulators, as VILLASnode has them\: node, pipe, signal, convert, …'
       'perf:perftest\: bandwidth and latency between two processes'
       'rc_pingpong:ibv_rc_pingpong\: messages to and fro, RC'
@@ -62,6 +63,7 @@ _verbena() {
         collect) _verbena_collect ;;
         monitor) _verbena_monitor ;;
         replay) _verbena_replay ;;
+        run) _verbena_run ;;
         gateway) _verbena_gateway ;;
         perf) _verbena_perf ;;
         rc_pingpong|ibv_rc_pingpong) _verbena_rc_pingpong ;;
@@ -771,6 +773,16 @@ _verbena_replay_client() {
     '(-h --help)'{-h,--help}'[print help]' \
     '1:trace:' \
     '*:servers:'
+}
+
+_verbena_run() {
+  _arguments -s \
+    '(-d --device)'{-d,--device}'[adapter in shared memory\: shm\:NAME; several times\: several]:dev:_verbena_devices' \
+    --name'[as the program sees it; several times\: for several]:name:' \
+    --verbose'[say on standard error what programs open, and which calls fail]' \
+    '(-h --help)'{-h,--help}'[print help]' \
+    '1:program:' \
+    '*:args:'
 }
 
 _verbena_gateway() {

@@ -50,6 +50,10 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     summary: 'replay captured RDMA traffic: its packets rewritten, or its messages as verbs',
     load: () => import('../tools/replay/index.ts'),
   },
+  run: {
+    summary: 'run an unmodified RDMA program: its adapters are ours. No adapter, no kernel module, no root',
+    load: () => import('../tools/run/index.ts'),
+  },
   gateway: {
     summary: 'samples of real-time simulators, as VILLASnode has them: node, pipe, signal, convert, …',
     load: () => import('../tools/gateway/index.ts'),

@@ -10,6 +10,7 @@ const optional =
 /** Commands whose result is a file, or nothing. */
 /** Nothing, or their standard output is the data itself. */
 const withoutJson = new Set([
+  'run',
   'trace convert',
   'replay messages',
   'gateway convert',

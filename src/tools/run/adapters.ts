@@ -1,0 +1,36 @@
+/** The options that say which adapters a program has, and under which names. */
+import type { RunAdapter } from '../../run/programs/index.ts'
+import { UsageError } from '../kit/index.ts'
+
+const defaultDevice = 'shm:run'
+/** The stock provider rxe takes adapters by their names: IB_DEVICE_NAME_MAX with its zero is 64. */
+const providerName = /^rxe[A-Za-z0-9_-]{0,60}$/
+
+export function runAdapters(devices: readonly string[], names: readonly string[]): RunAdapter[] {
+  const chosen = devices.length > 0 ? devices : [defaultDevice]
+  for (const device of chosen) {
+    if (/^roce/.test(device))
+      throw new UsageError(
+        '--device',
+        `${device} cannot reach the memory of programs yet: name an adapter in shared memory, for example ${defaultDevice}`,
+      )
+    if (/^shm[01]$/.test(device))
+      throw new UsageError(
+        '--device',
+        `${device} lives within one process, and programs are several: name a segment that all open, for example ${defaultDevice}`,
+      )
+  }
+  if (names.length > chosen.length)
+    throw new UsageError('--name', `there are ${names.length} names for ${chosen.length} adapters`)
+  for (const name of names)
+    if (!providerName.test(name))
+      throw new UsageError(
+        '--name',
+        `'${name}' is not valid: names begin with rxe, because libibverbs finds its provider by that, for example: --name rxe0`,
+      )
+  const free = ['rxe0', ...chosen.map((_, i) => `rxe${i + 1}`)].filter((name) => !names.includes(name))
+  const adapters = chosen.map((device, i) => ({ device, name: names[i] ?? free.shift()! }))
+  const twice = adapters.find(({ name }, i) => adapters.findIndex((other) => other.name === name) !== i)
+  if (twice !== undefined) throw new UsageError('--name', `two adapters are called ${twice.name}`)
+  return adapters
+}

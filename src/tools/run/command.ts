@@ -1,0 +1,87 @@
+/** `verbena run`: starts a program of libibverbs, librdmacm or libibumad as it is, with adapters of ours. */
+import { constants } from 'node:os'
+import type { Command } from 'commander'
+import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
+import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
+import { UsageError } from '../kit/index.ts'
+import { runAdapters } from './adapters.ts'
+import { dieBy } from './die-by.ts'
+
+const examples = `
+Examples:
+  verbena run -- ibv_devices                       the adapter as libibverbs finds it
+  verbena run -- ibv_rc_pingpong                   in one terminal; in another:
+  verbena run -- ibv_rc_pingpong localhost         both meet on shm:run
+  verbena run -- sh -c 'ib_write_bw & sleep 1; ib_write_bw localhost'
+  verbena run --device shm:lab --name rxe7 -- ls /sys/class/infiniband
+  verbena run --verbose -- ibv_devinfo -v          says what the program opens, and what fails
+
+The program is started as it is, with the libraries that it has, and so is everything that it starts. Its exit code, signals, terminal
+and standard streams are its own. The command ends when the last process that came of the program has ended.
+Needs Linux 5.14 or later (5.19: signals repeat no command) on x86-64 or arm64.`
+
+interface Options {
+  device: string[]
+  name: string[]
+  verbose?: boolean
+}
+
+const collect = (value: string, before: string[]): string[] => [...before, value]
+
+export function configure(command: Command): void {
+  command
+    .description('Run a program of libibverbs unmodified: what it asks the kernel about RDMA adapters, we answer.')
+    .argument('<program>', 'what to start, found by PATH')
+    .argument('[args...]', 'its arguments')
+    .passThroughOptions()
+    .option(
+      '-d, --device <dev>',
+      'adapter in shared memory: shm:NAME; several times: several (default: shm:run)',
+      collect,
+      [],
+    )
+    .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
+    .option('--verbose', 'say on standard error what programs open, and which calls fail')
+    .addHelpText('after', examples)
+    .action(async (program: string, args: string[], options: Options) => {
+      const adapters = runAdapters(options.device, options.name)
+      try {
+        end(await start(program, args, options, adapters))
+      } catch (error) {
+        if (!(error instanceof RunError)) throw error
+        printFailure(error.message)
+        endWith(startCodes[error.code] ?? 1)
+      }
+    })
+}
+
+/** What a shell ends with when it cannot start a program. */
+const startCodes: Readonly<Record<string, number>> = { ENOENT: 127, EACCES: 126 }
+
+async function start(
+  program: string,
+  args: readonly string[],
+  { device, name, verbose = false }: Options,
+  adapters: ReturnType<typeof runAdapters>,
+): Promise<Ended> {
+  const { env } = process
+  const outer = env[runVariable]
+  if (!isServed(outer))
+    return await runProgram({ program, args, env, adapters, verbose, onWarning: (text) => note(text) })
+  if (device.length + name.length > 0)
+    throw new UsageError(
+      device.length > 0 ? '--device' : '--name',
+      `this is below another \`verbena run\` (process ${Number.parseInt(outer!, 10)}), whose adapters programs have: leave it out, or give it there`,
+    )
+  return await launchServed(program, args, env)
+}
+
+function end({ code, signal }: Ended): void {
+  if (signal === null) {
+    endWith(code ?? 1)
+    return
+  }
+  // A shell is to see how the program ended, not a code that means it.
+  if (currentRun().io === process) dieBy(signal)
+  endWith(128 + constants.signals[signal])
+}

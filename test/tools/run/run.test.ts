@@ -1,0 +1,42 @@
+/** `verbena run` as a command. */
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { nativeAvailable } from '../../../src/memory/native/index.ts'
+import { command } from '../../built.ts'
+import { outcome, startProcess } from '../../cli/run.ts'
+
+const actions = '/proc/sys/kernel/seccomp/actions_avail'
+const canRun = nativeAvailable && existsSync(actions) && readFileSync(actions, 'latin1').includes('user_notif')
+const device = ['--device', `shm:run-test-${process.pid}`]
+
+async function run(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  return await outcome(startProcess(['run', ...args]))
+}
+
+describe.skipIf(!canRun)('verbena run', () => {
+  it('shows its adapter to a program, whose exit code is its own', async () => {
+    const script = 'cat /sys/class/infiniband/*/ports/1/state; exit 3'
+    const result = await run(...device, '--name', 'rxe7', '--', 'sh', '-c', `ls /sys/class/infiniband; ${script}`)
+    expect(result).toEqual({ code: 3, stdout: 'rxe7\n4: ACTIVE\n', stderr: '' })
+  })
+
+  it('below another one uses that', async () => {
+    const inner = [process.execPath, command, 'run']
+    const ls = ['ls', '/sys/class/infiniband']
+    expect(await run(...device, ...inner, ...ls)).toMatchObject({ code: 0, stdout: 'rxe0\n' })
+    const asked = await run(...device, ...inner, '--name', 'rxe1', '--', ...ls)
+    expect(asked).toMatchObject({ code: 2, stderr: expect.stringMatching(/--name: this is below another/) })
+  })
+
+  it('ends as a shell does when there is no such program', async () =>
+    expect(await run(...device, 'no-such-program')).toMatchObject({
+      code: 127,
+      stderr: expect.stringMatching(/^verbena: no-such-program: there is no such program: give its path/),
+    }))
+
+  it('says what is wrong with its options', async () => {
+    expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('missing required argument') })
+    const unknown = await run('--device', 'nothing', '--', 'true')
+    expect(unknown).toMatchObject({ code: 2, stderr: expect.stringContaining('nothing') })
+  })
+})
