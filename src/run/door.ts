@@ -72,6 +72,11 @@ export interface OpenedFile {
 /** Where doorbells are written to in a memory file of a program: behind all queues. */
 export const doorbellPosition: number = 2 ** 30
 
+/** A `write(2)` of so many bytes is a doorbell of the provider rxe. */
+export const doorbellBytes = 32
+/** RDMA_VERBS_IOCTL: the request of all calls of ioctl(2) on uverbs devices. */
+export const verbsRequest = 0xc0181b01
+
 /** Serves one path below /dev. */
 export interface Door {
   /** `/dev/infiniband/uverbs0`. */

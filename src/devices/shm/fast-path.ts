@@ -47,10 +47,10 @@ recvWhat[Opcode.Send] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, 0)
 recvWhat[Opcode.SendWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, WcFlag.WithImm)
 recvWhat[Opcode.WriteWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.RecvRdmaWithImm, WcFlag.WithImm)
 
-/** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
 /** From the flag of a request to that of its completion, `layout.solicitedFlag`. */
 const solicitedShift = 22
 
+/** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
 /** Requests that go through the queue before one more look whether that is still needed. */

@@ -19,7 +19,6 @@
  *     seccomp.ts         system calls of programs that wait for an answer (system-calls.ts: their numbers)
  *     program-memory.ts  memory of another process
  *     path-calls.ts      calls on paths, with results as the kernel writes them
- *     memory-file.ts     files in no folder
  *     inotify.ts         being told that files change
  *     descendants.ts     processes below this one
  *     limits.ts          limits of open files

@@ -17,8 +17,6 @@ const writeNumber = callNumber('process_vm_writev')
 
 /** What `readProgram` has read, and `writeProgram` writes. */
 export const programBytes: Uint8Array = buffer?.u8 ?? new Uint8Array(0)
-/** Where that is. */
-export const programBytesAddress: number = bufferAddress
 
 /** Of a thread `tid`, reads as many of `length` bytes from `address` on as can be, into `programBytes`; or a negative errno. */
 export function readProgram(tid: number, address: number, length: number): number {

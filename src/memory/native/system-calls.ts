@@ -14,7 +14,6 @@ export type SystemCall =
   | 'write'
   | 'fstat'
   | 'ioctl'
-  | 'lseek'
   | 'socket'
   | 'openat'
   | 'newfstatat'
@@ -52,7 +51,6 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       stat: 4,
       fstat: 5,
       lstat: 6,
-      lseek: 8,
       ioctl: 16,
       access: 21,
       socket: 41,
@@ -94,7 +92,6 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       ioctl: 29,
       faccessat: 48,
       openat: 56,
-      lseek: 62,
       write: 64,
       readlinkat: 78,
       newfstatat: 79,

@@ -9,6 +9,7 @@
  * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
  */
 import type { BpfInstruction, Processor } from '../../memory/index.ts'
+import { doorbellBytes, verbsRequest } from '../door.ts'
 import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
 import type { NumberRange } from './numbers.ts'
 
@@ -20,9 +21,6 @@ const NETLINK_RDMA = 20
 const EPROTONOSUPPORT = 93
 /** Numbers of calls of the x32 ABI begin here. */
 const x32 = 0x40000000
-export const doorbellBytes = 32
-/** RDMA_VERBS_IOCTL. */
-export const verbsRequest = 0xc0181b01
 
 export interface FilterOptions {
   readonly processor: Processor

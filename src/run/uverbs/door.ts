@@ -167,7 +167,7 @@ export class UverbsDoor implements Door, Station {
     return any
   }
 
-  /** `wrId` says whose: twice the place of a queue pair's request, of its receive, or the number of a receive of an SRQ. */
+  /** `wrId` says whose: the place of a queue pair for its request (0) or its receive (1), the number of a receive of an SRQ (2); that in the low two bits. */
   #complete(wc: WorkCompletion): void {
     const { wrId } = wc
     const at = wrId >>> 2

@@ -8,7 +8,7 @@
  * it in both directions. The order of checks, and what each answers, is the kernel's (uverbs_ioctl.c).
  */
 import type { Call } from '../door.ts'
-import { Errno } from '../door.ts'
+import { Errno, verbsRequest } from '../door.ts'
 import { asErrno, errnos, fail } from './errors.ts'
 import { type GivenAttribute, MethodCall } from './method-call.ts'
 import { methodHandlers } from './methods.ts'
@@ -16,7 +16,6 @@ import type { ProgramContext } from './program-context.ts'
 import { type Attribute, driverIn, driverOut, type Method, type MethodName, methods } from './schema.ts'
 import { safe } from './struct.ts'
 
-export const verbsIoctl = 0xc0181b01
 const headerBytes = 24
 const attributeBytes = 16
 const longest = 4096
@@ -37,7 +36,7 @@ const byKey = new Map<number, Known>(
 
 /** Executes one; returns 0. */
 export function callMethod(context: ProgramContext, call: Call, request: number, argument: number): number {
-  if (request !== verbsIoctl) fail('ENOTTY', `ioctl 0x${request.toString(16)} is none of an RDMA device`)
+  if (request !== verbsRequest) fail('ENOTTY', `ioctl 0x${request.toString(16)} is none of an RDMA device`)
   const header = new Uint8Array(headerBytes)
   call.process.read(argument, header)
   const view = new DataView(header.buffer)

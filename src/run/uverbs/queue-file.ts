@@ -20,7 +20,7 @@ import {
   reopenMemoryFile,
   unmap,
 } from '../../memory/index.ts'
-import { doorbellPosition } from '../door.ts'
+import { doorbellBytes, doorbellPosition } from '../door.ts'
 import { fail } from './errors.ts'
 import { writeCommands } from './schema.ts'
 
@@ -34,7 +34,6 @@ export interface QueueSpace {
   readonly buffer: ArrayBuffer
 }
 
-const doorbellBytes = 32
 /** A doorbell is this command, as write(2) has it. */
 const postSendCommand = writeCommands.POST_SEND.number
 /** Of a record: the header of POST_SEND and the address of its response are before the handle of the queue pair. */

@@ -76,31 +76,36 @@ function commandAnswer(context: ProgramContext, srq: ProgramSrq): Answer {
   }
 }
 
-export function createSrq(context: ProgramContext, { core, call, verb, driverRoom }: Command): Answer {
-  const { user_handle, pd_handle, max_wr, max_sge, srq_limit } = decode(createSrqRequest, core)
+/** What both commands of the kernel say. */
+interface CreateRequest {
+  readonly user_handle: bigint
+  readonly pd_handle: number
+  readonly max_wr: number
+  readonly max_sge: number
+  readonly srq_limit: number
+}
+
+function createByCommand(context: ProgramContext, command: Command, request: CreateRequest): Answer {
+  const { call, verb, driverRoom } = command
   const srq = create(context, verb, driverRoom, {
-    pd: context.find('pd', pd_handle, verb),
-    maxWr: max_wr,
-    maxSge: max_sge,
-    limit: srq_limit,
-    userHandle: user_handle,
+    pd: context.find('pd', request.pd_handle, verb),
+    maxWr: request.max_wr,
+    maxSge: request.max_sge,
+    limit: request.srq_limit,
+    userHandle: request.user_handle,
     events: context.asyncFile(call, undefined, verb),
   })
   return commandAnswer(context, srq)
 }
 
-export function createXsrq(context: ProgramContext, { core, call, verb, driverRoom }: Command): Answer {
-  const { user_handle, srq_type, pd_handle, max_wr, max_sge, srq_limit } = decode(createXsrqRequest, core)
-  checkType(verb, srq_type)
-  const srq = create(context, verb, driverRoom, {
-    pd: context.find('pd', pd_handle, verb),
-    maxWr: max_wr,
-    maxSge: max_sge,
-    limit: srq_limit,
-    userHandle: user_handle,
-    events: context.asyncFile(call, undefined, verb),
-  })
-  return commandAnswer(context, srq)
+export function createSrq(context: ProgramContext, command: Command): Answer {
+  return createByCommand(context, command, decode(createSrqRequest, command.core))
+}
+
+export function createXsrq(context: ProgramContext, command: Command): Answer {
+  const request = decode(createXsrqRequest, command.core)
+  checkType(command.verb, request.srq_type)
+  return createByCommand(context, command, request)
 }
 
 function checkType(verb: string, type: number): void {

@@ -13,10 +13,10 @@ export interface Station extends Work {
   readonly blockedPipes: Set<EventPipe>
   /** Takes what the program has written to a queue; true if there was something. */
   takeFrom(queue: Taken): boolean
-  /** The next place for a queue pair or SRQ; `make` throws, and it stays free. */
   /** `make` gets the context of the device and the channel that wakes this thread. */
   addCq(make: (context: Context, wakes: CompletionChannel) => ProgramCq): ProgramCq
   forgetCq(cq: ProgramCq): void
+  /** Takes the next place for a queue pair or SRQ; if `make` throws, it stays free. */
   addQp(make: (slot: number) => ProgramQp): ProgramQp
   addSrq(make: (slot: number) => ProgramSrq): ProgramSrq
 }

@@ -2,8 +2,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type BpfInstruction, processors } from '../../../src/memory/index.ts'
+import { doorbellBytes, verbsRequest } from '../../../src/run/door.ts'
 import { Assembler, Verdict } from '../../../src/run/front/bpf.ts'
-import { doorbellBytes, filterProgram, verbsRequest } from '../../../src/run/front/filter.ts'
+import { filterProgram } from '../../../src/run/front/filter.ts'
 import { numberRanges } from '../../../src/run/front/numbers.ts'
 import { holds } from '../../property.ts'
 

@@ -12,7 +12,7 @@ import {
   signalEventFd,
 } from '../../../src/memory/native/index.ts'
 import { nativeScratch, requireLibc } from '../../../src/memory/native/libc.ts'
-import { verbsRequest } from '../../../src/run/front/filter.ts'
+import { verbsRequest } from '../../../src/run/door.ts'
 import { Echo, textBytes } from './echo-door.ts'
 
 const path = '/dev/infiniband/uverbs0'
