@@ -14,12 +14,15 @@ export class Errno extends Error {
   readonly errno: number
   /** Why, for `--explain`: the verb, what is wrong, what is allowed. */
   readonly reason: string
+  /** Libraries ask so to learn what there is, and go another way: nobody's call fails. */
+  readonly expected: boolean
 
-  constructor(errno: number, reason: string) {
+  constructor(errno: number, reason: string, expected = false) {
     super(reason)
     this.name = 'Errno'
     this.errno = errno
     this.reason = reason
+    this.expected = expected
   }
 }
 

@@ -26,9 +26,11 @@ export interface FilterOptions {
   readonly processor: Processor
   /** Numbers that descriptors of ours have. */
   readonly ranges: readonly NumberRange[]
+  /** Doorbells stop, too: their errno is the kernel's. */
+  readonly strict?: boolean
 }
 
-export function filterProgram({ processor, ranges }: FilterOptions): BpfInstruction[] {
+export function filterProgram({ processor, ranges, strict = false }: FilterOptions): BpfInstruction[] {
   const { calls, openFlags } = processor
   const a = new Assembler()
   const parts: (() => void)[] = []
@@ -108,6 +110,10 @@ export function filterProgram({ processor, ranges }: FilterOptions): BpfInstruct
     const ours = a.newLabel()
     ifOurs(0, () => a.goto(ours), allow)
     a.label(ours)
+    if (strict) {
+      notify()
+      return
+    }
     const doorbell = a.newLabel()
     a.load(argumentOffset(2))
     a.ifEqual(doorbellBytes, doorbell)

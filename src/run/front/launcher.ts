@@ -41,6 +41,10 @@ export interface LaunchOptions {
   /** For what that opens. */
   readonly settings: unknown
   readonly verbose: boolean
+  /** Doorbells of the provider stop, too. */
+  readonly strict?: boolean
+  /** The program runs. */
+  readonly onStarted?: (pid: number) => void
   /** Says what goes wrong without ending it. */
   readonly onWarning: (text: string) => void
 }
@@ -79,7 +83,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   // and all of it would be its child.
   const guarding = process.pid === 1 ? null : Guardian.start(`${runVariable}=${name}`, folder)
   const env = { ...options.env, [runVariable]: name }
-  const filter = filterProgram({ processor, ranges })
+  const filter = filterProgram({ processor, ranges, strict: options.strict ?? false })
   const spawnerData: SpawnerData = { words, filter, program, args, env, limits, ownSoftLimit }
   // All three start at the same time, since each takes 40 ms and more.
   const spawner = startThread(entryModule(import.meta.url, './spawner-thread'), { workerData: spawnerData })
@@ -92,6 +96,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   try {
     return await follow(options, words, failure, spawner, (started) => {
       pid = started
+      if (started !== undefined) options.onStarted?.(started)
     })
   } finally {
     unforward()

@@ -20,6 +20,10 @@ export interface SupervisorData {
 export interface Served {
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
+  /** A device could not be opened, for whoever explains that. */
+  readonly onRefused?: (pid: number, reason: string) => void
+  /** All programs have ended, and the doors are closed. */
+  readonly ended?: () => void
 }
 
 /** In this thread's own time: streams of a worker write from an event loop, in which this one never is. */
@@ -37,7 +41,7 @@ export function runSupervisor<Settings>(
   say: (text: string) => void = sayNow,
 ): void {
   const { words, wake, ranges, verbose, folder, settings } = threadData<SupervisorData>()
-  const { doors, sysfs } = open(settings as Settings)
+  const { doors, sysfs, onRefused, ended } = open(settings as Settings)
   advance(words, State.opening, State.ready)
   const state = awaitState(words, State.ready)
   if (state !== State.filtered) {
@@ -51,6 +55,8 @@ export function runSupervisor<Settings>(
     processor: thisProcessor!,
     ...{ ranges, doors, sysfs, folder },
     onProblem: say,
+    ...(onRefused ? { onRefused } : {}),
     ...(verbose ? { onNote: say } : {}),
   })
+  ended?.()
 }

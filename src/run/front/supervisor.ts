@@ -49,6 +49,8 @@ export interface SupervisorOptions {
   readonly folder: string
   /** Says what cannot be answered though it should. */
   readonly onProblem: (text: string) => void
+  /** A program could not open a device. */
+  readonly onRefused?: (pid: number, reason: string) => void
   /** Says what programs do, if anybody wants to know. */
   readonly onNote?: (text: string) => void
 }
@@ -237,6 +239,15 @@ class Supervisor {
       this.#answers.open(this.#n, path, flags)
       return
     }
+    try {
+      this.#openDevice(path, door, flags)
+    } catch (error) {
+      if (error instanceof Errno) this.#options.onRefused?.(this.#n.tid, `open: ${error.reason}`)
+      throw error
+    }
+  }
+
+  #openDevice(path: string, door: Door, flags: number): void {
     if ((flags & this.#options.processor.openFlags.directory) !== 0)
       throw new Errno(errnos.ENOTDIR, `${path} is no directory`)
     const limit = fileSizeLimit(this.#n.tid)

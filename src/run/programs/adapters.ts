@@ -5,6 +5,7 @@ import { registerDriver } from '../../verbs/provider/index.ts'
 import type { Door } from '../door.ts'
 import { type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
+import { lineOf, Output, programName, Watch, type WatchSettings } from '../watch/index.ts'
 
 export interface RunAdapter {
   /** A name that `openDevice` takes. */
@@ -15,6 +16,10 @@ export interface RunAdapter {
 
 export interface RunSettings {
   readonly adapters: readonly RunAdapter[]
+  /** What is said of programs; null for nothing. */
+  readonly watch: WatchSettings | null
+  /** Doorbells are answered as commands. */
+  readonly strict: boolean
 }
 
 /** IB_PORT_CM_SUP. */
@@ -22,18 +27,50 @@ const capMask = 0x10000
 /** What the kernel's driver says of an interface whose speed is not known. */
 const rate = '10 Gb/sec (4X SDR)'
 
-export function openAdapters({ adapters }: RunSettings): Served {
+export function openAdapters({ adapters, watch: wanted, strict }: RunSettings): Served {
   // The library as a whole, which knows all drivers, took 40 ms more of each start.
   registerDriver(shmDriver)
+  const watch = wanted === null ? null : new Watch(wanted)
+  const opened: { readonly adapter: RunAdapter; readonly context: Context; readonly before: Counts }[] = []
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
-  for (const [index, { device, name }] of adapters.entries()) {
+  for (const [index, adapter] of adapters.entries()) {
+    const { device, name } = adapter
     const context = openDevice(device)
-    const door = new UverbsDoor(processWaist(context), index)
+    const seesPeers = /^shm/.test(device)
+    const door = new UverbsDoor(processWaist(context), index, {
+      watch: watch && { observer: watch, device: name, seesPeers },
+      ...(strict ? {} : { onOldLibrary }),
+    })
     doors.push(door)
     shown.push(describe(context, name, index, door.device))
+    opened.push({ adapter, context, before: context.counters() })
   }
-  return { doors, sysfs: sysfsOf(shown) }
+  const served = { doors, sysfs: sysfsOf(shown) }
+  if (watch === null) return served
+  return {
+    ...served,
+    onRefused: (tid, reason) => watch.explain(watch.observed(tid), reason),
+    ended: () =>
+      watch.end(
+        opened.map(({ adapter, context, before }) => ({ ...adapter, counters: since(before, context.counters()) })),
+      ),
+  }
+}
+
+/** Doorbells are not seen as commands, and that library's commands of their size would be lost in silence. */
+function onOldLibrary(pid: number): void {
+  new Output(2).line(
+    `verbena run: ${lineOf({ pid, program: programName(pid) }, 'its libibverbs is older than rdma-core 22: of its commands those of 32 bytes (ibv_attach_mcast, ibv_detach_mcast, ibv_modify_srq) are not seen. Start it with verbena run --strict')}`,
+  )
+}
+
+type Counts = Readonly<Record<string, number>>
+
+/** What was counted between two readings. */
+function since(before: Counts, after: Counts): Counts {
+  const grown = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)] as const)
+  return Object.fromEntries(grown.filter(([, value]) => value !== 0))
 }
 
 /** What sysfs shows of an adapter. */

@@ -1,9 +1,11 @@
 /** Unmodified RDMA programs: each is started so that Verbena answers what it asks the kernel about adapters. */
 import { entryModule } from '../../memory/index.ts'
 import { type Ended, launch } from '../front/index.ts'
+import type { WatchSettings } from '../watch/index.ts'
 import type { RunAdapter, RunSettings } from './adapters.ts'
 
 export { type Ended, isServed, launchServed, RunError, runVariable } from '../front/index.ts'
+export type { WatchSettings } from '../watch/index.ts'
 export type { RunAdapter } from './adapters.ts'
 
 export interface RunOptions {
@@ -13,6 +15,11 @@ export interface RunOptions {
   readonly adapters: readonly RunAdapter[]
   /** Says on standard error what programs open and what fails. */
   readonly verbose: boolean
+  /** Doorbells have errnos, for the time of a system call that stops; what old libraries need. */
+  readonly strict?: boolean
+  /** What is said of programs; null for nothing. */
+  readonly watch: WatchSettings | null
+  readonly onStarted?: (pid: number) => void
   readonly onWarning: (text: string) => void
 }
 
@@ -20,7 +27,7 @@ export interface RunOptions {
  * Runs a program with these adapters; resolves when it and all of its descendants have ended. This process must have no other children.
  * Throws `RunError`, and what `openDevice` throws.
  */
-export async function runProgram({ adapters, ...options }: RunOptions): Promise<Ended> {
-  const settings: RunSettings = { adapters }
+export async function runProgram({ adapters, watch, ...options }: RunOptions): Promise<Ended> {
+  const settings: RunSettings = { adapters, watch, strict: options.strict ?? false }
   return await launch({ ...options, settings, supervisor: entryModule(import.meta.url, './run-thread') })
 }

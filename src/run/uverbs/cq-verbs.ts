@@ -5,7 +5,8 @@ import { fail } from './errors.ts'
 import type { EventPipe } from './event-pipe.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
-import { ProgramCq } from './program-cq.ts'
+import type { ProgramCq } from './program-cq.ts'
+import { makeCq } from './queues.ts'
 import type { Ring } from './ring.ts'
 import { decode, encode } from './struct.ts'
 import {
@@ -60,8 +61,8 @@ function create(context: ProgramContext, verb: string, driverRoom: number, init:
   if (init.flags !== 0)
     fail('EOPNOTSUPP', `${verb}: flags 0x${init.flags.toString(16)} are not supported by this adapter`)
   needsMapping(verb, driverRoom, mminfo.sizeBytes)
-  return context.station.addCq(
-    (device, wakes) => new ProgramCq(device, wakes, context.file, init.cqe, init.userHandle, init.channel, init.events),
+  return context.station.addCq((device, wakes) =>
+    makeCq(context, device, wakes, context.file, init.cqe, init.userHandle, init.channel, init.events),
   )
 }
 

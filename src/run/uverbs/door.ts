@@ -15,6 +15,7 @@ import {
   workCompletions,
 } from '../../verbs/index.ts'
 import type { Call, Door, OpenedFile } from '../door.ts'
+import type { DoorWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
 import { OpenedDevice } from './opened-device.ts'
 import type { ProgramCq } from './program-cq.ts'
@@ -24,6 +25,7 @@ import { Slots } from './slots.ts'
 import type { Station } from './station.ts'
 import { Translation } from './translation.ts'
 import type { Waist } from './waist.ts'
+import { WatchedTranslation } from './watched.ts'
 import type { Broken, Taken } from './work.ts'
 
 const completionsAtOnce = 32
@@ -36,11 +38,22 @@ const blockedPipesMs = 20
 const major = 231
 const firstMinor = 192
 
+export interface DoorOptions {
+  /** Who wants to know what programs do with the device. */
+  readonly watch?: DoorWatch | null
+  /** Told of programs whose library sends commands by write(2), as before rdma-core 22. */
+  readonly onOldLibrary?: (pid: number) => void
+}
+
+const nobody = (): void => {}
+
 export class UverbsDoor implements Door, Station {
   readonly path: string
   readonly device: readonly [number, number]
   readonly parkings: readonly Parking[]
   readonly waist: Waist
+  readonly watch: DoorWatch | null
+  readonly onOldLibrary: (pid: number) => void
   readonly translation: Translation
   readonly blockedPipes: Set<EventPipe> = new Set()
   readonly #context: Context
@@ -59,18 +72,20 @@ export class UverbsDoor implements Door, Station {
   #seenWork = 0
 
   /** `number`: that of `/dev/infiniband/uverbsN`. */
-  constructor(waist: Waist, number: number) {
+  constructor(waist: Waist, number: number, { watch = null, onOldLibrary = nobody }: DoorOptions = {}) {
+    this.watch = watch
+    this.onOldLibrary = onOldLibrary
     this.path = `/dev/infiniband/uverbs${number}`
     this.device = [major, firstMinor + number]
     this.waist = waist
     this.#context = waist.context
     this.parkings = [waist.context.device.host.segment.parking]
     this.#wakes = waist.context.createCompChannel()
-    this.translation = new Translation(waist.context)
+    this.translation = watch === null ? new Translation(waist.context) : new WatchedTranslation(waist.context)
   }
 
-  open(_call: Call): OpenedFile {
-    const file = new OpenedDevice(this, this)
+  open(call: Call): OpenedFile {
+    const file = new OpenedDevice(this, this, call.process.pid)
     this.#files.add(file)
     return file
   }

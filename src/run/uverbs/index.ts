@@ -8,5 +8,6 @@
  *                                         ◄── program-cq ──────────────── completions (door)
  *     event-pipe ◄── completion channels, asynchronous events
  */
+export type { DoorWatch } from './device-watch.ts'
 export { UverbsDoor } from './door.ts'
 export { processWaist } from './process-waist.ts'

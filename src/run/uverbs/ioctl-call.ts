@@ -13,7 +13,16 @@ import { asErrno, errnos, fail } from './errors.ts'
 import { type GivenAttribute, MethodCall } from './method-call.ts'
 import { methodHandlers } from './methods.ts'
 import type { ProgramContext } from './program-context.ts'
-import { type Attribute, driverIn, driverOut, type Method, type MethodName, methods } from './schema.ts'
+import {
+  type Attribute,
+  driverIn,
+  driverOut,
+  type Method,
+  type MethodName,
+  methods,
+  optionalMethods,
+  unservedMethods,
+} from './schema.ts'
 import { safe } from './struct.ts'
 
 const headerBytes = 24
@@ -51,7 +60,7 @@ export function callMethod(context: ProgramContext, call: Call, request: number,
   const object = view.getUint16(2, true)
   const method = view.getUint16(4, true)
   const known = byKey.get(object * 65536 + method)
-  if (known === undefined) fail('EPROTONOSUPPORT', `method ${method} of object ${object} is not served by this adapter`)
+  if (known === undefined) throw unserved(object, method)
   const bytes = new Uint8Array(count * attributeBytes)
   call.process.read(argument + headerBytes, bytes)
   const attributes = given(known, call, new DataView(bytes.buffer), count)
@@ -61,11 +70,21 @@ export function callMethod(context: ProgramContext, call: Call, request: number,
   return 0
 }
 
+function unserved(object: number, method: number): Errno {
+  const verb = unservedMethods.get(`${object} ${method}`) ?? unservedMethods.get(`${object}`)
+  const said = `method ${method} of object ${object} is not served by this adapter`
+  const isOptional = optionalMethods.has(`${object} ${method}`)
+  return new Errno(errnos.EPROTONOSUPPORT, verb === undefined ? said : `${verb}: ${said}`, isOptional)
+}
+
 /** What makes a context, and what may wrap that. */
 const beforeContext: ReadonlySet<MethodName> = new Set(['INVOKE_WRITE', 'GET_CONTEXT'])
 
-function run(context: ProgramContext, { name, verb }: Known, method: MethodCall): void {
+function run(context: ProgramContext, known: Known, method: MethodCall): void {
+  const { name, verb } = known
   let undo: (() => void) | undefined
+  // What that wraps is the command.
+  if (name !== 'INVOKE_WRITE') context.watch?.method(known, method)
   try {
     undo = methodHandlers[name](context, method) ?? undefined
     method.writeBack()

@@ -30,6 +30,8 @@ export class MethodCall {
   readonly #address: number
   readonly #attributes: ReadonlyMap<number, GivenAttribute>
   readonly #writes: (() => void)[] = []
+  /** What was answered, by name: bytes, or the number of a new object or descriptor. */
+  readonly results: Map<string, Uint8Array | number> = new Map()
 
   constructor(method: Method, call: Call, address: number, attributes: ReadonlyMap<number, GivenAttribute>) {
     this.verb = method.verb
@@ -95,6 +97,7 @@ export class MethodCall {
 
   /** Writes an answer, cut off where the program has less room, with zeros behind it where it has more. */
   answer(name: string, bytes: Uint8Array): void {
+    this.results.set(name, bytes)
     this.#answer(this.#get(name), bytes, true)
   }
 
@@ -119,6 +122,7 @@ export class MethodCall {
   give(name: string, value: number): void {
     const given = this.#get(name)
     if (given === undefined) return
+    this.results.set(name, value)
     const data = new Uint8Array(8)
     new DataView(data.buffer).setUint32(0, value, true)
     this.#writes.push(() => {

@@ -1,4 +1,5 @@
 /** What executes each method of ioctl(2). */
+import { Errno } from '../door.ts'
 import { createCqMethod, destroyCqMethod } from './cq-verbs.ts'
 import {
   allocAsyncEvent,
@@ -8,7 +9,7 @@ import {
   queryGidTable,
   queryPortMethod,
 } from './device-verbs.ts'
-import { fail } from './errors.ts'
+import { errnos } from './errors.ts'
 import { destroyMethod, queryMr } from './memory-verbs.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
@@ -28,9 +29,11 @@ function invokeWrite(context: ProgramContext, method: MethodCall): (() => void) 
   const coreRoom = method.room('coreOut')
   const { verb, requestBytes, responseBytes } = known
   if (core.length < requestBytes || coreRoom < responseBytes)
-    fail(
-      'ENOSPC',
+    throw new Errno(
+      errnos.ENOSPC,
       `${verb}: ${core.length} bytes of request and room for ${coreRoom} of response; it takes ${requestBytes} and ${responseBytes}`,
+      // Libraries find out so whether commands may come by ioctl(2).
+      core.length + coreRoom === 0,
     )
   const { driver, driverRoom } = method
   const answer = execute(context, known, { call: method.call, core, driver, coreRoom, driverRoom })

@@ -25,8 +25,9 @@ export class OpenedDevice implements OpenedFile {
   #looks = 0
   #closed = false
 
-  constructor(station: Station, door: Closing) {
-    this.context = new ProgramContext(station)
+  /** `opener`: the process that opens it. */
+  constructor(station: Station, door: Closing, opener: number) {
+    this.context = new ProgramContext(station, opener)
     this.#door = door
     try {
       this.descriptor = this.context.file.open()
@@ -37,11 +38,13 @@ export class OpenedDevice implements OpenedFile {
   }
 
   ioctl(call: Call, request: number, argument: number): number {
-    return callMethod(this.context, call, request, argument)
+    const execute = (): number => callMethod(this.context, call, request, argument)
+    return this.context.watch?.watched(call, execute) ?? execute()
   }
 
   write(call: Call, address: number, length: number): number {
-    return writeCommand(this.context, call, address, length)
+    const execute = (): number => writeCommand(this.context, call, address, length)
+    return this.context.watch?.watched(call, execute) ?? execute()
   }
 
   rung(): void {

@@ -6,6 +6,7 @@
 import { randomInt } from 'node:crypto'
 import type { Call } from '../door.ts'
 import { asyncEvent } from './async-events.ts'
+import { DeviceWatch } from './device-watch.ts'
 import { type ErrnoName, fail } from './errors.ts'
 import { EventPipe, inodeOfDescriptor } from './event-pipe.ts'
 import { type Kind, kindNames, kindsByUse, type Objects } from './objects.ts'
@@ -14,6 +15,7 @@ import type { ProgramQp } from './program-qp.ts'
 import type { ProgramSrq } from './program-srq.ts'
 import { QueueFile } from './queue-file.ts'
 import type { Station } from './station.ts'
+import { eventName } from './value-names.ts'
 
 type AnyObject = Objects[Kind]
 
@@ -39,6 +41,8 @@ class Pipes extends Map<number, EventPipe> {
 export class ProgramContext {
   readonly station: Station
   readonly file: QueueFile = new QueueFile()
+  /** Null where nobody wants to know what happens. */
+  readonly watch: DeviceWatch | null
   /** Whether `ibv_open_device` has got as far as its context. */
   opened = false
   /** Queues that doorbells are for. */
@@ -61,8 +65,12 @@ export class ProgramContext {
   /** Handles say nothing of how many there were. */
   #lastHandle = randomInt(1, 2 ** 30)
 
-  constructor(station: Station) {
+  /** `opener`: the process that has opened the device. */
+  constructor(station: Station, opener: number) {
     this.station = station
+    const first = this.#lastHandle
+    const ordinal = (handle: number): number => (this.#objects.has(handle) ? (handle - first) & 0x7fffffff : handle)
+    this.watch = station.watch && new DeviceWatch(station.watch, opener, ordinal)
   }
 
   // --- handles -------------------------------------------------------------------------------------------------------
@@ -91,6 +99,11 @@ export class ProgramContext {
     if (handle !== undefined) this.#objects.delete(handle)
     if (object.kind === 'qp') this.qps.splice(this.qps.indexOf(object), 1)
     else if (object.kind === 'srq') this.srqs.splice(this.srqs.indexOf(object), 1)
+  }
+
+  /** The handle of an object that is there; 0 for one that is not, or not yet. */
+  handleOf(object: AnyObject): number {
+    return this.#byKind[object.kind].get(object) ?? 0
   }
 
   /** The object of this kind with this handle, for doorbells; undefined if there is none. */
@@ -143,7 +156,10 @@ export class ProgramContext {
   /** An event of the port or the device. */
   raise(element: bigint, type: number): void {
     const event = asyncEvent(element, type)
-    for (const pipe of this.#asyncFiles.values()) pipe.push(event)
+    for (const pipe of this.#asyncFiles.values()) {
+      const lost = pipe.push(event) ? {} : { lost: true as const }
+      this.watch?.record({ type: 'event', event: eventName(type), element: `port ${element}`, ...lost })
+    }
   }
 
   // --- the end -------------------------------------------------------------------------------------------------------

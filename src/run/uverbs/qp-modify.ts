@@ -2,59 +2,12 @@
  * The attributes of queue pairs, as programs modify and query them (`ibv_modify_qp`): bits of attr_mask, and which of them each
  * transition needs and takes, after the table that all devices of this library share.
  */
-import {
-  nameOf,
-  type PathMtu,
-  type QpAttr,
-  type QpAttrName,
-  type QpModify,
-  QpState,
-  QpType,
-  qpTransitions,
-} from '../../verbs/index.ts'
+import { nameOf, type PathMtu, type QpAttr, type QpModify, QpState, QpType, qpTransitions } from '../../verbs/index.ts'
 import { fail } from './errors.ts'
 import { ahAttr } from './memory-verbs.ts'
+import { allBits, bitsOf, namesOf, qpMask } from './qp-mask.ts'
 import { decode, encode, type ValuesOf } from './struct.ts'
 import { type modifyQpRequest, qpDest, queryQpAnswer } from './structs.ts'
-
-/** Bits of attr_mask, by their names without IBV_QP_, and the attributes that each stands for. */
-const qpMask = {
-  STATE: { bit: 1 << 0, attributes: ['state'] },
-  CUR_STATE: { bit: 1 << 1, attributes: ['curState'] },
-  EN_SQD_ASYNC_NOTIFY: { bit: 1 << 2, attributes: ['enSqdAsyncNotify'] },
-  ACCESS_FLAGS: { bit: 1 << 3, attributes: ['accessFlags'] },
-  PKEY_INDEX: { bit: 1 << 4, attributes: ['pkeyIndex'] },
-  PORT: { bit: 1 << 5, attributes: ['port'] },
-  QKEY: { bit: 1 << 6, attributes: ['qkey'] },
-  AV: { bit: 1 << 7, attributes: ['ah'] },
-  PATH_MTU: { bit: 1 << 8, attributes: ['pathMtu'] },
-  TIMEOUT: { bit: 1 << 9, attributes: ['timeout'] },
-  RETRY_CNT: { bit: 1 << 10, attributes: ['retryCnt'] },
-  RNR_RETRY: { bit: 1 << 11, attributes: ['rnrRetry'] },
-  RQ_PSN: { bit: 1 << 12, attributes: ['rqPsn'] },
-  MAX_QP_RD_ATOMIC: { bit: 1 << 13, attributes: ['maxRdAtomic'] },
-  ALT_PATH: { bit: 1 << 14, attributes: ['altAh', 'altPkeyIndex', 'altPort', 'altTimeout'] },
-  MIN_RNR_TIMER: { bit: 1 << 15, attributes: ['minRnrTimer'] },
-  SQ_PSN: { bit: 1 << 16, attributes: ['sqPsn'] },
-  MAX_DEST_RD_ATOMIC: { bit: 1 << 17, attributes: ['maxDestRdAtomic'] },
-  PATH_MIG_STATE: { bit: 1 << 18, attributes: ['pathMigState'] },
-  DEST_QPN: { bit: 1 << 20, attributes: ['destQpNum'] },
-} as const satisfies Readonly<Record<string, { bit: number; attributes: readonly QpAttrName[] }>>
-
-const masks: readonly [name: string, bit: number, attributes: readonly QpAttrName[]][] = Object.entries(qpMask).map(
-  ([name, { bit, attributes }]) => [`IBV_QP_${name}`, bit, attributes],
-)
-const allBits = masks.reduce((all, [, bit]) => all | bit, 0)
-
-/** The bits that stand for these attributes. */
-const bitsOf = (names: readonly QpAttrName[]): number =>
-  masks.reduce((all, [, bit, attributes]) => (attributes.some((name) => names.includes(name)) ? all | bit : all), 0)
-
-const namesOf = (bits: number): string =>
-  masks
-    .filter(([, bit]) => (bits & bit) !== 0)
-    .map(([name]) => name)
-    .join(', ')
 
 const required = new Map<string, { needs: number; takes: number }>()
 for (const { from, to, attributes } of qpTransitions)

@@ -9,9 +9,10 @@ import type { MethodCall } from './method-call.ts'
 import type { ProgramPd } from './plain-objects.ts'
 import type { ProgramContext } from './program-context.ts'
 import type { ProgramCq } from './program-cq.ts'
-import { ProgramQp } from './program-qp.ts'
+import type { ProgramQp } from './program-qp.ts'
 import { type ProgramSrq, recvWqeBytes } from './program-srq.ts'
 import { checkMask, modifications, queryBytes } from './qp-modify.ts'
+import { makeQp } from './queues.ts'
 import { Ring } from './ring.ts'
 import { decode, encode, type ValuesOf } from './struct.ts'
 import {
@@ -124,7 +125,7 @@ function create(context: ProgramContext, verb: string, driverRoom: number, init:
         { refill: () => made?.refill() },
       )
       try {
-        made = new ProgramQp(station, slot, {
+        made = makeQp(context, slot, {
           ...{ qp, pd: pd.pd, sendCq, recvCq, srq, sendRing, recvRing, sigAll, userHandle, events },
           maxSendWr: Math.max(1, cap.max_send_wr),
           maxRecvWr: cap.max_recv_wr,

@@ -5,6 +5,51 @@
  * kernel that does not have it: EOPNOTSUPP for a write command, EPROTONOSUPPORT for a method, whereupon libraries try another way.
  */
 
+import type { Struct } from './struct.ts'
+import {
+  allocMwAnswer,
+  allocMwRequest,
+  channelAnswer,
+  contextAnswer,
+  createAhAnswer,
+  createAhRequest,
+  createCqAnswer,
+  createCqRequest,
+  createQpAnswer,
+  createQpRequest,
+  createSrqAnswer,
+  createSrqRequest,
+  createXsrqRequest,
+  destroyCqAnswer,
+  deviceAnswer,
+  eventsAnswer,
+  exCreateCqRequest,
+  exCreateQpRequest,
+  exDeviceAnswer,
+  gidEntry,
+  handleOnly,
+  mcastRequest,
+  modifyCqRequest,
+  modifyQpRequest,
+  modifySrqRequest,
+  notifyCqRequest,
+  objectRequest,
+  pdAnswer,
+  portAnswer,
+  portRequest,
+  postSendRequest,
+  qpCap,
+  queryQpAnswer,
+  queryQpRequest,
+  querySrqAnswer,
+  regMrAnswer,
+  regMrRequest,
+  reregMrAnswer,
+  reregMrRequest,
+  resizeCqAnswer,
+  resizeCqRequest,
+} from './structs.ts'
+
 export interface WriteCommand {
   readonly number: number
   /** Bit 31 of the command: sizes count in 8 bytes, and lengths may grow. */
@@ -17,47 +62,308 @@ export interface WriteCommand {
   readonly responseBytes: number
   /** All bytes of a request that are known; others have to be zero. */
   readonly knownBytes?: number
+  /** The structures that the request has, from byte `requestAt` on; and those of the response. */
+  readonly request?: readonly Struct[]
+  readonly requestAt?: number
+  readonly answer?: readonly Struct[]
 }
 
-/** By the names of the kernel, without IB_USER_VERBS_CMD_. */
-export const writeCommands = {
-  GET_CONTEXT: { number: 0, extended: false, verb: 'ibv_open_device', requestBytes: 8, responseBytes: 8 },
-  QUERY_DEVICE: { number: 1, extended: false, verb: 'ibv_query_device', requestBytes: 8, responseBytes: 176 },
-  QUERY_PORT: { number: 2, extended: false, verb: 'ibv_query_port', requestBytes: 16, responseBytes: 40 },
-  ALLOC_PD: { number: 3, extended: false, verb: 'ibv_alloc_pd', requestBytes: 8, responseBytes: 4 },
-  DEALLOC_PD: { number: 4, extended: false, verb: 'ibv_dealloc_pd', requestBytes: 4, responseBytes: 0 },
-  CREATE_AH: { number: 5, extended: false, verb: 'ibv_create_ah', requestBytes: 56, responseBytes: 4 },
-  DESTROY_AH: { number: 8, extended: false, verb: 'ibv_destroy_ah', requestBytes: 4, responseBytes: 0 },
-  REG_MR: { number: 9, extended: false, verb: 'ibv_reg_mr', requestBytes: 40, responseBytes: 12 },
-  REREG_MR: { number: 11, extended: false, verb: 'ibv_rereg_mr', requestBytes: 48, responseBytes: 8 },
-  DEREG_MR: { number: 13, extended: false, verb: 'ibv_dereg_mr', requestBytes: 4, responseBytes: 0 },
-  ALLOC_MW: { number: 14, extended: false, verb: 'ibv_alloc_mw', requestBytes: 16, responseBytes: 8 },
-  DEALLOC_MW: { number: 16, extended: false, verb: 'ibv_dealloc_mw', requestBytes: 4, responseBytes: 0 },
+/** The names of the kernel, without IB_USER_VERBS_CMD_. */
+export type WriteCommandName =
+  | 'GET_CONTEXT'
+  | 'QUERY_DEVICE'
+  | 'QUERY_PORT'
+  | 'ALLOC_PD'
+  | 'DEALLOC_PD'
+  | 'CREATE_AH'
+  | 'DESTROY_AH'
+  | 'REG_MR'
+  | 'REREG_MR'
+  | 'DEREG_MR'
+  | 'ALLOC_MW'
+  | 'DEALLOC_MW'
+  | 'CREATE_COMP_CHANNEL'
+  | 'CREATE_CQ'
+  | 'RESIZE_CQ'
+  | 'DESTROY_CQ'
+  | 'REQ_NOTIFY_CQ'
+  | 'CREATE_QP'
+  | 'QUERY_QP'
+  | 'MODIFY_QP'
+  | 'DESTROY_QP'
+  | 'POST_SEND'
+  | 'ATTACH_MCAST'
+  | 'DETACH_MCAST'
+  | 'CREATE_SRQ'
+  | 'MODIFY_SRQ'
+  | 'QUERY_SRQ'
+  | 'DESTROY_SRQ'
+  | 'CREATE_XSRQ'
+  | 'EX_QUERY_DEVICE'
+  | 'EX_CREATE_CQ'
+  | 'EX_CREATE_QP'
+  | 'EX_MODIFY_QP'
+  | 'EX_MODIFY_CQ'
+
+export const writeCommands: Readonly<Record<WriteCommandName, WriteCommand>> = {
+  GET_CONTEXT: {
+    number: 0,
+    extended: false,
+    verb: 'ibv_open_device',
+    requestBytes: 8,
+    responseBytes: 8,
+    answer: [contextAnswer],
+  },
+  QUERY_DEVICE: {
+    number: 1,
+    extended: false,
+    verb: 'ibv_query_device',
+    requestBytes: 8,
+    responseBytes: 176,
+    answer: [deviceAnswer],
+  },
+  QUERY_PORT: {
+    number: 2,
+    extended: false,
+    verb: 'ibv_query_port',
+    requestBytes: 16,
+    responseBytes: 40,
+    request: [portRequest],
+    answer: [portAnswer],
+  },
+  ALLOC_PD: { number: 3, extended: false, verb: 'ibv_alloc_pd', requestBytes: 8, responseBytes: 4, answer: [pdAnswer] },
+  DEALLOC_PD: {
+    number: 4,
+    extended: false,
+    verb: 'ibv_dealloc_pd',
+    requestBytes: 4,
+    responseBytes: 0,
+    request: [handleOnly],
+  },
+  CREATE_AH: {
+    number: 5,
+    extended: false,
+    verb: 'ibv_create_ah',
+    requestBytes: 56,
+    responseBytes: 4,
+    request: [createAhRequest],
+    answer: [createAhAnswer],
+  },
+  DESTROY_AH: {
+    number: 8,
+    extended: false,
+    verb: 'ibv_destroy_ah',
+    requestBytes: 4,
+    responseBytes: 0,
+    request: [handleOnly],
+  },
+  REG_MR: {
+    number: 9,
+    extended: false,
+    verb: 'ibv_reg_mr',
+    requestBytes: 40,
+    responseBytes: 12,
+    request: [regMrRequest],
+    answer: [regMrAnswer],
+  },
+  REREG_MR: {
+    number: 11,
+    extended: false,
+    verb: 'ibv_rereg_mr',
+    requestBytes: 48,
+    responseBytes: 8,
+    request: [reregMrRequest],
+    answer: [reregMrAnswer],
+  },
+  DEREG_MR: {
+    number: 13,
+    extended: false,
+    verb: 'ibv_dereg_mr',
+    requestBytes: 4,
+    responseBytes: 0,
+    request: [handleOnly],
+  },
+  ALLOC_MW: {
+    number: 14,
+    extended: false,
+    verb: 'ibv_alloc_mw',
+    requestBytes: 16,
+    responseBytes: 8,
+    request: [allocMwRequest],
+    answer: [allocMwAnswer],
+  },
+  DEALLOC_MW: {
+    number: 16,
+    extended: false,
+    verb: 'ibv_dealloc_mw',
+    requestBytes: 4,
+    responseBytes: 0,
+    request: [handleOnly],
+  },
   CREATE_COMP_CHANNEL: {
     number: 17,
     extended: false,
     verb: 'ibv_create_comp_channel',
     requestBytes: 8,
     responseBytes: 4,
+    answer: [channelAnswer],
   },
-  CREATE_CQ: { number: 18, extended: false, verb: 'ibv_create_cq', requestBytes: 32, responseBytes: 8 },
-  RESIZE_CQ: { number: 19, extended: false, verb: 'ibv_resize_cq', requestBytes: 16, responseBytes: 8 },
-  DESTROY_CQ: { number: 20, extended: false, verb: 'ibv_destroy_cq', requestBytes: 16, responseBytes: 8 },
-  REQ_NOTIFY_CQ: { number: 23, extended: false, verb: 'ibv_req_notify_cq', requestBytes: 8, responseBytes: 0 },
-  CREATE_QP: { number: 24, extended: false, verb: 'ibv_create_qp', requestBytes: 56, responseBytes: 32 },
-  QUERY_QP: { number: 25, extended: false, verb: 'ibv_query_qp', requestBytes: 16, responseBytes: 128 },
-  MODIFY_QP: { number: 26, extended: false, verb: 'ibv_modify_qp', requestBytes: 112, responseBytes: 0 },
-  DESTROY_QP: { number: 27, extended: false, verb: 'ibv_destroy_qp', requestBytes: 16, responseBytes: 4 },
-  POST_SEND: { number: 28, extended: false, verb: 'ibv_post_send', requestBytes: 24, responseBytes: 4 },
-  ATTACH_MCAST: { number: 30, extended: false, verb: 'ibv_attach_mcast', requestBytes: 24, responseBytes: 0 },
-  DETACH_MCAST: { number: 31, extended: false, verb: 'ibv_detach_mcast', requestBytes: 24, responseBytes: 0 },
-  CREATE_SRQ: { number: 32, extended: false, verb: 'ibv_create_srq', requestBytes: 32, responseBytes: 16 },
-  MODIFY_SRQ: { number: 33, extended: false, verb: 'ibv_modify_srq', requestBytes: 16, responseBytes: 0 },
-  QUERY_SRQ: { number: 34, extended: false, verb: 'ibv_query_srq', requestBytes: 16, responseBytes: 16 },
-  DESTROY_SRQ: { number: 35, extended: false, verb: 'ibv_destroy_srq', requestBytes: 16, responseBytes: 4 },
-  CREATE_XSRQ: { number: 39, extended: false, verb: 'ibv_create_srq_ex', requestBytes: 48, responseBytes: 16 },
-  EX_QUERY_DEVICE: { number: 1, extended: true, verb: 'ibv_query_device_ex', requestBytes: 8, responseBytes: 184 },
-  EX_CREATE_CQ: { number: 18, extended: true, verb: 'ibv_create_cq_ex', requestBytes: 32, responseBytes: 16 },
+  CREATE_CQ: {
+    number: 18,
+    extended: false,
+    verb: 'ibv_create_cq',
+    requestBytes: 32,
+    responseBytes: 8,
+    request: [createCqRequest],
+    answer: [createCqAnswer],
+  },
+  RESIZE_CQ: {
+    number: 19,
+    extended: false,
+    verb: 'ibv_resize_cq',
+    requestBytes: 16,
+    responseBytes: 8,
+    request: [resizeCqRequest],
+    answer: [resizeCqAnswer],
+  },
+  DESTROY_CQ: {
+    number: 20,
+    extended: false,
+    verb: 'ibv_destroy_cq',
+    requestBytes: 16,
+    responseBytes: 8,
+    request: [objectRequest],
+    answer: [destroyCqAnswer],
+  },
+  REQ_NOTIFY_CQ: {
+    number: 23,
+    extended: false,
+    verb: 'ibv_req_notify_cq',
+    requestBytes: 8,
+    responseBytes: 0,
+    request: [notifyCqRequest],
+  },
+  CREATE_QP: {
+    number: 24,
+    extended: false,
+    verb: 'ibv_create_qp',
+    requestBytes: 56,
+    responseBytes: 32,
+    request: [createQpRequest],
+    requestAt: 8,
+    answer: [createQpAnswer],
+  },
+  QUERY_QP: {
+    number: 25,
+    extended: false,
+    verb: 'ibv_query_qp',
+    requestBytes: 16,
+    responseBytes: 128,
+    request: [queryQpRequest],
+    answer: [queryQpAnswer],
+  },
+  MODIFY_QP: {
+    number: 26,
+    extended: false,
+    verb: 'ibv_modify_qp',
+    requestBytes: 112,
+    responseBytes: 0,
+    request: [modifyQpRequest],
+  },
+  DESTROY_QP: {
+    number: 27,
+    extended: false,
+    verb: 'ibv_destroy_qp',
+    requestBytes: 16,
+    responseBytes: 4,
+    request: [objectRequest],
+    answer: [eventsAnswer],
+  },
+  POST_SEND: {
+    number: 28,
+    extended: false,
+    verb: 'ibv_post_send',
+    requestBytes: 24,
+    responseBytes: 4,
+    request: [postSendRequest],
+  },
+  ATTACH_MCAST: {
+    number: 30,
+    extended: false,
+    verb: 'ibv_attach_mcast',
+    requestBytes: 24,
+    responseBytes: 0,
+    request: [mcastRequest],
+  },
+  DETACH_MCAST: {
+    number: 31,
+    extended: false,
+    verb: 'ibv_detach_mcast',
+    requestBytes: 24,
+    responseBytes: 0,
+    request: [mcastRequest],
+  },
+  CREATE_SRQ: {
+    number: 32,
+    extended: false,
+    verb: 'ibv_create_srq',
+    requestBytes: 32,
+    responseBytes: 16,
+    request: [createSrqRequest],
+    answer: [createSrqAnswer],
+  },
+  MODIFY_SRQ: {
+    number: 33,
+    extended: false,
+    verb: 'ibv_modify_srq',
+    requestBytes: 16,
+    responseBytes: 0,
+    request: [modifySrqRequest],
+  },
+  QUERY_SRQ: {
+    number: 34,
+    extended: false,
+    verb: 'ibv_query_srq',
+    requestBytes: 16,
+    responseBytes: 16,
+    request: [objectRequest],
+    answer: [querySrqAnswer],
+  },
+  DESTROY_SRQ: {
+    number: 35,
+    extended: false,
+    verb: 'ibv_destroy_srq',
+    requestBytes: 16,
+    responseBytes: 4,
+    request: [objectRequest],
+    answer: [eventsAnswer],
+  },
+  CREATE_XSRQ: {
+    number: 39,
+    extended: false,
+    verb: 'ibv_create_srq_ex',
+    requestBytes: 48,
+    responseBytes: 16,
+    request: [createXsrqRequest],
+    answer: [createSrqAnswer],
+  },
+  EX_QUERY_DEVICE: {
+    number: 1,
+    extended: true,
+    verb: 'ibv_query_device_ex',
+    requestBytes: 8,
+    responseBytes: 184,
+    answer: [deviceAnswer, exDeviceAnswer],
+  },
+  EX_CREATE_CQ: {
+    number: 18,
+    extended: true,
+    verb: 'ibv_create_cq_ex',
+    requestBytes: 32,
+    responseBytes: 16,
+    request: [exCreateCqRequest],
+    answer: [createCqAnswer],
+  },
   EX_CREATE_QP: {
     number: 24,
     extended: true,
@@ -65,6 +371,8 @@ export const writeCommands = {
     requestBytes: 52,
     knownBytes: 64,
     responseBytes: 40,
+    request: [createQpRequest, exCreateQpRequest],
+    answer: [createQpAnswer],
   },
   EX_MODIFY_QP: {
     number: 26,
@@ -73,11 +381,17 @@ export const writeCommands = {
     requestBytes: 112,
     knownBytes: 120,
     responseBytes: 8,
+    request: [modifyQpRequest],
   },
-  EX_MODIFY_CQ: { number: 57, extended: true, verb: 'ibv_modify_cq', requestBytes: 16, responseBytes: 0 },
-} as const
-
-export type WriteCommandName = keyof typeof writeCommands
+  EX_MODIFY_CQ: {
+    number: 57,
+    extended: true,
+    verb: 'ibv_modify_cq',
+    requestBytes: 16,
+    responseBytes: 0,
+    request: [modifyCqRequest],
+  },
+}
 
 // --- ioctl -----------------------------------------------------------------------------------------------------------
 
@@ -94,6 +408,8 @@ export interface Attribute {
   readonly bytes?: number
   /** Of `in`: what is longer has to be zero behind this. */
   readonly knownBytes?: number
+  /** What it is, if it is no number. */
+  readonly struct?: Struct
   readonly optional?: true
 }
 
@@ -108,8 +424,28 @@ export interface Method {
 export const driverIn = 0x1000
 export const driverOut = 0x1001
 
-/** By object and method of the kernel, without UVERBS_OBJECT_ and UVERBS_METHOD_. */
-export const methods = {
+/** Object and method of the kernel, without UVERBS_OBJECT_ and UVERBS_METHOD_. */
+export type MethodName =
+  | 'INVOKE_WRITE'
+  | 'QUERY_PORT'
+  | 'GET_CONTEXT'
+  | 'QUERY_CONTEXT'
+  | 'QUERY_GID_TABLE'
+  | 'QUERY_GID_ENTRY'
+  | 'PD_DESTROY'
+  | 'CQ_CREATE'
+  | 'CQ_DESTROY'
+  | 'QP_CREATE'
+  | 'QP_DESTROY'
+  | 'SRQ_CREATE'
+  | 'SRQ_DESTROY'
+  | 'AH_DESTROY'
+  | 'MR_DESTROY'
+  | 'MR_QUERY'
+  | 'MW_DESTROY'
+  | 'ASYNC_EVENT_ALLOC'
+
+export const methods: Readonly<Record<MethodName, Method>> = {
   INVOKE_WRITE: {
     object: 0,
     method: 0,
@@ -124,7 +460,10 @@ export const methods = {
     object: 0,
     method: 2,
     verb: 'ibv_query_port',
-    attributes: { port: { id: 0, kind: 'in', bytes: 1 }, answer: { id: 1, kind: 'out', bytes: 40 } },
+    attributes: {
+      port: { id: 0, kind: 'in', bytes: 1 },
+      answer: { id: 1, kind: 'out', bytes: 40, struct: portAnswer },
+    },
   },
   GET_CONTEXT: {
     object: 0,
@@ -163,14 +502,14 @@ export const methods = {
       port: { id: 0, kind: 'in', bytes: 4 },
       index: { id: 1, kind: 'in', bytes: 4 },
       flags: { id: 2, kind: 'in', bytes: 4, optional: true },
-      entry: { id: 3, kind: 'out', bytes: 32 },
+      entry: { id: 3, kind: 'out', bytes: 32, struct: gidEntry },
     },
   },
   PD_DESTROY: { object: 1, method: 0, verb: 'ibv_dealloc_pd', attributes: { handle: { id: 0, kind: 'object' } } },
   CQ_CREATE: {
     object: 3,
     method: 0,
-    verb: 'ibv_create_cq_ex',
+    verb: 'ibv_create_cq',
     attributes: {
       handle: { id: 0, kind: 'new' },
       cqe: { id: 1, kind: 'in', bytes: 4 },
@@ -186,12 +525,15 @@ export const methods = {
     object: 3,
     method: 1,
     verb: 'ibv_destroy_cq',
-    attributes: { handle: { id: 0, kind: 'object' }, answer: { id: 1, kind: 'out', bytes: 8 } },
+    attributes: {
+      handle: { id: 0, kind: 'object' },
+      answer: { id: 1, kind: 'out', bytes: 8, struct: destroyCqAnswer },
+    },
   },
   QP_CREATE: {
     object: 4,
     method: 0,
-    verb: 'ibv_create_qp_ex',
+    verb: 'ibv_create_qp',
     attributes: {
       handle: { id: 0, kind: 'new' },
       xrcd: { id: 1, kind: 'object', optional: true },
@@ -201,12 +543,12 @@ export const methods = {
       recvCq: { id: 5, kind: 'object', optional: true },
       indirection: { id: 6, kind: 'object', optional: true },
       userHandle: { id: 7, kind: 'in', bytes: 8 },
-      cap: { id: 8, kind: 'in', bytes: 20 },
+      cap: { id: 8, kind: 'in', bytes: 20, struct: qpCap },
       type: { id: 9, kind: 'in', bytes: 4 },
       flags: { id: 10, kind: 'in', bytes: 4, optional: true },
       sourceQpn: { id: 11, kind: 'in', bytes: 4, optional: true },
       events: { id: 12, kind: 'descriptor', optional: true },
-      capAnswer: { id: 13, kind: 'out', bytes: 20 },
+      capAnswer: { id: 13, kind: 'out', bytes: 20, struct: qpCap },
       qpnAnswer: { id: 14, kind: 'out', bytes: 4 },
     },
   },
@@ -214,12 +556,12 @@ export const methods = {
     object: 4,
     method: 1,
     verb: 'ibv_destroy_qp',
-    attributes: { handle: { id: 0, kind: 'object' }, answer: { id: 1, kind: 'out', bytes: 4 } },
+    attributes: { handle: { id: 0, kind: 'object' }, answer: { id: 1, kind: 'out', bytes: 4, struct: eventsAnswer } },
   },
   SRQ_CREATE: {
     object: 5,
     method: 0,
-    verb: 'ibv_create_srq_ex',
+    verb: 'ibv_create_srq',
     attributes: {
       handle: { id: 0, kind: 'new' },
       pd: { id: 1, kind: 'object' },
@@ -241,7 +583,7 @@ export const methods = {
     object: 5,
     method: 1,
     verb: 'ibv_destroy_srq',
-    attributes: { handle: { id: 0, kind: 'object' }, answer: { id: 1, kind: 'out', bytes: 4 } },
+    attributes: { handle: { id: 0, kind: 'object' }, answer: { id: 1, kind: 'out', bytes: 4, struct: eventsAnswer } },
   },
   AH_DESTROY: { object: 6, method: 0, verb: 'ibv_destroy_ah', attributes: { handle: { id: 0, kind: 'object' } } },
   MR_DESTROY: { object: 7, method: 1, verb: 'ibv_dereg_mr', attributes: { handle: { id: 0, kind: 'object' } } },
@@ -264,6 +606,52 @@ export const methods = {
     verb: 'ibv_open_device',
     attributes: { descriptor: { id: 0, kind: 'newDescriptor' } },
   },
-} as const
+}
 
-export type MethodName = keyof typeof methods
+// --- what is not served ----------------------------------------------------------------------------------------------
+
+/** Commands of the kernel that this adapter does not have, by number; those from 2^31 on are extended ones. */
+export const unservedCommands: ReadonlyMap<number, string> = new Map([
+  [6, 'ibv_modify_ah'],
+  [7, 'ibv_query_ah'],
+  [10, 'ibv_reg_mr'],
+  [12, 'ibv_query_mr'],
+  [15, 'ibv_bind_mw'],
+  [21, 'ibv_poll_cq'],
+  [22, 'ibv_peek_cq'],
+  [29, 'ibv_post_recv'],
+  [36, 'ibv_post_srq_recv'],
+  [37, 'ibv_open_xrcd'],
+  [38, 'ibv_close_xrcd'],
+  [40, 'ibv_open_qp'],
+  [0x80000032, 'ibv_create_flow'],
+  [0x80000033, 'ibv_destroy_flow'],
+  [0x80000034, 'ibv_create_wq'],
+  [0x80000035, 'ibv_modify_wq'],
+  [0x80000036, 'ibv_destroy_wq'],
+  [0x80000037, 'ibv_create_rwq_ind_table'],
+  [0x80000038, 'ibv_destroy_rwq_ind_table'],
+])
+
+/** The functions of the methods that it does not have, by object and method; and those of other objects by object. */
+export const unservedMethods: ReadonlyMap<string, string> = new Map([
+  ['7 0', 'ibv_reg_dm_mr'],
+  ['7 2', 'ibv_advise_mr'],
+  ['7 4', 'ibv_reg_dmabuf_mr'],
+  ['7 5', 'ibv_reg_mr_ex'],
+  ['0 7', 'ibv_query_port_speed'],
+  ['0 8', 'ibv_query_device_ex'],
+  ['9', 'ibv_create_flow'],
+  ['10', 'ibv_open_xrcd'],
+  ['11', 'ibv_create_rwq_ind_table'],
+  ['12', 'ibv_create_wq'],
+  ['13', 'ibv_create_flow_action_esp'],
+  ['14', 'ibv_alloc_dm'],
+  ['15', 'ibv_create_counters'],
+  ['17', 'ibv_alloc_dmah'],
+  ['18', 'ibv_export_dmabuf'],
+  ['19', 'ibv_create_comp_cntr'],
+])
+
+/** Of those, what the library asks first and does without: it goes another way, or leaves a value out. */
+export const optionalMethods: ReadonlySet<string> = new Set(['0 7', '0 8'])

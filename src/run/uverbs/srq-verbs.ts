@@ -7,7 +7,8 @@ import type { EventPipe } from './event-pipe.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramPd } from './plain-objects.ts'
 import type { ProgramContext } from './program-context.ts'
-import { ProgramSrq } from './program-srq.ts'
+import type { ProgramSrq } from './program-srq.ts'
+import { makeSrq } from './queues.ts'
 import { decode, encode } from './struct.ts'
 import {
   createSrqAnswer,
@@ -43,15 +44,15 @@ function create(context: ProgramContext, verb: string, driverRoom: number, init:
   if (maxSge > maxSrqSge) fail('EINVAL', `${verb}: max_sge is ${maxSge}; a receive has at most ${maxSrqSge}`)
   if (limit > maxWr) fail('EINVAL', `${verb}: srq_limit is ${limit}, more than max_wr ${maxWr}`)
   needsMapping(verb, driverRoom, srqDriverAnswer.sizeBytes)
-  return context.station.addSrq(
-    (slot) =>
-      new ProgramSrq(
-        context.station,
-        slot,
-        context.file,
-        (owner) => waist.createSrq(pd.pd, { maxWr, maxSge: Math.max(1, maxSge) }, owner),
-        init,
-      ),
+  return context.station.addSrq((slot) =>
+    makeSrq(
+      context,
+      context.station,
+      slot,
+      context.file,
+      (owner) => waist.createSrq(pd.pd, { maxWr, maxSge: Math.max(1, maxSge) }, owner),
+      init,
+    ),
   )
 }
 

@@ -1,5 +1,6 @@
 /** What commands need of the door: where queues register, and the verbs of this process. */
 import type { CompletionChannel, Context } from '../../verbs/index.ts'
+import type { DoorWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
 import type { ProgramCq } from './program-cq.ts'
 import type { ProgramQp } from './program-qp.ts'
@@ -9,6 +10,10 @@ import type { Taken, Work } from './work.ts'
 
 export interface Station extends Work {
   readonly waist: Waist
+  /** Null where nobody wants to know what programs do. */
+  readonly watch: DoorWatch | null
+  /** A program whose library sends commands by write(2) has opened the device. */
+  onOldLibrary(pid: number): void
   /** Those whose events wait until the program has read others. */
   readonly blockedPipes: Set<EventPipe>
   /** Takes what the program has written to a queue; true if there was something. */

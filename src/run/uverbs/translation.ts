@@ -9,6 +9,7 @@ import {
   Access,
   type Context,
   type FlushSelectivity,
+  nameOf,
   Opcode,
   type ProtectionDomain,
   QpType,
@@ -22,40 +23,8 @@ import {
 import type { ProgramAh } from './plain-objects.ts'
 import type { Ring } from './ring.ts'
 import { safe } from './struct.ts'
+import { Recv, sgeWords, Wqe } from './work-words.ts'
 
-/** Words of a send request in the queue; the operation's own fields begin at the sixth, and are named for each. */
-const Wqe = {
-  wrIdLow: 0,
-  wrIdHigh: 1,
-  opcode: 3,
-  flags: 4,
-  immOrRkey: 5,
-  /** 64 bits: where the operation reads or writes at the peer, or where a window begins. */
-  address: 6,
-  rkey: 8,
-  compareAdd: 8,
-  swap: 10,
-  atomicRkey: 12,
-  remoteQpn: 6,
-  remoteQkey: 7,
-  ahNumber: 9,
-  windowLength: 8,
-  regionKey: 10,
-  windowKey: 11,
-  newWindowKey: 12,
-  windowAccess: 13,
-  flushRkey: 9,
-  /** Two bytes: placement, selectivity. */
-  flushType: 10,
-  length: 46,
-  sges: 49,
-  data: 52,
-} as const
-
-/** Words of a receive request. */
-const Recv = { wrIdLow: 0, wrIdHigh: 1, sges: 7, data: 10 } as const
-
-const sgeWords = 4
 const kept = SendFlag.Fence | SendFlag.Solicited
 const maxSges = 32
 /** More than the adapter allows is cut off before. */
@@ -124,9 +93,10 @@ export class Translation {
   /** Where inline data is put together for the adapter, which takes it from there at once. */
   readonly #staging: number
   readonly #stagingWords: Int32Array
-  /** Of the request that was posted last: its operation, and whether it stands for one that cannot be executed. */
+  /** Of the request that was posted last: its operation, and whether it stands for one that cannot be executed; then why. */
   opcode = 0
   failing = false
+  reason = ''
 
   constructor(context: Context) {
     const staging = context.alloc(stagingBytes)
@@ -142,6 +112,7 @@ export class Translation {
     const flags = i32[w + Wqe.flags]!
     this.opcode = opcode
     if ((opcode & 15) !== opcode || ((legal[type]! >>> opcode) & 1) === 0) {
+      this.reason = `queue pairs of type ${nameOf(QpType, type)} do not execute operation ${opcode}`
       this.#postFailing(to, wrId)
       return
     }
@@ -188,8 +159,10 @@ export class Translation {
   /** The path of a datagram; false if there is none. */
   #address(to: Translated, u32: Uint32Array, w: number): boolean {
     const wr = this.#send
-    const ah = to.ahs[u32[w + Wqe.ahNumber]!]
-    if (ah === undefined || ah.ah.pd !== to.pd) return false
+    const number = u32[w + Wqe.ahNumber]!
+    const ah = to.ahs[number]
+    if (ah === undefined) return this.#fails(`ah ${number} is no address handle of this context`)
+    if (ah.ah.pd !== to.pd) return this.#fails(`ah ${number} is of another protection domain than the queue pair`)
     wr.ah = ah.ah
     wr.remoteQpn = u32[w + Wqe.remoteQpn]! & 0xffffff
     wr.remoteQkey = u32[w + Wqe.remoteQkey]!
@@ -213,22 +186,28 @@ export class Translation {
       ((flags & SendFlag.Inline) !== 0 && mayBeInline) ||
       (count === 0 && length > 0)
     )
-      return mayBeInline && this.#inline(to, i32, w, opcode === Opcode.AtomicWrite ? 8 : length)
-    if (count > to.maxSendSge) return false
+      return mayBeInline
+        ? this.#inline(to, i32, w, opcode === Opcode.AtomicWrite ? 8 : length)
+        : this.#fails(
+            `a request of ${length} bytes has no scatter/gather elements, and its operation takes no inline data`,
+          )
+    if (count > to.maxSendSge)
+      return this.#fails(`num_sge is ${count}; the queue pair has max_send_sge ${to.maxSendSge}`)
     const sges = this.#sges
     for (let i = 0, s = w + Wqe.data; i < count; i++, s += sgeWords) {
       const sge = sges[i]!
       sge.addr = safe(u32[s]!, u32[s + 1]!)
       sge.length = u32[s + 2]!
       sge.lkey = i32[s + 3]!
-      if (sge.length > 0x7fffffff) return false
+      if (sge.length > 0x7fffffff) return this.#fails(`sg_list[${i}].length is ${sge.length}; at most ${0x7fffffff}`)
     }
     wr.sgList = this.#lists[count]!
     return true
   }
 
   #inline(to: Translated, i32: Int32Array, w: number, length: number): boolean {
-    if (length > Math.max(8, to.maxInlineData)) return false
+    if (length > Math.max(8, to.maxInlineData))
+      return this.#fails(`${length} bytes of inline data; the queue pair has max_inline_data ${to.maxInlineData}`)
     const wr = this.#send
     const words = this.#stagingWords
     const data = w + Wqe.data
@@ -259,6 +238,8 @@ export class Translation {
         wr.placement = type & 0xff
         wr.selectivity = ((type >>> 8) & 0xff) as FlushSelectivity
         return wr.placement >= 1 && wr.placement <= 3 && wr.selectivity <= 1
+          ? true
+          : this.#fails(`a FLUSH of type ${wr.placement} and level ${wr.selectivity}; types are 1 to 3, levels 0 and 1`)
       }
       case Opcode.BindMw:
         wr.bindAddr = wr.remoteAddr
@@ -274,7 +255,16 @@ export class Translation {
 
   #windowRights(access: number): boolean {
     this.#send.bindAccess = access & windowAccess
-    return (access & ~(windowAccess | ignoredAccess)) === 0
+    const unknown = access & ~(windowAccess | ignoredAccess)
+    return unknown === 0
+      ? true
+      : this.#fails(`mw_access_flags has bits 0x${unknown.toString(16)}, which windows do not have`)
+  }
+
+  /** Why the request cannot be executed. */
+  #fails(reason: string): false {
+    this.reason = reason
+    return false
   }
 
   /** Posts a request that fails: on a connected queue pair it invalidates a key that nothing has, on UD it sends what nobody registered. */

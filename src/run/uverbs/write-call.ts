@@ -14,7 +14,7 @@ import type { Answer, Command } from './command.ts'
 import { commandHandlers } from './commands.ts'
 import { asErrno, errnos, fail } from './errors.ts'
 import type { ProgramContext } from './program-context.ts'
-import { type WriteCommand, type WriteCommandName, writeCommands } from './schema.ts'
+import { unservedCommands, type WriteCommand, type WriteCommandName, writeCommands } from './schema.ts'
 import { safe } from './struct.ts'
 
 const headerBytes = 8
@@ -40,11 +40,11 @@ export function commandOf(command: number): Known {
   if ((command & ~(extendedBit | commandMask)) !== 0)
     fail('EINVAL', `write command 0x${command.toString(16)} has bits that mean nothing`)
   const known = byNumber.get(command >>> 0)
-  if (known === undefined)
-    fail(
-      'EOPNOTSUPP',
-      `${command >>> 31 === 1 ? 'extended ' : ''}write command ${command & commandMask} is not served by this adapter`,
-    )
+  if (known === undefined) {
+    const verb = unservedCommands.get(command >>> 0)
+    const said = `${command >>> 31 === 1 ? 'extended ' : ''}write command ${command & commandMask}`
+    fail('EOPNOTSUPP', `${verb === undefined ? said : `${verb}: ${said}`} is not served by this adapter`)
+  }
   return known
 }
 
@@ -57,8 +57,11 @@ export function execute(context: ProgramContext, known: Known, command: Omit<Com
     if (command.core[i] !== 0) fail('EOPNOTSUPP', `${verb}: the request is longer than the ${all} bytes that are known`)
   const core = new Uint8Array(Math.max(all, command.core.length))
   core.set(command.core)
+  context.watch?.command(known, core)
   try {
-    return commandHandlers[name](context, { ...command, core, verb })
+    const answer = commandHandlers[name](context, { ...command, core, verb })
+    context.watch?.answered(known, answer.core)
+    return answer
   } catch (error) {
     throw asErrno(error, verb)
   }
@@ -72,6 +75,7 @@ export function writeCommand(context: ProgramContext, call: Call, address: numbe
   call.process.read(address, bytes)
   const view = new DataView(bytes.buffer)
   const known = commandOf(view.getUint32(0, true))
+  if (known.name === 'GET_CONTEXT') context.station.onOldLibrary(call.process.pid)
   const parts = known.extended ? extendedParts(known, bytes, view) : plainParts(known, bytes, view)
   const answer = execute(context, known, { call, ...parts })
   respond(call, answer, parts)

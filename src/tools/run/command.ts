@@ -6,6 +6,8 @@ import { type Ended, isServed, launchServed, RunError, runProgram, runVariable }
 import { UsageError } from '../kit/index.ts'
 import { runAdapters } from './adapters.ts'
 import { dieBy } from './die-by.ts'
+import { takeValueByEquals } from './optional-value.ts'
+import { type WatchOptions, watchSettings } from './watching.ts'
 
 const examples = `
 Examples:
@@ -14,21 +16,26 @@ Examples:
   verbena run -- ibv_rc_pingpong localhost         both meet on shm:run
   verbena run -- sh -c 'ib_write_bw & sleep 1; ib_write_bw localhost'
   verbena run --device shm:lab --name rxe7 -- ls /sys/class/infiniband
+  verbena run --explain -- ./my-program            says why each verb that fails does
+  verbena run --trace -- ibv_rc_pingpong           says all that it does, as strace does of system calls
+  verbena run --trace=t.json --json -- ./a.out     the same as JSON, in a file
   verbena run --verbose -- ibv_devinfo -v          says what the program opens, and what fails
 
 The program is started as it is, with the libraries that it has, and so is everything that it starts. Its exit code, signals, terminal
 and standard streams are its own. The command ends when the last process that came of the program has ended.
 Needs Linux 5.14 or later (5.19: signals repeat no command) on x86-64 or arm64.`
 
-interface Options {
+interface Options extends WatchOptions {
   device: string[]
   name: string[]
   verbose?: boolean
+  strict?: boolean
 }
 
 const collect = (value: string, before: string[]): string[] => [...before, value]
 
 export function configure(command: Command): void {
+  takeValueByEquals(command, '--trace')
   command
     .description('Run a program of libibverbs unmodified: what it asks the kernel about RDMA adapters, we answer.')
     .argument('<program>', 'what to start, found by PATH')
@@ -41,6 +48,14 @@ export function configure(command: Command): void {
       [],
     )
     .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
+    .option('--explain', 'say on standard error why a verb failed, each reason once for each program')
+    .option('--trace [file]', 'write each command, work request, completion and event; to a file only by --trace=FILE')
+    .option('--counters', 'say at the end on standard error what programs and adapters have counted')
+    .option('--json', 'write the trace and the counters as JSON, an object a line')
+    .option(
+      '--strict',
+      "stop at doorbells, so that ibv_post_send has the kernel's errors; and for libibverbs before rdma-core 22",
+    )
     .option('--verbose', 'say on standard error what programs open, and which calls fail')
     .addHelpText('after', examples)
     .action(async (program: string, args: string[], options: Options) => {
@@ -61,17 +76,23 @@ const startCodes: Readonly<Record<string, number>> = { ENOENT: 127, EACCES: 126 
 async function start(
   program: string,
   args: readonly string[],
-  { device, name, verbose = false }: Options,
+  { device, name, verbose = false, strict = false, ...watching }: Options,
   adapters: ReturnType<typeof runAdapters>,
 ): Promise<Ended> {
   const { env } = process
   const outer = env[runVariable]
   if (!isServed(outer))
-    return await runProgram({ program, args, env, adapters, verbose, onWarning: (text) => note(text) })
-  if (device.length + name.length > 0)
+    return await runProgram({
+      ...{ program, args, env, adapters, verbose, strict },
+      watch: watchSettings(watching),
+      onWarning: (text) => note(text),
+    })
+  const given = { device: device.length > 0, name: name.length > 0, strict, ...watching }
+  const [option] = Object.entries(given).find(([, value]) => value !== undefined && value !== false) ?? []
+  if (option !== undefined)
     throw new UsageError(
-      device.length > 0 ? '--device' : '--name',
-      `this is below another \`verbena run\` (process ${Number.parseInt(outer!, 10)}), whose adapters programs have: leave it out, or give it there`,
+      `--${option}`,
+      `this is below another \`verbena run\` (process ${Number.parseInt(outer!, 10)}), which serves programs: leave it out, or give it there`,
     )
   return await launchServed(program, args, env)
 }

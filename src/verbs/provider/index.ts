@@ -45,6 +45,7 @@ export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } fr
 export { inProcess, ProcessRegions, processAddress } from './process-regions.ts'
 export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'
 export { reapAttachment } from './reap.ts'
+export { refusalOf } from './refusals.ts'
 export { ServedKind, servedBy, servedOverlap, servesAll, servesOne } from './served.ts'
 export { bind, invalidable, localInvalidate } from './windows.ts'
 export { WorkCompletion, workCompletions } from './work-completion.ts'

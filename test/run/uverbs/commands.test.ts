@@ -371,7 +371,7 @@ describe('queues', () => {
     ])
     expect(failure(() => v.createQp(program, pd, cq, cq, { sendWr: 16_385 }))).toEqual([
       EINVAL,
-      'ibv_create_qp_ex: cap.max_send_wr is 16385; the device allows 16384',
+      'ibv_create_qp: cap.max_send_wr is 16385; the device allows 16384',
     ])
     expect(errno(() => v.createQp(program, pd, cq, cq, { inline: 513 }))).toBe(EINVAL)
     expect(errno(() => v.createQp(program, pd, { ...cq, handle: 1 }, cq))).toBe(ENOENT)

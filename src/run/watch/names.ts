@@ -1,0 +1,17 @@
+/** How programs are called. */
+import { readFileSync, readlinkSync } from 'node:fs'
+import { basename } from 'node:path'
+
+/** The name of the file that a process executes. */
+export function programName(pid: number): string {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, '')
+  } catch {
+    // Of another user's it may not be told; the kernel's short name may.
+  }
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'latin1').trim()
+  } catch {
+    return 'process'
+  }
+}

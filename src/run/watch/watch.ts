@@ -1,0 +1,94 @@
+/** What the options of `verbena run` ask to be said of programs, and that it is said. */
+import { Counting } from './counting.ts'
+import { countsTable } from './counts-table.ts'
+import { Explainer } from './explainer.ts'
+import { programName } from './names.ts'
+import { nowUs, type Observed, type Observer } from './observer.ts'
+import { Output } from './output.ts'
+import type { AdapterCounts, CountersRecord, ProgramRecord, TraceRecord } from './records.ts'
+import { textOf } from './text.ts'
+
+export interface WatchSettings {
+  /** Say on standard error why something failed. */
+  readonly explain: boolean
+  /** The descriptor to which all that happens is written. */
+  readonly trace: number | null
+  /** Say at the end on standard error what was counted. */
+  readonly counters: boolean
+  /** Records are JSON, one a line. */
+  readonly json: boolean
+}
+
+const standardError = 2
+
+/** What an adapter is called, and what it has counted since it was opened by this run. */
+export type Counted = Pick<AdapterCounts, 'name' | 'device' | 'counters'>
+
+export class Watch implements Observer {
+  readonly detailed: boolean
+  readonly #settings: WatchSettings
+  readonly #errors = new Output(standardError)
+  readonly #trace: Output | null
+  readonly #explainer: Explainer
+  readonly #counting = new Counting()
+  /** By process: the name of what it executed when it opened a device. */
+  readonly #programs = new Map<number, Observed>()
+
+  constructor(settings: WatchSettings) {
+    this.#settings = settings
+    this.#trace = settings.trace === null ? null : new Output(settings.trace)
+    this.detailed = this.#trace !== null
+    this.#explainer = new Explainer(this.#errors.line)
+  }
+
+  observed(pid: number): Observed {
+    const program = programName(pid)
+    const known = this.#programs.get(pid)
+    if (known?.program === program) return known
+    const observed = { pid, program }
+    this.#programs.set(pid, observed)
+    return observed
+  }
+
+  record(record: ProgramRecord): void {
+    this.#counting.add(record)
+    this.#write(record)
+    const reason = 'reason' in record ? record.reason : undefined
+    // A request that cannot be executed completes with that reason in its turn.
+    if (reason === undefined || record.type === 'request') return
+    if (record.type !== 'command') this.explain(record, reason)
+    else if (record.expected !== true) this.explain(record, `${reason} (${record.errno})`)
+  }
+
+  /** Why a call failed that no record is of. */
+  explain(program: Observed, reason: string): void {
+    if (this.#settings.explain) this.#explainer.explain(program, reason)
+  }
+
+  #write(record: TraceRecord): void {
+    if (this.#trace === null) return
+    if (this.#settings.json) this.#trace.line(JSON.stringify(record))
+    else if (record.type !== 'counters') this.#trace.line(textOf(record))
+  }
+
+  /** The last program has ended. */
+  end(adapters: readonly Counted[]): void {
+    this.#explainer.end()
+    const { counters, json } = this.#settings
+    if (counters || (json && this.#trace !== null)) {
+      const record: CountersRecord = {
+        type: 'counters',
+        timeUs: nowUs(),
+        adapters: adapters.map(({ name, device, counters: own }) => ({
+          ...{ name, device },
+          ...this.#counting.ofAdapter(name),
+          counters: own,
+        })),
+        programs: this.#counting.programs,
+      }
+      if (json) this.#write(record)
+      if (counters && !json) for (const line of countsTable(record)) this.#errors.line(line)
+      else if (counters && this.#trace === null) this.#errors.line(JSON.stringify(record))
+    }
+  }
+}

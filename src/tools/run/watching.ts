@@ -1,0 +1,35 @@
+/** The options that say what programs do: --explain, --trace, --counters, --json. */
+import { openSync } from 'node:fs'
+import type { WatchSettings } from '../../run/programs/index.ts'
+import { UsageError } from '../kit/index.ts'
+
+export interface WatchOptions {
+  explain?: boolean
+  /** A file; empty for standard error. */
+  trace?: string
+  counters?: boolean
+  json?: boolean
+}
+
+const standardError = 2
+
+/** What is asked for; null if nothing is, so that nothing is put together. */
+export function watchSettings({
+  explain = false,
+  trace,
+  counters = false,
+  json = false,
+}: WatchOptions): WatchSettings | null {
+  if (json && trace === undefined && !counters)
+    throw new UsageError('--json', 'it says how a trace or counters are written: add --trace or --counters')
+  if (!explain && trace === undefined && !counters) return null
+  return { explain, counters, json, trace: trace === undefined ? null : trace === '' ? standardError : open(trace) }
+}
+
+function open(file: string): number {
+  try {
+    return openSync(file, 'w')
+  } catch (error) {
+    throw new UsageError('--trace', `${file} cannot be written: ${(error as Error).message}`)
+  }
+}
