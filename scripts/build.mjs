@@ -28,6 +28,7 @@ const entryPoints = {
   collectives: 'src/collectives/index.ts',
   gateway: 'src/gateway/runtime/index.ts',
   report: 'src/report/index.ts',
+  'run-child': 'src/run/child/index.ts',
   sketch: 'src/sketch/index.ts',
   traffic: 'src/traffic/index.ts',
   'traffic-load': 'src/traffic/load/index.ts',

@@ -30,6 +30,10 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     about: 'For `node --import` or `--require`: TCP programs over RDMA.',
   },
   'verbena/report': { guide: '[report](../../guide/report.md)', about: 'Charts and pages from saved results.' },
+  'verbena/run': {
+    guide: '[run](../../guide/run.md#from-node-js)',
+    about: 'RDMA programs of other languages as child processes with adapters of ours.',
+  },
   'verbena/sketch': {
     guide: '[sketch](../../guide/sketch.md)',
     about: 'Sketches: streams of keys in bounded memory, with bounds on every answer.',

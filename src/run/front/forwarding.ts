@@ -34,6 +34,20 @@ export function forwardSignals(pid: () => number | undefined): () => void {
   }
 }
 
+/** Ends all descendants, whatever they do about signals. Those of a child come to this process when it ends, which adopts them. */
+export function endDescendants(): void {
+  const kill = (): void => {
+    for (const pid of children())
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // It has ended.
+      }
+  }
+  process.on('SIGCHLD', kill)
+  kill()
+}
+
 /** Whether this process group is the one in the foreground of its terminal. */
 function isForeground(): boolean {
   const stat = readFileSync('/proc/self/stat', 'latin1')
@@ -41,12 +55,29 @@ function isForeground(): boolean {
   return group === foreground
 }
 
-/** Of all threads of this process; empty where the kernel does not say (CONFIG_PROC_CHILDREN). */
+/** Of all threads of this process, those that have not ended. */
 function children(): number[] {
   try {
     const lists = readdirSync('/proc/self/task').map((tid) => readFileSync(`/proc/self/task/${tid}/children`, 'latin1'))
-    return lists.join(' ').split(' ').filter(Boolean).map(Number)
+    return lists
+      .join(' ')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number)
+      .filter((pid) => isChild(`${pid}`))
   } catch {
-    return []
+    // A kernel without CONFIG_PROC_CHILDREN: each process says whose child it is.
+    return readdirSync('/proc').filter(isChild).map(Number)
+  }
+}
+
+function isChild(name: string): boolean {
+  if (!/^\d+$/.test(name)) return false
+  try {
+    const stat = readFileSync(`/proc/${name}/stat`, 'latin1')
+    const [state, parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return state !== 'Z' && Number(parent) === process.pid
+  } catch {
+    return false
   }
 }

@@ -12,6 +12,7 @@
  *     programs.ts           memory of processes
  *     numbers.ts, program-descriptors.ts   under which numbers programs get descriptors
  */
+export { endDescendants } from './forwarding.ts'
 export { isServed, RunError } from './host.ts'
 export { type Ended, type LaunchOptions, launch, runVariable } from './launcher.ts'
 export { launchServed } from './nested.ts'

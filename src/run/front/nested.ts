@@ -5,7 +5,12 @@ import { RunError, startFailure } from './host.ts'
 import type { Ended } from './launcher.ts'
 
 /** Starts a program of a process that is served already; resolves when it has ended. Throws `RunError`. */
-export async function launchServed(program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+export async function launchServed(
+  program: string,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  onStarted: (pid: number) => void = () => {},
+): Promise<Ended> {
   const child = spawn(program, args, { stdio: 'inherit', env })
   const unforward = forwardSignals(() => child.pid)
   try {
@@ -13,6 +18,7 @@ export async function launchServed(program: string, args: readonly string[], env
       child.on('error', ({ code = '', message }: NodeJS.ErrnoException) =>
         reject(new RunError(code, `${program}: ${startFailure(code, message)}`)),
       )
+      child.on('spawn', () => onStarted(child.pid!))
       child.on('exit', (code, signal) => resolve({ code, signal }))
     })
   } finally {

@@ -4,7 +4,7 @@ import { type Ended, launch } from '../front/index.ts'
 import type { WatchSettings } from '../watch/index.ts'
 import type { RunAdapter, RunSettings } from './adapters.ts'
 
-export { type Ended, isServed, launchServed, RunError, runVariable } from '../front/index.ts'
+export { type Ended, endDescendants, isServed, launchServed, RunError, runVariable } from '../front/index.ts'
 export type { WatchSettings } from '../watch/index.ts'
 export type { RunAdapter } from './adapters.ts'
 

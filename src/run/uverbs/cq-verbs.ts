@@ -56,7 +56,7 @@ interface CqInit {
 function create(context: ProgramContext, verb: string, driverRoom: number, init: CqInit): ProgramCq {
   const { maxCqe } = context.station.waist.context.device.attr
   if (init.vector >= completionVectors)
-    fail('EINVAL', `${verb}: comp_vector is ${init.vector}; the device has ${completionVectors}`)
+    fail('EINVAL', `${verb}: comp_vector is ${init.vector}; 0 to ${completionVectors - 1} are allowed`)
   if (init.cqe < 1 || init.cqe > maxCqe) fail('EINVAL', `${verb}: cqe is ${init.cqe}; a queue has 1 to ${maxCqe}`)
   if (init.flags !== 0)
     fail('EOPNOTSUPP', `${verb}: flags 0x${init.flags.toString(16)} are not supported by this adapter`)

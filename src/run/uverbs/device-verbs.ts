@@ -1,7 +1,8 @@
 /** What programs ask of the device: its context, limits, port and GIDs. */
 import { type DeviceAttr, type GidEntry, type PortAttr, VerbsError } from '../../verbs/index.ts'
+import { Errno } from '../door.ts'
 import type { Answer, Command } from './command.ts'
-import { fail } from './errors.ts'
+import { errnos, fail } from './errors.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
 import { decode, encode } from './struct.ts'
@@ -217,7 +218,8 @@ export function queryGidEntry(context: ProgramContext, method: MethodCall): void
   try {
     method.answer('entry', gidBytes(context.station.waist.context.queryGidEx(port, index)))
   } catch (error) {
-    if (error instanceof VerbsError && error.code === 'ENODATA') fail('ENODATA', `${verb}: GID ${index} is not in use`)
+    if (error instanceof VerbsError && error.code === 'ENODATA')
+      throw new Errno(errnos.ENODATA, `${verb}: GID ${index} is not in use`, true)
     throw error
   }
 }

@@ -34,12 +34,26 @@ export function asErrno(error: unknown, verb: string): Errno {
   if (error instanceof Errno) return error
   const { code, message } = error as Error & { code?: string }
   if (error instanceof VerbsError) {
-    const said = message.slice(error.verb.length + 2)
-    return new Errno(numberOf(error.code), `${verb}: ${said}`)
+    return new Errno(numberOf(error.code), `${verb}: ${inWordsOfC(message.slice(error.verb.length + 2))}`)
   }
   // Of the system: of memory and of descriptors there may be no more.
   if (typeof code === 'string') return new Errno(numberOf(code), `${verb}: ${message}`)
   throw error
+}
+
+/** Attributes that are called otherwise in libibverbs than by the rule. */
+const otherNames: Readonly<Record<string, string>> = { port: 'port_num', alt_port: 'alt_port_num' }
+
+/** What a verb of this library says, with the names that the program's author knows: `rnrRetry` is `rnr_retry`. */
+function inWordsOfC(said: string): string {
+  const [text = ''] = / \([A-Z]+\)$/.test(said) ? [said.slice(0, said.lastIndexOf(' ('))] : [said]
+  const named = text
+    .replace(/\b[a-z]+(?:[A-Z][a-z]+)+\b/g, (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+    .replace(/^(altA|a)h\b/, (name) => (name === 'ah' ? 'ah_attr' : 'alt_ah_attr'))
+    .replace(/\bclose\b/g, 'destroy')
+  const [, name = '', from, to, value] = /^(\S+) must be an integer from (\S+) to (\S+), not (.*)$/.exec(named) ?? []
+  if (value === undefined) return named
+  return `${otherNames[name] ?? name} is ${value}; ${from === to ? `only ${from} is` : `${from} to ${to} are`} allowed`
 }
 
 function numberOf(code: string): number {

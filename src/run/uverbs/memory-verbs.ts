@@ -21,6 +21,7 @@ import {
   reregMrAnswer,
   reregMrRequest,
 } from './structs.ts'
+import { accessNames } from './value-names.ts'
 
 /** IB_ACCESS_OPTIONAL: bits that an adapter may leave out. */
 const optionalAccess = 0x3ff00000
@@ -35,7 +36,6 @@ const supportedAccess =
   Access.FlushGlobal
 /** Rights with which the kernel pins pages for writing. */
 const writing = Access.LocalWrite | Access.RemoteWrite | Access.RemoteAtomic | Access.MwBind
-const pageMask = 0xfff
 
 /** Closes an object; EBUSY while it is in use. */
 function destroy(context: ProgramContext, object: ProgramPd | ProgramMr | ProgramMw | ProgramAh): void {
@@ -80,11 +80,14 @@ function checkAccess(verb: string, flags: number): number {
   if ((access & (Access.RemoteWrite | Access.RemoteAtomic)) !== 0 && (access & Access.LocalWrite) === 0)
     fail(
       'EINVAL',
-      `${verb}: access 0x${flags.toString(16)} has remote write or atomic rights without IBV_ACCESS_LOCAL_WRITE`,
+      `${verb}: access is ${accessNames(flags)}; remote write and atomic rights need IBV_ACCESS_LOCAL_WRITE`,
     )
   const unsupported = access & ~supportedAccess
   if (unsupported !== 0)
-    fail('EOPNOTSUPP', `${verb}: access bits 0x${unsupported.toString(16)} are not supported by this adapter`)
+    fail(
+      'EOPNOTSUPP',
+      `${verb}: access has ${accessNames(unsupported)}, which this adapter does not support; it supports ${accessNames(supportedAccess)}`,
+    )
   return access & ~Access.HugeTlb
 }
 
@@ -95,7 +98,7 @@ export function regMr(context: ProgramContext, { core, call, verb }: Command): A
   if (start % 4096 !== hca_va % 4096)
     fail(
       'EINVAL',
-      `${verb}: the address and the iova differ in their offset in a page (${start & pageMask}, ${hca_va & pageMask})`,
+      `${verb}: addr 0x${start.toString(16)} and iova 0x${hca_va.toString(16)} have to have the same offset in a page of 4096 bytes, and have ${start % 4096} and ${hca_va % 4096}`,
     )
   const access = checkAccess(verb, access_flags)
   const { pd } = context.find('pd', pd_handle, verb)
@@ -121,7 +124,7 @@ export function reregMr(context: ProgramContext, { core, verb }: Command): Answe
   if (flags === 0 || (flags & ~all) !== 0)
     fail(
       'EINVAL',
-      `${verb}: flags is 0x${flags.toString(16)}; it has to have bits of ibv_rereg_mr_flags, and no others`,
+      `${verb}: flags is 0x${flags.toString(16)}; it has one or more of IBV_REREG_MR_CHANGE_TRANSLATION (1), _PD (2), _ACCESS (4), and no others`,
     )
   const { mr } = context.find('mr', mr_handle, verb)
   if ((flags & ReregFlag.ChangeTranslation) !== 0)

@@ -88,7 +88,8 @@ export class ProgramContext {
   /** The object of this kind with this handle; `code` if there is none: EINVAL of commands, ENOENT of those that destroy. */
   find<K extends Kind>(kind: K, handle: number, verb: string, code: ErrnoName = 'EINVAL'): Objects[K] {
     const object = this.#objects.get(handle)
-    if (object?.kind !== kind) fail(code, `${verb}: ${handle} is no handle of a ${kindNames[kind]} of this context`)
+    if (object?.kind !== kind)
+      fail(code, `${verb}: ${handle} is no handle of a ${kindNames[kind]} of this context: destroyed, or of another`)
     return object as Objects[K]
   }
 

@@ -241,7 +241,7 @@ export function modifyQp(context: ProgramContext, { core, verb }: Command): Answ
   if (values.curState !== undefined && values.curState !== from)
     fail(
       'EINVAL',
-      `${verb}: cur_qp_state is ${nameOf(QpState, values.curState)}, and the queue pair is in ${nameOf(QpState, from)}`,
+      `${verb}: cur_qp_state is ${nameOf(QpState, values.curState).toUpperCase()}, and the queue pair is in ${nameOf(QpState, from).toUpperCase()}`,
     )
   if (to === QpState.Reset) {
     qp.quiesce()

@@ -5,7 +5,7 @@ import { Explainer } from './explainer.ts'
 import { programName } from './names.ts'
 import { nowUs, type Observed, type Observer } from './observer.ts'
 import { Output } from './output.ts'
-import type { AdapterCounts, CountersRecord, ProgramRecord, TraceRecord } from './records.ts'
+import type { AdapterCounts, CountersRecord, ProgramRecord } from './records.ts'
 import { textOf } from './text.ts'
 
 export interface WatchSettings {
@@ -13,8 +13,8 @@ export interface WatchSettings {
   readonly explain: boolean
   /** The descriptor to which all that happens is written. */
   readonly trace: number | null
-  /** Say at the end on standard error what was counted. */
-  readonly counters: boolean
+  /** The descriptor to which is written at the end what was counted. */
+  readonly counters: number | null
   /** Records are JSON, one a line. */
   readonly json: boolean
 }
@@ -65,17 +65,15 @@ export class Watch implements Observer {
     if (this.#settings.explain) this.#explainer.explain(program, reason)
   }
 
-  #write(record: TraceRecord): void {
-    if (this.#trace === null) return
-    if (this.#settings.json) this.#trace.line(JSON.stringify(record))
-    else if (record.type !== 'counters') this.#trace.line(textOf(record))
+  #write(record: ProgramRecord): void {
+    this.#trace?.line(this.#settings.json ? JSON.stringify(record) : textOf(record))
   }
 
   /** The last program has ended. */
   end(adapters: readonly Counted[]): void {
     this.#explainer.end()
     const { counters, json } = this.#settings
-    if (counters || (json && this.#trace !== null)) {
+    if (counters !== null || (json && this.#trace !== null)) {
       const record: CountersRecord = {
         type: 'counters',
         timeUs: nowUs(),
@@ -86,9 +84,9 @@ export class Watch implements Observer {
         })),
         programs: this.#counting.programs,
       }
-      if (json) this.#write(record)
-      if (counters && !json) for (const line of countsTable(record)) this.#errors.line(line)
-      else if (counters && this.#trace === null) this.#errors.line(JSON.stringify(record))
+      const output = this.#trace !== null && json ? this.#trace : new Output(counters ?? standardError)
+      if (json) output.line(JSON.stringify(record))
+      else for (const line of countsTable(record)) output.line(line)
     }
   }
 }

@@ -23,7 +23,8 @@ export function watchSettings({
   if (json && trace === undefined && !counters)
     throw new UsageError('--json', 'it says how a trace or counters are written: add --trace or --counters')
   if (!explain && trace === undefined && !counters) return null
-  return { explain, counters, json, trace: trace === undefined ? null : trace === '' ? standardError : open(trace) }
+  const traced = trace === undefined ? null : trace === '' ? standardError : open(trace)
+  return { explain, json, trace: traced, counters: counters ? standardError : null }
 }
 
 function open(file: string): number {

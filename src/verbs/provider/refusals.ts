@@ -38,8 +38,7 @@ export function refusalOf(
   if (i32[entry + Key.pd] !== pd) return `its ${what} is of another protection domain than the queue pair`
   if (Atomics.load(i32, entry + Key.valid) !== 1) return `its ${what} is not valid: a window has to be bound first`
   const missing = access & ~i32[entry + Key.access]!
-  if (missing !== 0)
-    return `its ${what} lacks ${namesOf(missing)}; it has ${namesOf(i32[entry + Key.access]!)}`
+  if (missing !== 0) return `its ${what} lacks ${namesOf(missing)}; it has ${namesOf(i32[entry + Key.access]!)}`
   if (kind !== keyKind.region && qp < 0) return 'it is the key of a window, which only remote access can use'
   if (kind === keyKind.window2 && i32[entry + Key.qp] !== qp) return 'its window is bound on another queue pair'
   const first = f64[(entry + Key.iova) >> 1]!

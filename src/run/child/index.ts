@@ -1,0 +1,157 @@
+/**
+ * `verbena/run`: RDMA programs of other languages as child processes with adapters of ours, for tests in Node.js. Each is started by a
+ * process of its own, since serving programs means to wait for all children. See docs/guide/run.md.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import type { Readable, Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+import { entryModule } from '../../memory/entry-module.ts'
+import type { CountersRecord, TraceRecord } from '../watch/index.ts'
+import { type ChildMessage, type ChildSettings, endMessage, recordsDescriptor } from './messages.ts'
+import { readRecords } from './records.ts'
+
+export type * from '../watch/records.ts'
+
+type Stdio = 'pipe' | 'inherit' | 'ignore'
+
+export interface RunOptions {
+  /** Adapters, by names that `openDevice` takes (default: `shm:run`). Programs of other runs with the same name meet there. */
+  readonly devices?: readonly string[]
+  /** As the program sees them (default: `rxe0`, `rxe1`, …); names begin with `rxe`. */
+  readonly names?: readonly string[]
+  /** Says on the program's standard error why a verb failed, each reason once. */
+  readonly explain?: boolean
+  /** Tells of each command, work request, completion and event: the event `record`. */
+  readonly trace?: boolean
+  /** Counts: `counters`. */
+  readonly counters?: boolean
+  /** Stops at doorbells, so that `ibv_post_send` has the kernel's errors. */
+  readonly strict?: boolean
+  /** Standard streams, as those of `child_process.spawn` (default: `pipe`). */
+  readonly stdio?: Stdio | readonly [stdin: Stdio, stdout: Stdio, stderr: Stdio]
+  readonly env?: NodeJS.ProcessEnv
+  readonly cwd?: string | URL
+  /** Ends the program and all that came of it; `ended` rejects with its reason then. */
+  readonly signal?: AbortSignal
+}
+
+/** How a program has ended: with a code, or by a signal. */
+export interface RunEnded {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** The program could not be started, or not be served. */
+export class RunFailure extends Error {
+  override readonly name = 'RunFailure'
+  /** `ENOENT`, `EBUSY`, … */
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Events: `record` for each of the trace. */
+export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
+  /** The program's. */
+  readonly pid: number
+  readonly stdin: Writable | null
+  readonly stdout: Readable | null
+  readonly stderr: Readable | null
+  /**
+   * Resolves when the program and all that came of it have ended, and its streams and records are complete. Rejects only where a
+   * signal has ended it.
+   */
+  readonly ended: Promise<RunEnded>
+  #counters: CountersRecord | null = null
+  readonly #process: ChildProcess
+
+  /** @internal */
+  constructor(child: ChildProcess, pid: number, signal: AbortSignal | undefined) {
+    super()
+    this.#process = child
+    this.pid = pid
+    this.stdin = child.stdin
+    this.stdout = child.stdout
+    this.stderr = child.stderr
+    const records = readRecords(child.stdio[recordsDescriptor] as Readable, (record) => {
+      if (record.type === 'counters') this.#counters = record
+      else this.emit('record', record)
+    })
+    const closed = new Promise<RunEnded>((resolve) => child.once('close', (code, by) => resolve({ code, signal: by })))
+    const abort = (): void => this.end()
+    signal?.addEventListener('abort', abort, { once: true })
+    if (signal?.aborted) this.end()
+    this.ended = Promise.all([closed, records]).then(([ended]) => {
+      signal?.removeEventListener('abort', abort)
+      signal?.throwIfAborted()
+      return ended
+    })
+    // Whoever does not wait for it is not to end by that.
+    this.ended.catch(() => {})
+  }
+
+  /** Null while it runs, and where a signal has ended it. */
+  get exitCode(): number | null {
+    return this.#process.exitCode
+  }
+
+  get signalCode(): NodeJS.Signals | null {
+    return this.#process.signalCode
+  }
+
+  /** What was counted: null before `ended`, and where it was not asked for. */
+  get counters(): CountersRecord | null {
+    return this.#counters
+  }
+
+  /** Sends a signal to the program; false if it has ended. */
+  kill(signal: NodeJS.Signals = 'SIGTERM'): boolean {
+    if (signal !== 'SIGKILL' && signal !== 'SIGSTOP' && signal !== 'SIGCONT') return this.#process.kill(signal)
+    try {
+      return this.exitCode === null && this.signalCode === null && process.kill(this.pid, signal)
+    } catch {
+      return false
+    }
+  }
+
+  /** Ends the program and all that came of it at once (SIGKILL). */
+  end(): void {
+    // Where we disconnect ourselves, Node.js never says that the process has closed.
+    if (this.#process.connected) this.#process.send(endMessage, () => {})
+  }
+}
+
+/**
+ * Starts a program with adapters of ours; resolves when it runs. Throws `RunFailure` where it cannot be started or served. When this process
+ * ends, the program and all that came of it are ended.
+ */
+export async function run(program: string, args: readonly string[] = [], options: RunOptions = {}): Promise<RunChild> {
+  const { stdio = 'pipe', env, cwd, signal } = options
+  signal?.throwIfAborted()
+  const settings: ChildSettings = {
+    ...{ program, args, devices: options.devices ?? [], names: options.names ?? [] },
+    ...{ explain: options.explain ?? false, trace: options.trace ?? false },
+    ...{ counters: options.counters ?? false, strict: options.strict ?? false },
+  }
+  const streams = typeof stdio === 'string' ? [stdio, stdio, stdio] : stdio
+  const entry = fileURLToPath(entryModule(import.meta.url, '../../tools/run/run-process'))
+  const child = spawn(process.execPath, [entry, JSON.stringify(settings)], {
+    stdio: [...streams, 'pipe', 'ipc'],
+    ...(env === undefined ? {} : { env }),
+    ...(cwd === undefined ? {} : { cwd }),
+  })
+  return await new Promise((resolve, reject) => {
+    child.once('error', ({ code = '', message }: NodeJS.ErrnoException) => reject(new RunFailure(code, message)))
+    child.on('message', (message: ChildMessage) => {
+      if (message.kind === 'failed') reject(new RunFailure(message.code, message.message))
+      else resolve(new RunChild(child, message.pid, signal))
+    })
+    child.once('exit', (code, by) =>
+      reject(new RunFailure('EIO', `${program}: was not started: ${by ?? `code ${code}`}`)),
+    )
+  })
+}

@@ -1,0 +1,14 @@
+/** Records from the lines in which they come. */
+import type { Readable } from 'node:stream'
+import type { TraceRecord } from '../watch/index.ts'
+
+/** Calls back for each; resolves when there are no more. */
+export async function readRecords(stream: Readable, onRecord: (record: TraceRecord) => void): Promise<void> {
+  let rest = ''
+  stream.setEncoding('utf8')
+  for await (const chunk of stream) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) onRecord(JSON.parse(line))
+  }
+}
