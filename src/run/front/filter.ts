@@ -8,7 +8,7 @@
  * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
  * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
  */
-import type { BpfInstruction, Processor } from '../../memory/index.ts'
+import { type BpfInstruction, errnos, type Processor } from '../../memory/index.ts'
 import { doorbellBytes, verbsRequest } from '../door.ts'
 import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
 import type { NumberRange } from './numbers.ts'
@@ -18,7 +18,6 @@ const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
 const AF_NETLINK = 16
 const NETLINK_RDMA = 20
-const EPROTONOSUPPORT = 93
 /** Numbers of calls of the x32 ABI begin here. */
 const x32 = 0x40000000
 
@@ -144,7 +143,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     a.ifEqual(NETLINK_RDMA, refused)
     allow()
     a.label(refused)
-    a.return(Verdict.fail(EPROTONOSUPPORT))
+    a.return(Verdict.fail(errnos.EPROTONOSUPPORT))
   })
   for (const name of ['open', 'stat', 'lstat', 'access', 'readlink'] as const) on(calls[name], stops)
   for (const name of ['readlinkat', 'faccessat', 'faccessat2', 'openat2'] as const) on(calls[name], stops)

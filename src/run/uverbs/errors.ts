@@ -1,28 +1,15 @@
 /** How commands fail: errnos by name, each with the sentence that `--explain` shows. */
+import { errnos } from '../../memory/index.ts'
 import { VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
 
 /** Those that the kernel's uverbs answer with. */
-export const errnos = {
-  EPERM: 1,
-  ENOENT: 2,
-  EIO: 5,
-  EBADF: 9,
-  ENOMEM: 12,
-  EACCES: 13,
-  EFAULT: 14,
-  EBUSY: 16,
-  ENODEV: 19,
-  EINVAL: 22,
-  EMFILE: 24,
-  ENOTTY: 25,
-  ENOSPC: 28,
-  ENODATA: 61,
-  EPROTONOSUPPORT: 93,
-  EOPNOTSUPP: 95,
-} as const
+const answered = [
+  ...(['EPERM', 'ENOENT', 'EIO', 'EBADF', 'ENOMEM', 'EACCES', 'EFAULT', 'EBUSY', 'ENODEV', 'EINVAL'] as const),
+  ...(['EMFILE', 'ENOTTY', 'ENOSPC', 'ENODATA', 'EPROTONOSUPPORT', 'EOPNOTSUPP'] as const),
+] as const
 
-export type ErrnoName = keyof typeof errnos
+export type ErrnoName = (typeof answered)[number]
 
 /** Ends a command; `reason` names the verb, what is wrong and what is allowed. */
 export function fail(code: ErrnoName, reason: string): never {
@@ -59,5 +46,5 @@ function inWordsOfC(said: string): string {
 function numberOf(code: string): number {
   // What no kernel answers here: shared memory of the adapter has run out, or another thread does not give a lock back.
   if (code === 'ENOSPC' || code === 'ENFILE') return errnos.ENOMEM
-  return Object.hasOwn(errnos, code) ? errnos[code as ErrnoName] : errnos.EIO
+  return (answered as readonly string[]).includes(code) ? errnos[code as ErrnoName] : errnos.EIO
 }

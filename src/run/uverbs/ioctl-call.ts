@@ -7,9 +7,10 @@
  * Data of up to 8 bytes that goes in is in the attribute, all else behind an address in it; handles and numbers of descriptors are in
  * it in both directions. The order of checks, and what each answers, is the kernel's (uverbs_ioctl.c).
  */
+import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno, verbsRequest } from '../door.ts'
-import { asErrno, errnos, fail } from './errors.ts'
+import { asErrno, fail } from './errors.ts'
 import { type GivenAttribute, MethodCall } from './method-call.ts'
 import { methodHandlers } from './methods.ts'
 import type { ProgramContext } from './program-context.ts'

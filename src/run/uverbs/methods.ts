@@ -1,4 +1,5 @@
 /** What executes each method of ioctl(2). */
+import { errnos } from '../../memory/index.ts'
 import { Errno } from '../door.ts'
 import { createCqMethod, destroyCqMethod } from './cq-verbs.ts'
 import {
@@ -9,7 +10,6 @@ import {
   queryGidTable,
   queryPortMethod,
 } from './device-verbs.ts'
-import { errnos } from './errors.ts'
 import { destroyMethod, queryMr } from './memory-verbs.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'

@@ -8,11 +8,12 @@
  * Libraries since rdma-core 22 send the same request by the ioctl INVOKE_WRITE, with attributes in place of headers. The order of
  * checks, and what each answers, is the kernel's (verify_hdr, ib_uverbs_write).
  */
+import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno } from '../door.ts'
 import type { Answer, Command } from './command.ts'
 import { commandHandlers } from './commands.ts'
-import { asErrno, errnos, fail } from './errors.ts'
+import { asErrno, fail } from './errors.ts'
 import type { ProgramContext } from './program-context.ts'
 import { unservedCommands, type WriteCommand, type WriteCommandName, writeCommands } from './schema.ts'
 import { safe } from './struct.ts'

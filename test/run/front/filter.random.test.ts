@@ -101,6 +101,17 @@ describe.each(['x64', 'arm64'] as const)('the filter on %s', (name) => {
     ])
   })
 
+  it('stops at doorbells, too, where it is strict', () => {
+    const strict = filterProgram({ processor, ranges, strict: true })
+    const [{ from }] = ranges as [(typeof ranges)[0]]
+    const write = (fd: number): number =>
+      run(strict, {
+        ...{ architecture: processor.auditArch, number: calls.write },
+        arguments: [BigInt(fd), 4096n, BigInt(doorbellBytes), 0n, 0n, 0n],
+      })
+    expect([write(from), write(from - 1)]).toEqual([Verdict.notify, Verdict.allow])
+  })
+
   it('is short', () => expect(program.length).toBeLessThan(150))
 })
 

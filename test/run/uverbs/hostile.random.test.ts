@@ -8,18 +8,33 @@ import type { Context } from '../../../src/index.ts'
 import { Errno } from '../../../src/run/door.ts'
 import type { UverbsDoor } from '../../../src/run/uverbs/index.ts'
 import { methods, writeCommands } from '../../../src/run/uverbs/schema.ts'
+import type { Observer } from '../../../src/run/watch/index.ts'
+import { textOf } from '../../../src/run/watch/text.ts'
 import { holds } from '../../property.ts'
 import { openDoor, Program, settle } from './program.ts'
 import * as v from './verbs.ts'
 
+/** One that nobody watches, and one of which everything is told: programs take turns. */
+const doors: { door: UverbsDoor; context: Context }[] = []
 let door: UverbsDoor
 let context: Context
+let turn = 0
+let told = 0
+const observer: Observer = {
+  detailed: true,
+  observed: (pid) => ({ pid, program: 'hostile' }),
+  record(record) {
+    told++
+    expect(textOf(record).length).toBeGreaterThan(20)
+    expect(JSON.parse(JSON.stringify(record))).toEqual(record)
+  },
+}
 let bystander: { program: Program; cq: v.Cq; qp: v.Qp; mr: v.Mr }
 
 beforeAll(() => {
-  const opened = openDoor()
-  door = opened.door
-  context = opened.context
+  doors.push(openDoor(), openDoor(observer))
+  door = doors[0]!.door
+  context = doors[0]!.context
   const program = new Program(door, context)
   program.open()
   const pd = v.allocPd(program)
@@ -31,8 +46,11 @@ beforeAll(() => {
 })
 afterAll(() => {
   bystander.program.end()
-  door.close()
-  context.close()
+  for (const opened of doors) {
+    opened.door.close()
+    opened.context.close()
+  }
+  expect(told).toBeGreaterThan(0)
 })
 
 /** The bystander sends itself a message and finds it. */
@@ -67,6 +85,8 @@ function attempt(what: () => unknown): void {
 
 /** A program with one of everything, whose handles commands can name. */
 function victim(): { program: Program; handles: number[]; qp: v.Qp; cq: v.Cq; mr: v.Mr; srq: v.Srq } {
+  door = doors[turn % 2]!.door
+  context = doors[turn++ % 2]!.context
   const program = new Program(door, context)
   const events = program.open()
   const pd = v.allocPd(program)

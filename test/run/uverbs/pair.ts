@@ -1,4 +1,5 @@
 /** Two programs on one door, each with what a test needs, and connected queue pairs. */
+import type { Observer } from '../../../src/run/watch/index.ts'
 import { openDoor, Program, settle, until } from './program.ts'
 import * as v from './verbs.ts'
 
@@ -28,10 +29,12 @@ export interface PairOptions extends v.QpInit, v.Connection {
   /** Receives of both come from SRQs of so many. */
   srqWr?: number
   connected?: boolean
+  /** Who is told of all that happens. */
+  observer?: Observer
 }
 
 export function makePair(options: PairOptions = {}): Pair {
-  const { door, context } = openDoor()
+  const { door, context } = openDoor(options.observer)
   const { type = 2, cqe = 64, srqWr = 0, connected = true } = options
   const make = (): End => {
     const program = new Program(door, context)

@@ -9,6 +9,7 @@ import { mapDescriptor, mapPrivate, unmap } from '../../../src/memory/index.ts'
 import { addressOf } from '../../../src/memory/native/index.ts'
 import { type Call, Errno, type OpenedFile, type ProgramProcess } from '../../../src/run/door.ts'
 import { processWaist, UverbsDoor } from '../../../src/run/uverbs/index.ts'
+import type { Observer } from '../../../src/run/watch/index.ts'
 
 export const verbsIoctl = 0xc0181b01
 const commandsBytes = 1 << 16
@@ -17,9 +18,10 @@ const segment = `uverbs-${process.pid}`
 afterAll(() => rmSync(`/dev/shm/verbena-${segment}`, { force: true }))
 
 /** A door as `verbena run` has one, on an adapter of this process alone. */
-export function openDoor(): { door: UverbsDoor; context: Context } {
+export function openDoor(observer?: Observer): { door: UverbsDoor; context: Context } {
   const context = openDevice(`shm:${segment}`)
-  return { door: new UverbsDoor(processWaist(context), 0), context }
+  const watch = observer ? { observer, device: 'rxe0', seesPeers: true } : null
+  return { door: new UverbsDoor(processWaist(context), 0, { watch }), context }
 }
 
 /** Lets the door work until nothing moves. */
