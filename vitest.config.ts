@@ -60,6 +60,7 @@ const unit = [
     'rsocket/runtime/spin-time',
   ].map(test),
   test('run/front/{filter.random,host,numbers,paths,programs,sysfs}'),
+  test('run/watch/watch'),
   ...['bench-kit/*', 'bench-latency/show', 'bench-rsocket/cost', 'perf/limits', 'perf/options', 'perf/recorder']
     .map((name) => `tools/${name}`)
     .map(test),

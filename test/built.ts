@@ -9,3 +9,5 @@ export const command: string = process.env.VERBENA_CLI ?? file('dist/verbena.js'
 export const runModule: string = file('dist/run.js')
 /** The comparison with peers. */
 export const comparison: string = file('build/bench/bench.js')
+/** The entry point `verbena/run`, which starts processes with what is beside it. */
+export const runChildModule: string = file('dist/run-child.js')

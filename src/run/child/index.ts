@@ -11,7 +11,22 @@ import type { CountersRecord, TraceRecord } from '../watch/index.ts'
 import { type ChildMessage, type ChildSettings, endMessage, recordsDescriptor } from './messages.ts'
 import { readRecords } from './records.ts'
 
-export type * from '../watch/records.ts'
+export type {
+  AdapterCounts,
+  CommandRecord,
+  CompletionRecord,
+  CountersRecord,
+  EventRecord,
+  NoteRecord,
+  ProgramCounts,
+  ProgramRecord,
+  ReceiveRecord,
+  RequestRecord,
+  RunCounts,
+  TraceRecord,
+  TraceSge,
+  TraceValue,
+} from '../watch/index.ts'
 
 type Stdio = 'pipe' | 'inherit' | 'ignore'
 

@@ -1,6 +1,5 @@
 /** Arguments and results of commands by name, as the table of commands and their structures say (schema.ts, structs.ts). */
 import type { TraceValue } from '../watch/index.ts'
-import type { MethodCall } from './method-call.ts'
 import { modifiedFields } from './qp-mask.ts'
 import type { Method, WriteCommand } from './schema.ts'
 import { decode, type Struct } from './struct.ts'
@@ -10,6 +9,16 @@ import { namedValue } from './value-names.ts'
 type Values = Record<string, TraceValue>
 /** The number of an object in its context, by handle. */
 type Ordinal = (handle: number) => number
+
+/** The attributes of a method as they came, and what was answered. */
+export interface GivenAttributes {
+  readonly results: ReadonlyMap<string, Uint8Array | number>
+  has(name: string): boolean
+  bytes(name: string): Uint8Array
+  number(name: string): number
+  raw(name: string): bigint
+  descriptor(name: string): number | undefined
+}
 
 /** What says nothing to the program's author. */
 const hidden = new Set(['user_handle', 'reserved', 'response_length', 'mmap_info_addr', 'bad_wr'])
@@ -96,7 +105,7 @@ export function resultOf({ answer = [] }: WriteCommand, core: Uint8Array | undef
 }
 
 /** What a method's attributes say that go in. */
-export function methodArguments(method: Method, call: MethodCall, ordinal: Ordinal): Values {
+export function methodArguments(method: Method, call: GivenAttributes, ordinal: Ordinal): Values {
   const values: Values = {}
   for (const [name, { kind, bytes = 0, struct }] of Object.entries(method.attributes)) {
     const shown = snake(name)
@@ -115,7 +124,7 @@ export function methodArguments(method: Method, call: MethodCall, ordinal: Ordin
 }
 
 /** And what came out. */
-export function methodResult(method: Method, call: MethodCall, ordinal: Ordinal): Values {
+export function methodResult(method: Method, call: GivenAttributes, ordinal: Ordinal): Values {
   const values: Values = {}
   for (const [name, { kind, bytes = 0, struct }] of Object.entries(method.attributes)) {
     const result = call.results.get(name)

@@ -3,8 +3,7 @@ import { errnoName } from '../../memory/index.ts'
 import { type Call, Errno } from '../door.ts'
 import type { CommandRecord, ProgramRecord, TraceValue } from '../watch/index.ts'
 import { nowUs, type Observed, type Observer } from '../watch/index.ts'
-import { argumentsOf, methodArguments, methodResult, resultOf } from './described.ts'
-import type { MethodCall } from './method-call.ts'
+import { argumentsOf, type GivenAttributes, methodArguments, methodResult, resultOf } from './described.ts'
 import type { Method, WriteCommand } from './schema.ts'
 
 /** Who watches a door, and what programs call its adapter. */
@@ -70,7 +69,7 @@ export class DeviceWatch {
   }
 
   /** The call is this method. */
-  method(method: Method, call: MethodCall): void {
+  method(method: Method, call: GivenAttributes): void {
     const { detailed } = this.#watch.observer
     this.#seen = {
       verb: method.verb,

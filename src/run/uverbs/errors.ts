@@ -5,8 +5,22 @@ import { Errno } from '../door.ts'
 
 /** Those that the kernel's uverbs answer with. */
 const answered = [
-  ...(['EPERM', 'ENOENT', 'EIO', 'EBADF', 'ENOMEM', 'EACCES', 'EFAULT', 'EBUSY', 'ENODEV', 'EINVAL'] as const),
-  ...(['EMFILE', 'ENOTTY', 'ENOSPC', 'ENODATA', 'EPROTONOSUPPORT', 'EOPNOTSUPP'] as const),
+  'EPERM',
+  'ENOENT',
+  'EIO',
+  'EBADF',
+  'ENOMEM',
+  'EACCES',
+  'EFAULT',
+  'EBUSY',
+  'ENODEV',
+  'EINVAL',
+  'EMFILE',
+  'ENOTTY',
+  'ENOSPC',
+  'ENODATA',
+  'EPROTONOSUPPORT',
+  'EOPNOTSUPP',
 ] as const
 
 export type ErrnoName = (typeof answered)[number]

@@ -18,10 +18,13 @@ const segment = `uverbs-${process.pid}`
 afterAll(() => rmSync(`/dev/shm/verbena-${segment}`, { force: true }))
 
 /** A door as `verbena run` has one, on an adapter of this process alone. */
-export function openDoor(observer?: Observer): { door: UverbsDoor; context: Context } {
+export function openDoor(
+  observer?: Observer,
+  onOldLibrary: (pid: number) => void = () => {},
+): { door: UverbsDoor; context: Context } {
   const context = openDevice(`shm:${segment}`)
   const watch = observer ? { observer, device: 'rxe0', seesPeers: true } : null
-  return { door: new UverbsDoor(processWaist(context), 0, { watch }), context }
+  return { door: new UverbsDoor(processWaist(context), 0, { watch, onOldLibrary }), context }
 }
 
 /** Lets the door work until nothing moves. */

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Observer, ProgramRecord } from '../../../src/run/watch/index.ts'
 import { makePair, type Pair, type PairOptions } from '../uverbs/pair.ts'
+import { openDoor, Program } from '../uverbs/program.ts'
 import * as v from '../uverbs/verbs.ts'
 
 let records: ProgramRecord[] = []
@@ -83,6 +84,19 @@ describe('commands', () => {
     begin({}, false)
     expect(commands('ibv_reg_mr')[0]).toMatchObject({ args: {}, result: {} })
   })
+})
+
+it('a library that sends commands by write(2) is told of, once for each device that it opens', () => {
+  const old: number[] = []
+  const { door, context } = openDoor(undefined, (pid) => old.push(pid))
+  const [program, other] = [new Program(door, context), new Program(door, context)]
+  program.write(0, new Uint8Array(8), 8)
+  program.write(3, new Uint8Array(8), 4)
+  other.open()
+  expect(old).toEqual([process.pid])
+  for (const each of [program, other]) each.end()
+  door.close()
+  context.close()
 })
 
 describe('requests', () => {
