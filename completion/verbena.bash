@@ -66,7 +66,7 @@ _verbena() {
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
     'replay server') commands='' options='-p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
     'replay client') commands='' options='--decode-as --roce-port --mode --speed --depth -p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
-    'run') commands='' options='-d --device --name --verbose -h --help' ;;
+    'run') commands='' options='-d --device --name --explain --trace --counters --json --strict --verbose -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-d --log -V --version -i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-d --log -V --version -e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;

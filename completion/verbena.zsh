@@ -779,6 +779,11 @@ _verbena_run() {
   _arguments -s \
     '(-d --device)'{-d,--device}'[adapter in shared memory\: shm\:NAME; several times\: several]:dev:_verbena_devices' \
     --name'[as the program sees it; several times\: for several]:name:' \
+    --explain'[say on standard error why a verb failed, each reason once for each program]' \
+    --trace'[write each command, work request, completion and event; to a file only by --trace=FILE]::file:_files' \
+    --counters'[say at the end on standard error what programs and adapters have counted]' \
+    --json'[write the trace and the counters as JSON, an object a line]' \
+    --strict'[stop at doorbells, so that ibv_post_send has the kernel'\''s errors; and for libibverbs before rdma-core 22]' \
     --verbose'[say on standard error what programs open, and which calls fail]' \
     '(-h --help)'{-h,--help}'[print help]' \
     '1:program:' \

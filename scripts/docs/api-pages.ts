@@ -31,7 +31,7 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
   },
   'verbena/report': { guide: '[report](../../guide/report.md)', about: 'Charts and pages from saved results.' },
   'verbena/run': {
-    guide: '[run](../../guide/run.md#from-node-js)',
+    guide: '[run](../../guide/run.md#from-nodejs)',
     about: 'RDMA programs of other languages as child processes with adapters of ours.',
   },
   'verbena/sketch': {

@@ -1,12 +1,13 @@
 /** What `verbena run` says of unmodified programs of libibverbs: reasons, a trace, counts, errnos of doorbells; and `verbena/run` with them. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { TraceRecord } from '../../src/run/watch/index.ts'
 import { command, runChildModule } from '../built.ts'
+import { blocksOf, root, textOf } from '../docs/markdown.ts'
 import { type Ended, start } from './launchers.ts'
 
 const has = (program: string): boolean => spawnSync('which', [program]).status === 0
@@ -127,4 +128,14 @@ there('verbena/run hands out records and counts', async () => {
   expect(await server.ended).toEqual({ code: 0, signal: null })
   expect(seen).toEqual(expect.arrayContaining(['ibv_open_device', 'ibv_create_qp', 'receive', 'request', 'completion']))
   expect(server.counters).toMatchObject({ programs: [{ program: 'ibv_rc_pingpong', requests: 10, received: 10 }] })
+})
+
+there('the example of the guide runs', async () => {
+  const [program] = blocksOf(textOf('docs/guide/run.md'), 'js').filter((block) => block.includes("from 'verbena/run'"))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(root, join(folder, 'node_modules/verbena'))
+  writeFileSync(join(folder, 'example.test.mjs'), program!)
+  const { code, stdout } = await start(process.execPath, ['--test', join(folder, 'example.test.mjs')]).ended
+  expect(code, stdout).toBe(0)
+  expect(stdout).toMatch(/pass 1/)
 })

@@ -82,8 +82,12 @@ const fieldNames: Readonly<Record<string, readonly string[]>> = {
   dest_qpn: ['dest_qp_num'],
 }
 
+const cap = 1 << 19
+
 /** attr_mask in words. */
 export function qpMaskNames(mask: number): string {
+  // Sizes are asked for, and never modified.
+  if ((mask & cap) !== 0) return [qpMaskNames(mask & ~cap), 'IBV_QP_CAP'].filter((names) => names !== '0').join('|')
   const unknown = (mask & ~allBits) >>> 0
   return (
     [namesOf(mask).replaceAll(', ', '|'), unknown === 0 ? '' : `0x${unknown.toString(16)}`].filter(Boolean).join('|') ||

@@ -8,7 +8,7 @@
 export type TraceValue = number | string | { readonly [name: string]: TraceValue }
 
 interface Base {
-  /** When it happened: microseconds since 1970. */
+  /** When it happened, a command when it began: microseconds since 1970. */
   readonly timeUs: number
   readonly pid: number
   /** The name of the program's file. */

@@ -16,6 +16,7 @@ import {
 import dgram from 'verbena/dgram'
 import net, { createServer, type Socket } from 'verbena/net'
 import { type Results, summarize } from 'verbena/report'
+import { type RunChild, run, type TraceRecord } from 'verbena/run'
 import { createSketch, type Estimate } from 'verbena/sketch'
 import { Cdf, type CdfPoint, Schedule } from 'verbena/traffic'
 import { readTraffic } from 'verbena/traffic/load'
@@ -48,6 +49,8 @@ for (let seen = 0; seen < 2; ) seen += cq.poll(completions)
 
 const server = createServer({ device: 'shm0' }, (socket: Socket) => socket.pipe(socket))
 const kinds: (keyof Results)[] = ['unit']
+export const start: (program: string) => Promise<RunChild> = (program) => run(program, [], { devices: ['shm:test'] })
+export const types: TraceRecord['type'][] = ['command', 'completion']
 const sketch = createSketch('count-min', { bytes: 1000, keyBytes: 3 })
 sketch.update(memory.subarray(0, 3), 5)
 const points: CdfPoint[] = [
