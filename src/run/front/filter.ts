@@ -25,7 +25,7 @@ export interface FilterOptions {
   readonly processor: Processor
   /** Numbers that descriptors of ours have. */
   readonly ranges: readonly NumberRange[]
-  /** Doorbells stop, too: their errno is the kernel's. */
+  /** Doorbells stop, too: their errno is the kernel's. And descriptors of ours are known where programs have duplicated them. */
   readonly strict?: boolean
 }
 
@@ -47,6 +47,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   }
   const notify = (): void => a.return(Verdict.notify)
   const allow = (): void => a.return(Verdict.allow)
+  const onOthers = strict ? notify : allow
   /** The argument `index` is a descriptor of a range of ours, as far as its number says. */
   const ifOurs = (index: number, ours: () => void, others: () => void): void => {
     const isOurs = a.newLabel()
@@ -92,7 +93,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     a.label(stops)
     notify()
     a.label(others)
-    ifOurs(0, notify, allow)
+    ifOurs(0, notify, onOthers)
     a.label(path)
     ofPath(flags, AT_SYMLINK_NOFOLLOW)
   }
@@ -107,18 +108,22 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   a.ifAtLeast(x32, other)
   handle(calls.write, () => {
     const ours = a.newLabel()
-    ifOurs(0, () => a.goto(ours), allow)
-    a.label(ours)
-    if (strict) {
-      notify()
-      return
+    const ofDoorbell = (isDoorbell: () => void, isNone: () => void): void => {
+      const doorbell = a.newLabel()
+      a.load(argumentOffset(2))
+      a.ifEqual(doorbellBytes, doorbell)
+      isNone()
+      a.label(doorbell)
+      isDoorbell()
     }
-    const doorbell = a.newLabel()
-    a.load(argumentOffset(2))
-    a.ifEqual(doorbellBytes, doorbell)
-    notify()
-    a.label(doorbell)
-    allow()
+    ifOurs(
+      0,
+      () => a.goto(ours),
+      () => (strict ? ofDoorbell(notify, allow) : allow()),
+    )
+    a.label(ours)
+    if (strict) notify()
+    else ofDoorbell(allow, notify)
   })
   handle(calls.ioctl, () => {
     const verbs = a.newLabel()
@@ -131,7 +136,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   handle(calls.openat, () => ofPath(2, openFlags.noFollow))
   handle(calls.newfstatat, () => ofStat(3))
   handle(calls.statx, () => ofStat(2))
-  handle(calls.fstat, () => ifOurs(0, notify, allow))
+  handle(calls.fstat, () => ifOurs(0, notify, onOthers))
   handle(calls.socket, () => {
     const netlink = a.newLabel()
     const refused = a.newLabel()

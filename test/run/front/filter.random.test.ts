@@ -104,12 +104,16 @@ describe.each(['x64', 'arm64'] as const)('the filter on %s', (name) => {
   it('stops at doorbells, too, where it is strict', () => {
     const strict = filterProgram({ processor, ranges, strict: true })
     const [{ from }] = ranges as [(typeof ranges)[0]]
-    const write = (fd: number): number =>
+    const verdictOf = (number: number, fd: number, length: number): number =>
       run(strict, {
-        ...{ architecture: processor.auditArch, number: calls.write },
-        arguments: [BigInt(fd), 4096n, BigInt(doorbellBytes), 0n, 0n, 0n],
+        ...{ architecture: processor.auditArch, number },
+        arguments: [BigInt(fd), 4096n, BigInt(length), 0n, 0n, 0n],
       })
-    expect([write(from), write(from - 1)]).toEqual([Verdict.notify, Verdict.allow])
+    const write = (fd: number, length: number): number => verdictOf(calls.write, fd, length)
+    expect([write(from, doorbellBytes), write(from, 24)]).toEqual([Verdict.notify, Verdict.notify])
+    // A descriptor that is a duplicate of ours has any number.
+    expect([write(5, doorbellBytes), write(5, 24)]).toEqual([Verdict.notify, Verdict.allow])
+    expect(verdictOf(calls.fstat, 5, 0)).toBe(Verdict.notify)
   })
 
   it('is short', () => expect(program.length).toBeLessThan(150))
