@@ -92,10 +92,13 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
     this.stdin = child.stdin
     this.stdout = child.stdout
     this.stderr = child.stderr
-    const records = readRecords(child.stdio[recordsDescriptor] as Readable, (record) => {
-      if (record.type === 'counters') this.#counters = record
-      else this.emit('record', record)
-    })
+    const read = (): Promise<void> =>
+      readRecords(child.stdio[recordsDescriptor] as Readable, (record) => {
+        if (record.type === 'counters') this.#counters = record
+        else this.emit('record', record)
+      })
+    // Whoever gets this object listens before the first record comes.
+    const records = new Promise((resolve) => setImmediate(resolve)).then(read)
     const closed = new Promise<RunEnded>((resolve) => child.once('close', (code, by) => resolve({ code, signal: by })))
     const abort = (): void => this.end()
     signal?.addEventListener('abort', abort, { once: true })
@@ -140,10 +143,23 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
   }
 }
 
+/** One whose streams are pipes. */
+export interface PipedRunChild extends RunChild {
+  readonly stdin: Writable
+  readonly stdout: Readable
+  readonly stderr: Readable
+}
+
 /**
  * Starts a program with adapters of ours; resolves when it runs. Throws `RunFailure` where it cannot be started or served. When this process
  * ends, the program and all that came of it are ended.
  */
+export function run(
+  program: string,
+  args?: readonly string[],
+  options?: RunOptions & { readonly stdio?: 'pipe' },
+): Promise<PipedRunChild>
+export function run(program: string, args?: readonly string[], options?: RunOptions): Promise<RunChild>
 export async function run(program: string, args: readonly string[] = [], options: RunOptions = {}): Promise<RunChild> {
   const { stdio = 'pipe', env, cwd, signal } = options
   signal?.throwIfAborted()
@@ -165,7 +181,8 @@ export async function run(program: string, args: readonly string[] = [], options
       if (message.kind === 'failed') reject(new RunFailure(message.code, message.message))
       else resolve(new RunChild(child, message.pid, signal))
     })
-    child.once('exit', (code, by) =>
+    // Messages that it has sent come before this, and may come after its exit.
+    child.once('close', (code, by) =>
       reject(new RunFailure('EIO', `${program}: was not started: ${by ?? `code ${code}`}`)),
     )
   })

@@ -34,8 +34,8 @@ describe.skipIf(!canRun)('run', () => {
     const child = await run('sh', ['-c', script, 'sh', 'an argument'], {
       ...{ devices, names: ['rxe5'], counters: true, env, cwd: '/' },
     })
-    child.stdin!.end('to the program')
-    const [ended, out, errors] = await Promise.all([child.ended, text(child.stdout!), text(child.stderr!)])
+    child.stdin.end('to the program')
+    const [ended, out, errors] = await Promise.all([child.ended, text(child.stdout), text(child.stderr)])
     expect({ ...ended, out, errors }).toEqual({
       ...{ code: 3, signal: null, out: 'rxe5\n/\nword an argument\n', errors: 'to the program' },
     })
@@ -55,7 +55,7 @@ describe.skipIf(!canRun)('run', () => {
       run('sh', ['-c', script], { devices, signal: abort.signal }),
     ])
     const pids = await Promise.all(
-      [ended, aborted].map(async ({ stdout }) => Number(String(await once(stdout!, 'data')))),
+      [ended, aborted].map(async ({ stdout }) => Number(String(await once(stdout, 'data')))),
     )
     expect(pids.map(isThere)).toEqual([true, true])
     expect(killed.kill('SIGUSR1')).toBe(true)

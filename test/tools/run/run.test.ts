@@ -34,6 +34,14 @@ describe.skipIf(!canRun)('verbena run', () => {
       stderr: expect.stringMatching(/^verbena: no-such-program: there is no such program: give its path/),
     }))
 
+  it('says what was counted, also as JSON', async () => {
+    const { code, stderr } = await run(...device, '--counters', '--json', '--', 'true')
+    expect({ code, said: JSON.parse(stderr) }).toMatchObject({
+      code: 0,
+      said: { type: 'counters', programs: [], adapters: [{ name: 'rxe0', commands: 0, drops: 0 }] },
+    })
+  })
+
   it('says what is wrong with its options', async () => {
     expect(await run()).toMatchObject({ code: 2, stderr: expect.stringContaining('missing required argument') })
     const unknown = await run('--device', 'nothing', '--', 'true')
