@@ -88,6 +88,8 @@ export interface Door {
   readonly device: readonly [major: number, minor: number]
   /** Whose threads wake the supervisor while it sleeps: it begins to wait for each before `arm`, and ends that afterwards. */
   readonly parkings: readonly Parking[]
+  /** Whether it tells by itself why calls on its files fail, where somebody wants to know. */
+  readonly explains?: boolean
   open(call: Call): OpenedFile
   /** Moves what can move: requests posted, completions written; true if something did. Called until it is false. */
   progress(): boolean

@@ -20,7 +20,7 @@ export interface SupervisorData {
 export interface Served {
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
-  /** A device could not be opened, for whoever explains that. */
+  /** A device could not be opened, or a call on one has failed whose door does not tell of that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
   /** All programs have ended, and the doors are closed. */
   readonly ended?: () => void

@@ -9,6 +9,7 @@
 import {
   closeFd,
   drainEventFd,
+  errnoName,
   errnos,
   NativeError,
   Notification,
@@ -49,7 +50,7 @@ export interface SupervisorOptions {
   readonly folder: string
   /** Says what cannot be answered though it should. */
   readonly onProblem: (text: string) => void
-  /** A program could not open a device. */
+  /** A program could not open a device, or a call on one has failed whose door does not tell of that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
   /** Says what programs do, if anybody wants to know. */
   readonly onNote?: (text: string) => void
@@ -80,6 +81,8 @@ class Supervisor {
   readonly #handlers = new Map<number, () => void>()
   readonly #fds: Int32Array
   readonly #readable: Uint8Array
+  /** That of the file on which the call is that is answered. */
+  #door: Door | null = null
   #inPlace = false
   /** Whether the call that was answered last was left to the kernel. */
   #left = false
@@ -177,6 +180,7 @@ class Supervisor {
 
   #answer(): void {
     const n = this.#n
+    this.#door = null
     const handler = this.#handlers.get(n.number)
     if (handler === undefined) {
       n.proceed()
@@ -187,6 +191,10 @@ class Supervisor {
     } catch (error) {
       if (error instanceof Errno) {
         this.#options.onNote?.(`thread ${n.tid}: ${error.reason}: errno ${error.errno}`)
+        const isAsked = error.expected || error.errno === errnos.EAGAIN
+        // The handler has set it, of which the compiler knows nothing.
+        const door = this.#door as Door | null
+        if (door !== null && door.explains !== true && !isAsked) this.#refused(error.reason, error)
         n.fail(error.errno)
         return
       }
@@ -242,9 +250,23 @@ class Supervisor {
     try {
       this.#openDevice(path, door, flags)
     } catch (error) {
-      if (error instanceof Errno) this.#options.onRefused?.(this.#n.tid, `open: ${error.reason}`)
+      if (error instanceof Errno) this.#refused(`open: ${error.reason}`, error)
       throw error
     }
+  }
+
+  /** Says why a call has failed, to whoever wants to know. */
+  #refused(reason: string, { errno }: Errno): void {
+    const { onRefused } = this.#options
+    if (onRefused === undefined) return
+    const { tid } = this.#n
+    let pid = tid
+    try {
+      pid = this.#programs.of(tid).pid
+    } catch {
+      // It has ended: its thread's number will do.
+    }
+    onRefused(pid, `${reason} (${errnoName(errno)})`)
   }
 
   #openDevice(path: string, door: Door, flags: number): void {
@@ -363,6 +385,7 @@ class Supervisor {
       n.proceed()
       return null
     }
+    this.#door = file.door
     return n.valid ? file : null
   }
 

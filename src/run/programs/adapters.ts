@@ -50,7 +50,7 @@ export function openAdapters({ adapters, watch: wanted, strict }: RunSettings): 
   if (watch === null) return served
   return {
     ...served,
-    onRefused: (tid, reason) => watch.explain(watch.observed(tid), reason),
+    onRefused: (pid, reason) => watch.explain(watch.observed(pid), reason),
     ended: () =>
       watch.end(
         opened.map(({ adapter, context, before }) => ({ ...adapter, counters: since(before, context.counters()) })),

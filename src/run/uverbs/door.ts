@@ -51,6 +51,7 @@ export class UverbsDoor implements Door, Station {
   readonly path: string
   readonly device: readonly [number, number]
   readonly parkings: readonly Parking[]
+  readonly explains = true
   readonly waist: Waist
   readonly watch: DoorWatch | null
   readonly onOldLibrary: (pid: number) => void

@@ -83,6 +83,8 @@ describe.skipIf(!canRun)('programs below a front', () => {
     })
     expect(log).toContain('rung 1')
     expect(log).toContain('write 1 an order')
+    // Of a door that does not tell by itself why calls fail.
+    expect(log).toContain('refused true: it is busy (EBUSY)')
     expect(log.slice(-2)).toEqual(['closed 1', 'end, slept true'])
   })
 
