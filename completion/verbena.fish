@@ -472,7 +472,7 @@ complete -c verbena -n '__verbena_at replay client' -s h -l help -d 'print help'
 complete -c verbena -n '__verbena_at run' -s d -l device -d 'adapter in shared memory: shm:NAME; several times: several' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at run' -l name -d 'as the program sees it; several times: for several' -r
 complete -c verbena -n '__verbena_at run' -l explain -d 'say on standard error why a verb failed, each reason once for each program'
-complete -c verbena -n '__verbena_at run' -l trace -d 'write each command, work request, completion and event; to a file only by --trace=FILE' -F
+complete -c verbena -n '__verbena_at run' -l trace -d 'write each command, work request, completion and event; a file by = alone: --trace=FILE' -F
 complete -c verbena -n '__verbena_at run' -l counters -d 'say at the end on standard error what programs and adapters have counted'
 complete -c verbena -n '__verbena_at run' -l json -d 'write the trace and the counters as JSON, an object a line'
 complete -c verbena -n '__verbena_at run' -l strict -d 'stop at doorbells, so that ibv_post_send has the kernel\'s errors; and for libibverbs before rdma-core 22'

@@ -780,7 +780,7 @@ _verbena_run() {
     '(-d --device)'{-d,--device}'[adapter in shared memory\: shm\:NAME; several times\: several]:dev:_verbena_devices' \
     --name'[as the program sees it; several times\: for several]:name:' \
     --explain'[say on standard error why a verb failed, each reason once for each program]' \
-    --trace'[write each command, work request, completion and event; to a file only by --trace=FILE]::file:_files' \
+    --trace'[write each command, work request, completion and event; a file by = alone\: --trace=FILE]::file:_files' \
     --counters'[say at the end on standard error what programs and adapters have counted]' \
     --json'[write the trace and the counters as JSON, an object a line]' \
     --strict'[stop at doorbells, so that ibv_post_send has the kernel'\''s errors; and for libibverbs before rdma-core 22]' \

@@ -49,7 +49,10 @@ export function configure(command: Command): void {
     )
     .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
     .option('--explain', 'say on standard error why a verb failed, each reason once for each program')
-    .option('--trace [file]', 'write each command, work request, completion and event; to a file only by --trace=FILE')
+    .option(
+      '--trace [file]',
+      'write each command, work request, completion and event; a file by = alone: --trace=FILE (default: standard error)',
+    )
     .option('--counters', 'say at the end on standard error what programs and adapters have counted')
     .option('--json', 'write the trace and the counters as JSON, an object a line')
     .option(
