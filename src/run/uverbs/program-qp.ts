@@ -162,10 +162,12 @@ export class ProgramQp implements Translated {
       this.#sendNext = (at + 1) & mask
       this.#sendPosted++
       sendCq.outstanding++
-      translation.post(this, ring, w, this.#slot * 4)
+      translation.add(this, ring, w, this.#slot * 4)
       this.#what[at] = (translation.opcode & 15) | (wants ? wantsCompletion : 0) | (translation.failing ? failing : 0)
       took = true
+      if (translation.isFull) translation.post(this.qp)
     }
+    translation.post(this.qp)
     if (took) this.#work.activate(sendCq)
     return took
   }
@@ -185,6 +187,7 @@ export class ProgramQp implements Translated {
 
   #refill(ring: Ring): boolean {
     const { recvCq, maxRecvWr, maxRecvSge } = this.parts
+    const { translation } = this.#work
     let took = false
     while (this.#recvNext !== ring.producer) {
       if (this.#recvPosted >= maxRecvWr || !recvCq.hasRoom) {
@@ -198,9 +201,11 @@ export class ProgramQp implements Translated {
       this.#recvNext = (at + 1) & ring.mask
       this.#recvPosted++
       recvCq.outstanding++
-      this.#work.translation.postReceive(this.qp, maxRecvSge, ring, w, this.#slot * 4 + 1)
+      translation.addReceive(maxRecvSge, ring, w, this.#slot * 4 + 1)
       took = true
+      if (translation.receivesFull) translation.postReceives(this.qp)
     }
+    translation.postReceives(this.qp)
     if (took && this.qp.state === QpState.Err) this.#work.activate(recvCq)
     return took
   }
