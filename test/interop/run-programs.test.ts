@@ -2,17 +2,15 @@
  * Debian's own programs of the verbs, unmodified, under `verbena run`: two of them on one adapter in shared memory, which exchange what
  * they need over TCP and then talk as they would over an adapter of the host.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { start } from './launchers.ts'
-import { both, run, verbena, well } from './runs.ts'
+import { both, has, programsLack, run, verbena, well } from './runs.ts'
 
-const has = (program: string): boolean => spawnSync('which', [program]).status === 0
-const lacking = ['ibv_rc_pingpong', 'ib_send_lat', 'ib_atomic_bw'].filter((program) => !has(program))
-if (!existsSync('/etc/libibverbs.d/rxe.driver')) lacking.push("the rxe provider (Debian's ibverbs-providers)")
+const lacking = programsLack()
 if (lacking.length > 0) console.warn(`skipped: programs under \`verbena run\` need ${lacking.join(', ')}`)
 
 /** Of the line of a TCP socket that listens at this port. */

@@ -1,8 +1,19 @@
 /** Commands below `verbena run`, each with an adapter of its own. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { expect } from 'vitest'
 import { type Ended, start } from './launchers.ts'
 
 export const verbena: string = new URL('../../dist/verbena.js', import.meta.url).pathname
+
+export const has = (program: string): boolean => spawnSync('which', [program]).status === 0
+
+/** What is missing for Debian's programs of the verbs, empty if nothing is. */
+export function programsLack(): string[] {
+  const lacking = ['ibv_rc_pingpong', 'ib_send_lat', 'ib_atomic_bw'].filter((program) => !has(program))
+  if (!existsSync('/etc/libibverbs.d/rxe.driver')) lacking.push("the rxe provider (Debian's ibverbs-providers)")
+  return lacking
+}
 
 let runs = 0
 /** Runs a command of the shell. */
