@@ -171,6 +171,8 @@ export class Translation {
   /** Of the request that was posted last: its operation, and whether it stands for one that cannot be executed. */
   opcode = 0
   failing = false
+  /** How many requests were posted, ever. */
+  posted = 0
 
   constructor(context: Context) {
     const staging = context.alloc(most * stagingBytes)
@@ -185,6 +187,7 @@ export class Translation {
 
   /** Posts the requests that were added, which are all of one queue pair. */
   post(qp: QueuePair): void {
+    this.posted += this.#sends.count
     const first = this.#sends.take()
     if (first !== null) qp.postSend(first)
   }
