@@ -212,6 +212,9 @@ export class ProgramQp implements Translated {
 
   // --- to the program ------------------------------------------------------------------------------------------------
 
+  // Receives are posted when messages want them. Those that nobody has wanted before an error are to be flushed, too: so this queue pair is
+  // looked at again when something has gone wrong.
+
   /** The oldest request has completed. */
   sent(wc: WorkCompletion): void {
     const at = this.#sendDone
@@ -225,6 +228,7 @@ export class ProgramQp implements Translated {
     const what = this.#what[at]!
     let { status } = wc
     if (status === WcStatus.Success && (what & wantsCompletion) === 0) return
+    if (status !== WcStatus.Success) this.#work.takeLater(this)
     if (status === WcStatus.WrFlushErr) {
       if (this.#quiet) return
     } else if ((what & failing) !== 0) status = WcStatus.LocQpOpErr
@@ -253,6 +257,7 @@ export class ProgramQp implements Translated {
 
   #receive(wc: WorkCompletion, low: number, high: number): void {
     const { status, wcFlags } = wc
+    if (status !== WcStatus.Success) this.#work.takeLater(this)
     if (this.#quiet && status === WcStatus.WrFlushErr) return
     const flags = wcFlags & 0xff
     let imm = 0
@@ -268,6 +273,7 @@ export class ProgramQp implements Translated {
 
   /** An asynchronous event of this queue pair. */
   raise(type: number): void {
+    this.#work.takeLater(this)
     if (this.#quiet && type === EventType.QpLastWqeReached) return
     const { events, userHandle } = this.parts
     if (events?.push(asyncEvent(userHandle, type))) this.asyncEvents++
