@@ -93,6 +93,11 @@ export interface Door {
   open(call: Call): OpenedFile
   /** Moves what can move: requests posted, completions written; true if something did. Called until it is false. */
   progress(): boolean
+  /**
+   * Whether programs post many requests before they wait for the first, since this was asked last: then it is better to let them post
+   * some more than to be woken for each.
+   */
+  gathers(): boolean
   /** Before the supervisor sleeps: asks for wake-ups; false if something came meanwhile. After it has woken comes `progress`. */
   arm(): boolean
   /** After `arm`: for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. */

@@ -2,35 +2,16 @@
  * Debian's own programs of the verbs, unmodified, under `verbena run`: two of them on one adapter in shared memory, which exchange what
  * they need over TCP and then talk as they would over an adapter of the host.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Ended, start } from './launchers.ts'
+import { start } from './launchers.ts'
+import { both, has, programsLack, run, verbena, well } from './runs.ts'
 
-const verbena = new URL('../../dist/verbena.js', import.meta.url).pathname
-const has = (program: string): boolean => spawnSync('which', [program]).status === 0
-const lacking = ['ibv_rc_pingpong', 'ib_send_lat', 'ib_atomic_bw'].filter((program) => !has(program))
-if (!existsSync('/etc/libibverbs.d/rxe.driver')) lacking.push("the rxe provider (Debian's ibverbs-providers)")
+const lacking = programsLack()
 if (lacking.length > 0) console.warn(`skipped: programs under \`verbena run\` need ${lacking.join(', ')}`)
-
-let runs = 0
-/** Runs a command of the shell with an adapter of its own. */
-const run = (command: string): Promise<Ended> => {
-  const device = `shm:run-programs-${process.pid}-${++runs}`
-  return start(process.execPath, [verbena, 'run', '--device', device, '--', 'sh', '-c', command]).ended
-}
-
-/** The server, and the client as soon as that listens; ends with the client's exit code, or the server's. */
-function both(server: string, client: string, port: number): Promise<Ended> {
-  const hex = port.toString(16).toUpperCase().padStart(4, '0')
-  return run(`
-    ${server} & server=$!
-    until grep -qs ':${hex} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6; do kill -0 $server || exit 99; done
-    ${client} || { echo "the client ended with $?" >&2; kill $server; exit 98; }
-    wait $server`)
-}
 
 /** Of the line of a TCP socket that listens at this port. */
 const listener = (port: number): RegExp => new RegExp(`:${port.toString(16).toUpperCase().padStart(4, '0')} 0+:0000 0A`)
@@ -45,11 +26,7 @@ async function meet(server: readonly string[], client: readonly string[], port: 
   well(await serving)
 }
 
-const well = ({ code, stdout, stderr }: Ended): string => {
-  expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: expect.not.stringMatching(/fail|error|verbena/i) })
-  return stdout
-}
-
+let meetings = 0
 let nextPort = 21_000 + (process.pid % 1000) * 8
 const there = test.skipIf(lacking.length > 0)
 
@@ -117,7 +94,7 @@ for (const kind of kinds) {
     'ours is the server': [ours, unmodified] as const,
   }))
     there(`ibv_${kind}_pingpong on an adapter of several processes: ${title}`, async () => {
-      const device = `shm:run-meets-${process.pid}-${++runs}`
+      const device = `shm:run-meets-${process.pid}-${++meetings}`
       const port = nextPort++
       await meet(server(device, port), client(device, port, 'localhost'), port)
     })

@@ -10,7 +10,7 @@
  * Here is the send queue. What a request does is in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH),
  * datagrams.ts, and memory windows are of verbs; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives
  * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts). Bytes of other processes are in
- * process-bytes.ts, requests that another thread must execute in hand-over.ts.
+ * process-bytes.ts, many short messages between programs in bursts.ts, requests that another thread must execute in hand-over.ts.
  *
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
  * queue, and `r` that of a receive. What executes a request returns a `WcStatus`, or `waits` if it must be tried again.
@@ -27,6 +27,7 @@ import {
   QpType,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { Bursts } from './bursts.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
 import { HandOver } from './hand-over.ts'
@@ -54,6 +55,7 @@ export class Executor {
   readonly #failures: Failures
   readonly #waiting: Waiting
   readonly #handOver: HandOver
+  readonly #bursts: Bursts
   readonly #messages: Messages
   readonly #oneSided: OneSided
   readonly #datagrams: Datagrams
@@ -72,6 +74,7 @@ export class Executor {
     this.#failures = new Failures(host)
     this.#waiting = new Waiting(host)
     this.#handOver = new HandOver(host, ranges, this.#waiting)
+    this.#bursts = new Bursts(host, this.#processes, this.#failures)
     const receives = new Receives(host, ranges, this.#failures)
     this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#handOver, this.#failures)
     this.#oneSided = new OneSided(host, this.#processes, ranges, this.#waiting, this.#handOver, this.#failures)
@@ -100,9 +103,12 @@ export class Executor {
       const state = i32[q + Qp.state]!
       if (state === QpState.Sqd) host.drained(q)
       if (next === i32[q + Qp.sqHead]) return
-      if ((i32[q + Qp.executor] !== 0 || i32[q + Qp.engine] === qpEngine.hosted) && !this.#waiting.mayRun(q)) {
-        this.#waiting.leave(q)
-        return
+      if (i32[q + Qp.executor] !== 0 || i32[q + Qp.engine] === qpEngine.hosted) {
+        if (!this.#waiting.mayRun(q)) {
+          this.#waiting.leave(q)
+          return
+        }
+        if (state === QpState.Rts && this.#bursts.run(q)) continue
       }
       if (state !== QpState.Rts) {
         if (state === QpState.Err || state === QpState.Sqe) {

@@ -32,6 +32,8 @@ interface Image {
   readonly pid: number
   /** /proc/PID/mem, which stays with the image. */
   readonly memory: number
+  /** The burst in which it was there. */
+  burst: number
 }
 
 export class ProcessBytes {
@@ -41,6 +43,9 @@ export class ProcessBytes {
   /** By the number that regions have; none is used twice. */
   readonly #images = new Map<number, Image>()
   #lastImage = 0
+  /** Number of the burst that goes on, 0 if none does. */
+  #burst = 0
+  #bursts = 0
   /** The process of the range that `resolve` found last. */
   pid = 0
   /** Where messages are staged, and parts of copies between processes; 0 before `prepare`. */
@@ -91,7 +96,7 @@ export class ProcessBytes {
     }
     if (found !== 0) return found
     try {
-      this.#images.set(++this.#lastImage, { pid, memory: openSync(`/proc/${pid}/mem`, 'r') })
+      this.#images.set(++this.#lastImage, { pid, memory: openSync(`/proc/${pid}/mem`, 'r'), burst: 0 })
     } catch (error) {
       throw new VerbsError('EPERM', verb, `process ${pid} cannot be told from others: ${(error as Error).message}`)
     }
@@ -108,9 +113,22 @@ export class ProcessBytes {
     const at = this.#regions.resolve(key, pd, addr, length, access, qp)
     if (at >= -1) return at
     const image = this.#images.get(this.#regions.process)
-    if (image === undefined || !isImageThere(image.memory)) return -1
+    if (image === undefined) return -1
+    if (this.#burst === 0 || image.burst !== this.#burst) {
+      if (!isImageThere(image.memory)) return -1
+      image.burst = this.#burst
+    }
     this.pid = image.pid
     return at
+  }
+
+  /** Until `endBurst`, in a moment, whether an image is still there is asked once. */
+  beginBurst(): void {
+    this.#burst = ++this.#bursts
+  }
+
+  endBurst(): void {
+    this.#burst = 0
   }
 
   /** Copies bytes from one place to another. */

@@ -17,6 +17,7 @@ import {
   type Processor,
   programBytes,
   readProgram,
+  sleepMs,
   waitReadable,
 } from '../../memory/index.ts'
 import { type Call, type Door, doorbellPosition, Errno, type SysfsTree } from '../door.ts'
@@ -27,6 +28,9 @@ import { O_CLOEXEC, PathAnswers, readPath } from './path-answers.ts'
 import { Paths } from './paths.ts'
 import { fileSizeLimit, freeNumber } from './program-descriptors.ts'
 import { Programs } from './programs.ts'
+
+/** How long programs that post many requests may go on before they are looked at, in ms; what the kernel adds is as much. */
+const gatherMs = 0.03
 
 const AT_FDCWD = -100
 const AT_SYMLINK_NOFOLLOW = 0x100
@@ -135,8 +139,17 @@ class Supervisor {
       let moved = false
       for (const door of doors) if (this.#progress(door)) moved = true
       if (moved) this.#wait(0)
-      else this.#sleep()
+      else if (this.#gathers()) {
+        sleepMs(gatherMs)
+        this.#wait(0)
+      } else this.#sleep()
     }
+  }
+
+  #gathers(): boolean {
+    let any = false
+    for (const door of this.#options.doors) any = door.gathers() || any
+    return any
   }
 
   /** What one program brings about must not end the others. */

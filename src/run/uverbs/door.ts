@@ -29,6 +29,8 @@ import { WatchedTranslation } from './watched.ts'
 import type { Broken, Taken } from './work.ts'
 
 const completionsAtOnce = 32
+/** So many requests since it was asked last, and the door gathers. */
+const manyPosted = 8
 /** Turns of polling one queue before the others have theirs. */
 const pollTurns = 32
 /** While events wait for room in a pipe, which thousands take that nobody reads: milliseconds between looks. */
@@ -69,6 +71,7 @@ export class UverbsDoor implements Door, Station {
   readonly #pending: Taken[] = []
   readonly #broken: Broken[] = []
   #polling = false
+  #postedBefore = 0
   /** What others had left to this thread when it last looked (`Segment.workWord`). */
   #seenWork = 0
 
@@ -150,6 +153,13 @@ export class UverbsDoor implements Door, Station {
     for (const cq of this.#active) cq.active = false
     this.#active.length = 0
     return true
+  }
+
+  gathers(): boolean {
+    const { posted } = this.translation
+    const isMany = posted - this.#postedBefore >= manyPosted
+    this.#postedBefore = posted
+    return isMany
   }
 
   restMs(): number {

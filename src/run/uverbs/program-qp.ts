@@ -162,10 +162,12 @@ export class ProgramQp implements Translated {
       this.#sendNext = (at + 1) & mask
       this.#sendPosted++
       sendCq.outstanding++
-      translation.post(this, ring, w, this.#slot * 4)
+      translation.add(this, ring, w, this.#slot * 4)
       this.#what[at] = (translation.opcode & 15) | (wants ? wantsCompletion : 0) | (translation.failing ? failing : 0)
       took = true
+      if (translation.isFull) translation.post(this.qp)
     }
+    translation.post(this.qp)
     if (took) this.#work.activate(sendCq)
     return took
   }
@@ -185,6 +187,7 @@ export class ProgramQp implements Translated {
 
   #refill(ring: Ring): boolean {
     const { recvCq, maxRecvWr, maxRecvSge } = this.parts
+    const { translation } = this.#work
     let took = false
     while (this.#recvNext !== ring.producer) {
       if (this.#recvPosted >= maxRecvWr || !recvCq.hasRoom) {
@@ -198,14 +201,19 @@ export class ProgramQp implements Translated {
       this.#recvNext = (at + 1) & ring.mask
       this.#recvPosted++
       recvCq.outstanding++
-      this.#work.translation.postReceive(this.qp, maxRecvSge, ring, w, this.#slot * 4 + 1)
+      translation.addReceive(this.qp, maxRecvSge, ring, w, this.#slot * 4 + 1)
       took = true
+      if (translation.receivesFull) translation.postReceives(this.qp)
     }
+    translation.postReceives(this.qp)
     if (took && this.qp.state === QpState.Err) this.#work.activate(recvCq)
     return took
   }
 
   // --- to the program ------------------------------------------------------------------------------------------------
+
+  // Receives are posted when messages want them. Those that nobody has wanted before an error are to be flushed, too: so this queue pair is
+  // looked at again when something has gone wrong.
 
   /** The oldest request has completed. */
   sent(wc: WorkCompletion): void {
@@ -220,6 +228,7 @@ export class ProgramQp implements Translated {
     const what = this.#what[at]!
     let { status } = wc
     if (status === WcStatus.Success && (what & wantsCompletion) === 0) return
+    if (status !== WcStatus.Success) this.#work.takeLater(this)
     if (status === WcStatus.WrFlushErr) {
       if (this.#quiet) return
     } else if ((what & failing) !== 0) status = WcStatus.LocQpOpErr
@@ -248,6 +257,7 @@ export class ProgramQp implements Translated {
 
   #receive(wc: WorkCompletion, low: number, high: number): void {
     const { status, wcFlags } = wc
+    if (status !== WcStatus.Success) this.#work.takeLater(this)
     if (this.#quiet && status === WcStatus.WrFlushErr) return
     const flags = wcFlags & 0xff
     let imm = 0
@@ -263,6 +273,7 @@ export class ProgramQp implements Translated {
 
   /** An asynchronous event of this queue pair. */
   raise(type: number): void {
+    this.#work.takeLater(this)
     if (this.#quiet && type === EventType.QpLastWqeReached) return
     const { events, userHandle } = this.parts
     if (events?.push(asyncEvent(userHandle, type))) this.asyncEvents++

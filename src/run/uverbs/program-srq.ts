@@ -112,6 +112,7 @@ export class ProgramSrq {
 
   #refill(): boolean {
     const ring = this.#ring
+    const { translation } = this.#work
     let took = false
     while (this.#next !== ring.producer) {
       if (this.#posted >= this.#maxWr || this.#freeCount === 0) {
@@ -124,9 +125,11 @@ export class ProgramSrq {
       this.#ids[2 * number + 1] = ring.i32[w + 1]!
       this.#next = (this.#next + 1) & ring.mask
       this.#posted++
-      this.#work.translation.postReceive(this.srq, this.maxSge, ring, w, (this.#slot * srqNumbers + number) * 4 + 2)
+      translation.addReceive(this.srq, this.maxSge, ring, w, (this.#slot * srqNumbers + number) * 4 + 2)
       took = true
+      if (translation.receivesFull) translation.postReceives(this.srq)
     }
+    translation.postReceives(this.srq)
     return took
   }
 

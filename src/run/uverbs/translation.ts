@@ -1,6 +1,7 @@
 /**
  * Work requests as the rxe provider writes them (`rxe_send_wqe`, `rxe_recv_wqe`) into those of this process. There is one object of
- * this for all queues of a door; nothing is allocated for a request but the operands of atomics, which are of 64 bits.
+ * this for all queues of a door; nothing is allocated for a request but the operands of atomics, which are of 64 bits. What a queue holds
+ * is translated to a list, which is posted as a whole: many short requests cost hardly more than one then.
  *
  * A program can write anything into its queues, also while they are read. So each field is read once, what is read is checked, and a
  * request that no adapter could execute is posted as one that fails: it ends its queue pair, in its turn.
@@ -29,6 +30,8 @@ const kept = SendFlag.Fence | SendFlag.Solicited
 const maxSges = 32
 /** More than the adapter allows is cut off before. */
 const stagingBytes = 1024
+/** Requests that are posted together. */
+const most = 32
 /** What a window opens: remote rights, and `ZeroBased`. */
 const windowAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic | Access.ZeroBased
 /** Rights that the kernel takes in a request as well, and that mean nothing for a window. */
@@ -67,11 +70,6 @@ const inlineOpcodes = bits(
   Opcode.AtomicWrite,
 )
 
-const makeSges = (): ScatterGather[] => Array.from({ length: maxSges }, () => new ScatterGather(0, 0, 0))
-/** The first 0, 1, … of them. */
-const listsOf = (sges: readonly ScatterGather[]): ScatterGather[][] =>
-  Array.from({ length: maxSges + 1 }, (_, count) => sges.slice(0, count))
-
 /** What a translation needs to know of the queue pair. */
 export interface Translated {
   readonly qp: QueuePair
@@ -82,38 +80,99 @@ export interface Translated {
   readonly ahs: readonly (ProgramAh | undefined)[]
 }
 
+/** A request with room for its elements. */
+class Slot<Request> {
+  readonly wr: Request
+  readonly sges: readonly ScatterGather[] = Array.from({ length: maxSges }, () => new ScatterGather(0, 0, 0))
+  readonly #first: ScatterGather[][] = []
+
+  constructor(wr: Request) {
+    this.wr = wr
+  }
+
+  /** The first so many elements. */
+  first(count: number): ScatterGather[] {
+    this.#first[count] ??= this.sges.slice(0, count)
+    return this.#first[count]
+  }
+}
+
+/** Requests of one kind that are posted together. */
+class RequestList<Request extends { next: Request | null }> {
+  readonly slots: readonly Slot<Request>[]
+  count = 0
+
+  constructor(make: () => Request) {
+    this.slots = Array.from({ length: most }, () => new Slot(make()))
+  }
+
+  get isFull(): boolean {
+    return this.count === most
+  }
+
+  /** The next request, behind those that there are. */
+  add(): Slot<Request> {
+    const { slots, count } = this
+    const slot = slots[count]!
+    slot.wr.next = null
+    if (count > 0) slots[count - 1]!.wr.next = slot.wr
+    this.count = count + 1
+    return slot
+  }
+
+  /** The first of all, which are no longer in the list then; null if there is none. */
+  take(): Request | null {
+    if (this.count === 0) return null
+    this.count = 0
+    return this.slots[0]!.wr
+  }
+}
+
 export class Translation {
-  readonly #send = new SendWorkRequest(0, Opcode.Send, 0, [])
-  readonly #receive = new RecvWorkRequest(0, [])
-  readonly #sges = makeSges()
-  readonly #lists = listsOf(this.#sges)
-  /** Of receives: these may be asked for while a request is posted. */
-  readonly #recvSges = makeSges()
-  readonly #recvLists = listsOf(this.#recvSges)
-  /** Where inline data is put together for the adapter, which takes it from there at once. */
+  readonly #sends = new RequestList(() => new SendWorkRequest(0, Opcode.Send, 0, []))
+  /** May be asked for while requests are posted. */
+  readonly #receives = new RequestList(() => new RecvWorkRequest(0, []))
+  /** Of the request that is translated. */
+  #slot = this.#sends.slots[0]!
+  /** Where inline data of each is put together for the adapter, which takes it from there when the list is posted. */
   readonly #staging: number
   readonly #stagingWords: Int32Array
   /** Of the request that was posted last: its operation, and whether it stands for one that cannot be executed; then why. */
   opcode = 0
   failing = false
   reason = ''
+  /** How many requests were posted, ever. */
+  posted = 0
 
   constructor(context: Context) {
-    const staging = context.alloc(stagingBytes)
+    const staging = context.alloc(most * stagingBytes)
     this.#staging = staging.byteOffset
-    this.#stagingWords = new Int32Array(staging.buffer, staging.byteOffset, stagingBytes / 4)
+    this.#stagingWords = new Int32Array(staging.buffer, staging.byteOffset, (most * stagingBytes) / 4)
   }
 
-  /** Posts the request at word `w`, with this `wrId`. */
-  post(to: Translated, { i32, u32 }: Ring, w: number, wrId: number): void {
-    const wr = this.#send
+  /** Whether what was added has to be posted before there is room for more. */
+  get isFull(): boolean {
+    return this.#sends.isFull
+  }
+
+  /** Posts the requests that were added, which are all of one queue pair. */
+  post(qp: QueuePair): void {
+    this.posted += this.#sends.count
+    const first = this.#sends.take()
+    if (first !== null) qp.postSend(first)
+  }
+
+  /** Adds the request at word `w`, with this `wrId`, to those that `post` posts. */
+  add(to: Translated, { i32, u32 }: Ring, w: number, wrId: number): void {
+    this.#slot = this.#sends.add()
+    const { wr } = this.#slot
     const { type } = to.qp
     const opcode = u32[w + Wqe.opcode]!
     const flags = i32[w + Wqe.flags]!
     this.opcode = opcode
     if ((opcode & 15) !== opcode || ((legal[type]! >>> opcode) & 1) === 0) {
       this.reason = `queue pairs of type ${nameOf(QpType, type)} do not execute operation ${opcode}`
-      this.#postFailing(to, wrId)
+      this.#makeFailing(to, wrId)
       return
     }
     wr.wrId = wrId
@@ -144,21 +203,20 @@ export class Translation {
         break
       default:
         if (!this.#rare(u32, w)) {
-          this.#postFailing(to, wrId)
+          this.#makeFailing(to, wrId)
           return
         }
     }
     if ((type === QpType.UD && !this.#address(to, u32, w)) || !this.#data(to, i32, u32, w, flags)) {
-      this.#postFailing(to, wrId)
+      this.#makeFailing(to, wrId)
       return
     }
     this.failing = false
-    to.qp.postSend(wr)
   }
 
   /** The path of a datagram; false if there is none. */
   #address(to: Translated, u32: Uint32Array, w: number): boolean {
-    const wr = this.#send
+    const { wr } = this.#slot
     const number = u32[w + Wqe.ahNumber]!
     const ah = to.ahs[number]
     if (ah === undefined) return this.#fails(`ah ${number} is no address handle of this context`)
@@ -171,12 +229,12 @@ export class Translation {
 
   /** Where the request's bytes are; false if it has more than its queue pair may. */
   #data(to: Translated, i32: Int32Array, u32: Uint32Array, w: number, flags: number): boolean {
-    const wr = this.#send
+    const { wr } = this.#slot
     const { opcode } = wr
     const count = u32[w + Wqe.sges]!
     const length = u32[w + Wqe.length]!
     if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw || opcode === Opcode.Flush) {
-      wr.sgList = this.#lists[0]!
+      wr.sgList = this.#slot.first(0)
       return true
     }
     const mayBeInline = ((inlineOpcodes >>> opcode) & 1) !== 0
@@ -193,7 +251,7 @@ export class Translation {
           )
     if (count > to.maxSendSge)
       return this.#fails(`num_sge is ${count}; the queue pair has max_send_sge ${to.maxSendSge}`)
-    const sges = this.#sges
+    const { sges } = this.#slot
     for (let i = 0, s = w + Wqe.data; i < count; i++, s += sgeWords) {
       const sge = sges[i]!
       sge.addr = safe(u32[s]!, u32[s + 1]!)
@@ -201,28 +259,29 @@ export class Translation {
       sge.lkey = i32[s + 3]!
       if (sge.length > 0x7fffffff) return this.#fails(`sg_list[${i}].length is ${sge.length}; at most ${0x7fffffff}`)
     }
-    wr.sgList = this.#lists[count]!
+    wr.sgList = this.#slot.first(count)
     return true
   }
 
   #inline(to: Translated, i32: Int32Array, w: number, length: number): boolean {
     if (length > Math.max(8, to.maxInlineData))
       return this.#fails(`${length} bytes of inline data; the queue pair has max_inline_data ${to.maxInlineData}`)
-    const wr = this.#send
+    const { wr } = this.#slot
     const words = this.#stagingWords
+    const at = (this.#sends.count - 1) * stagingBytes
     const data = w + Wqe.data
-    for (let i = 0; i < (length + 3) >> 2; i++) words[i] = i32[data + i]!
-    const sge = this.#sges[0]!
-    sge.addr = this.#staging
+    for (let i = 0; i < (length + 3) >> 2; i++) words[at / 4 + i] = i32[data + i]!
+    const sge = this.#slot.sges[0]!
+    sge.addr = this.#staging + at
     sge.length = length
     sge.lkey = 0
-    wr.sgList = this.#lists[1]!
+    wr.sgList = this.#slot.first(1)
     wr.sendFlags |= SendFlag.Inline
     return true
   }
 
   #rare(u32: Uint32Array, w: number): boolean {
-    const wr = this.#send
+    const { wr } = this.#slot
     wr.remoteAddr = safe(u32[w + Wqe.address]!, u32[w + Wqe.address + 1]!)
     switch (wr.opcode) {
       case Opcode.AtomicCmpAndSwp:
@@ -254,7 +313,7 @@ export class Translation {
   }
 
   #windowRights(access: number): boolean {
-    this.#send.bindAccess = access & windowAccess
+    this.#slot.wr.bindAccess = access & windowAccess
     const unknown = access & ~(windowAccess | ignoredAccess)
     return unknown === 0
       ? true
@@ -267,32 +326,42 @@ export class Translation {
     return false
   }
 
-  /** Posts a request that fails: on a connected queue pair it invalidates a key that nothing has, on UD it sends what nobody registered. */
-  #postFailing(to: Translated, wrId: number): void {
-    const wr = this.#send
+  /** Makes it a request that fails: on a connected queue pair it invalidates a key that nothing has, on UD it sends what nobody registered. */
+  #makeFailing(to: Translated, wrId: number): void {
+    const { wr } = this.#slot
     this.failing = true
     wr.wrId = wrId
     wr.sendFlags = 0
     if (to.qp.type === QpType.UD) {
-      const sge = this.#sges[0]!
+      const sge = this.#slot.sges[0]!
       sge.addr = 0
       sge.length = 1
       sge.lkey = 0
       wr.opcode = Opcode.Send
-      wr.sgList = this.#lists[1]!
+      wr.sgList = this.#slot.first(1)
       wr.ah = { attr: {}, pdRef: to.pd.ref, copyTo() {} } as unknown as SendWorkRequest['ah']
     } else {
       wr.opcode = Opcode.LocalInv
       wr.invalidateRkey = 0
-      wr.sgList = this.#lists[0]!
+      wr.sgList = this.#slot.first(0)
     }
-    to.qp.postSend(wr)
   }
 
-  /** Posts the receive at word `w`. One with more elements than there may be fails when a message comes. */
-  postReceive(to: QueuePair | SharedReceiveQueue, maxSge: number, { i32, u32 }: Ring, w: number, wrId: number): void {
-    const wr = this.#receive
-    const sges = this.#recvSges
+  /** As `isFull`, of receives. */
+  get receivesFull(): boolean {
+    return this.#receives.isFull
+  }
+
+  /** Posts the receives that were added, which are all of one queue. */
+  postReceives(to: QueuePair | SharedReceiveQueue): void {
+    const first = this.#receives.take()
+    if (first !== null) to.postRecv(first)
+  }
+
+  /** Adds the receive at word `w` to those that `postReceives` posts. One with more elements than there may be fails when a message comes. */
+  addReceive(_to: QueuePair | SharedReceiveQueue, maxSge: number, { i32, u32 }: Ring, w: number, wrId: number): void {
+    const slot = this.#receives.add()
+    const { wr, sges } = slot
     let count = u32[w + Recv.sges]!
     wr.wrId = wrId
     if (count > maxSge) {
@@ -307,8 +376,7 @@ export class Translation {
         sge.length = i32[s + 2]! & 0x7fffffff
         sge.lkey = i32[s + 3]!
       }
-    wr.sgList = this.#recvLists[count]!
-    to.postRecv(wr)
+    wr.sgList = slot.first(count)
   }
 }
 

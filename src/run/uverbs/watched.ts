@@ -23,17 +23,17 @@ import { eventName, hex, hex64, wcOpcodeName, wcStatusName } from './value-names
 import { type Failed, whyReceiveFailed, whyRequestFailed } from './why-failed.ts'
 import type { Work } from './work.ts'
 
-/** What the translation posts is told to whose it is. */
+/** What is translated is told to whose it is. */
 export class WatchedTranslation extends Translation {
-  override post(to: Translated, ring: Ring, w: number, wrId: number): void {
+  override add(to: Translated, ring: Ring, w: number, wrId: number): void {
     const request = requestAt(to, ring, w)
-    super.post(to, ring, w, wrId)
+    super.add(to, ring, w, wrId)
     if (to instanceof WatchedQp) to.posted(request, this.failing ? this.reason : undefined)
   }
 
-  override postReceive(to: QueuePair | SharedReceiveQueue, maxSge: number, ring: Ring, w: number, wrId: number): void {
+  override addReceive(to: QueuePair | SharedReceiveQueue, maxSge: number, ring: Ring, w: number, wrId: number): void {
     receivers.get(to)?.receives(ring, w, wrId)
-    super.postReceive(to, maxSge, ring, w, wrId)
+    super.addReceive(to, maxSge, ring, w, wrId)
   }
 }
 

@@ -119,6 +119,7 @@ export function echoDoor(log: string): Door {
       asleep++
       return word() === seen
     },
+    gathers: () => false,
     restMs: () => Number.POSITIVE_INFINITY,
     close: () => say(`end, slept ${asleep > 0}`),
   }

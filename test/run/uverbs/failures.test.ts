@@ -36,6 +36,20 @@ describe('requests that an adapter rejects', () => {
     expect(v.destroyQp(b.program, b.qp)).toBe(1)
   })
 
+  it('flush the receives of both, though no message has wanted them', () => {
+    const p = begin()
+    const { a, b } = p
+    for (const { qp } of [a, b]) for (const wrId of [1n, 2n]) v.postRecv(qp.recv, wrId)
+    v.postSend(a.program, a.qp, { ...ok(p), wrId: 3n, remote: { addr: b.mr.addr + 8190, rkey: b.mr.rkey } })
+    expect(statuses(a.sendCq)).toEqual([[3n, 10]])
+    p.settle()
+    for (const { recvCq } of [a, b])
+      expect(statuses(recvCq)).toEqual([
+        [1n, 5],
+        [2n, 5],
+      ])
+  })
+
   it('a wrong local key, or an address of no number: local protection error', () => {
     for (const sge of [
       { addr: 0, length: 8, lkey: 1 },
