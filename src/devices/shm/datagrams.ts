@@ -20,12 +20,12 @@ import {
   SendFlag,
   WcFlag,
   WcOpcode,
-  WcStatus,
+  WcStatus, isOthers
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import type { HandOver } from './hand-over.ts'
-import { canRespond, isOthers } from './peer.ts'
-import { noFault } from './process-bytes.ts'
+import { canRespond } from './peer.ts'
+import { noFault } from '../process-memory/index.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
 import { type Waiting, waits } from './waiting.ts'

@@ -10,12 +10,12 @@ import {
   layout,
   maxMessageBytes,
   Opcode,
-  WcStatus,
+  WcStatus, isOthers
 } from '../../verbs/provider/index.ts'
 import type { Failures } from './failures.ts'
 import type { HandOver } from './hand-over.ts'
-import { isOthers, reach, remoteRange } from './peer.ts'
-import { noFault, type ProcessBytes, sourceFault, targetFault } from './process-bytes.ts'
+import { reach, remoteRange } from './peer.ts'
+import { noFault, type ProcessBytes, sourceFault, targetFault } from '../process-memory/index.ts'
 import type { Ranges } from './ranges.ts'
 import type { Waiting } from './waiting.ts'
 

@@ -1,4 +1,5 @@
 /** The adapters of a run, opened in the supervisor's thread: what sysfs shows of them, and the doors to them. */
+import { roceDriver } from '../../devices/roce/index.ts'
 import { shmDriver } from '../../devices/shm/index.ts'
 import { type Context, GidType, LinkLayer, openDevice } from '../../verbs/index.ts'
 import { registerDriver } from '../../verbs/provider/index.ts'
@@ -25,6 +26,7 @@ const rate = '10 Gb/sec (4X SDR)'
 export function openAdapters({ adapters }: RunSettings): Served {
   // The library as a whole, which knows all drivers, took 40 ms more of each start.
   registerDriver(shmDriver)
+  registerDriver(roceDriver)
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
   for (const [index, { device, name }] of adapters.entries()) {

@@ -82,6 +82,8 @@ export class UverbsDoor implements Door, Station {
   // --- turns ---------------------------------------------------------------------------------------------------------
 
   progress(): boolean {
+    const { device } = this.#context
+    device.endSleep?.()
     let moved = this.#takeOver()
     moved = this.#takeEvents() || moved
     for (let i = 0; i < this.#active.length; i++) moved = this.poll(this.#active[i]!) || moved
@@ -99,7 +101,8 @@ export class UverbsDoor implements Door, Station {
     const work = Atomics.load(i32, device.host.segment.workWord)
     const isNew = work !== this.#seenWork
     this.#seenWork = work
-    if (isNew || i32[pendingCount] !== 0) device.progress()
+    // A device on a network has packets that nobody tells of.
+    if (isNew || i32[pendingCount] !== 0 || device.driven) device.progress()
     return isNew
   }
 
@@ -134,6 +137,10 @@ export class UverbsDoor implements Door, Station {
     for (const cq of this.#active) cq.active = false
     this.#active.length = 0
     return true
+  }
+
+  descriptors(into: Int32Array, from: number): number {
+    return this.#context.device.beginSleep?.(into, from) ?? 0
   }
 
   restMs(): number {

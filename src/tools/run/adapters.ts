@@ -9,11 +9,6 @@ const providerName = /^rxe[A-Za-z0-9_-]{0,60}$/
 export function runAdapters(devices: readonly string[], names: readonly string[]): RunAdapter[] {
   const chosen = devices.length > 0 ? devices : [defaultDevice]
   for (const device of chosen) {
-    if (/^roce/.test(device))
-      throw new UsageError(
-        '--device',
-        `${device} cannot reach the memory of programs yet: name an adapter in shared memory, for example ${defaultDevice}`,
-      )
     if (/^shm[01]$/.test(device))
       throw new UsageError(
         '--device',

@@ -53,7 +53,7 @@ function engineOf(verb: string, { device, engine }: Context, hosted: boolean | u
     throw new VerbsError(
       'EOPNOTSUPP',
       verb,
-      'only a device in shared memory without an engine thread hosts queue pairs',
+      'a device hosts queue pairs that reaches memory of other processes, in a context without an engine thread',
     )
   return qpEngine.hosted
 }

@@ -75,6 +75,12 @@ export interface Device {
    * Infinity if not at all. Missing where no queue pairs are hosted.
    */
   dueInMs?(): number
+  /**
+   * Such a thread is going to wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes the
+   * descriptors to wait for as well; how many there are, −1 if there is something to do already. Then follows `endSleep`, before `progress`.
+   */
+  beginSleep?(into: Int32Array, from: number): number
+  endSleep?(): void
   /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void
   /** What one `joinGroup` began is over. */

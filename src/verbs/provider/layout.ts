@@ -740,6 +740,7 @@ export const counterNames = [
   'drops_uc_sequence',
   'drops_no_path',
   'drops_socket_buffer',
+  'drops_host_busy',
   'gsi_drops_malformed',
   'gsi_drops_no_agent',
   'cm_drops_source',
