@@ -15,8 +15,8 @@
  * All of it is used under the device's lock, and empty after a takeover.
  */
 import { isOthers, layout, QpState, QpType, slotOf } from '../verbs/provider/index.ts'
-import { OpBit, opcodeBits } from '../wire/index.ts'
-import { listed, Mailbox, TransportDevice, TransportQp } from './layout.ts'
+import { Bth, OpBit, opcodeBits, u24 } from '../wire/index.ts'
+import { begun, listed, Mailbox, TransportDevice, TransportQp } from './layout.ts'
 import type { Origin } from './origin.ts'
 import type { TransportState } from './state.ts'
 
@@ -113,7 +113,7 @@ export class Hosting {
       return true
     }
     const waits = this.#waiting.size > 0 && this.#waiting.has(q)
-    if (!waits && !this.#asks(q, op)) return false
+    if (!waits && !this.#asks(q, op, at)) return false
     this.#put(this.#state.host.segment.me, q, at, end, origin, waits ? 0 : 1)
     return true
   }
@@ -290,15 +290,19 @@ export class Hosting {
   // --- receives ----------------------------------------------------------------------------------------------------
 
   /** Whether the packet takes a receive that is not there, and the program of this thread is still to be asked for one. */
-  #asks(q: number, op: number): boolean {
+  #asks(q: number, op: number, at: number): boolean {
     const i32 = this.#i32
     const { host } = this.#state
     if (this.#hasAsked || host.refill === null) return false
     const bits = opcodeBits[op]!
-    if ((bits & OpBit.Response) !== 0 || i32[this.#state.of(q) + TransportQp.receive] !== 0) return false
+    const t = this.#state.of(q)
+    if ((bits & OpBit.Response) !== 0 || i32[t + TransportQp.receive] !== 0) return false
     const begins = (bits & OpBit.Send) !== 0 && (bits & (OpBit.First | OpBit.Only)) !== 0
     if (!begins && (bits & OpBit.Imm) === 0 && i32[q + Qp.type] !== QpType.UD) return false
     if (i32[q + Qp.state]! < QpState.Rtr) return false
+    // A duplicate, or one behind a gap, takes none.
+    const begunRc = i32[q + Qp.type] === QpType.RC && (i32[t + TransportQp.ready]! & begun.responder) !== 0
+    if (begunRc && u24(this.#u8, at + Bth.psn) !== i32[t + TransportQp.epsn]) return false
     const slot = i32[q + Qp.srq]!
     if (slot < 0) {
       if (i32[q + Qp.rqTail] !== Atomics.load(i32, q + Qp.rqHead)) return false

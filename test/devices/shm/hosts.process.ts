@@ -49,7 +49,8 @@ process.on('message', (order: HostsOrder) => {
     const { opcode, offset, length, remoteAddr, rkey, compareAdd } = order.post
     side.qp.postSend({
       opcode: opcode as typeof Opcode.Send,
-      sendFlags: SendFlag.Signaled,
+      // What follows a READ must not change what that reads.
+      sendFlags: SendFlag.Signaled | SendFlag.Fence,
       sgList: [{ addr: address + offset, length, lkey: mr.lkey }],
       remoteAddr,
       rkey,
