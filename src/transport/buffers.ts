@@ -12,6 +12,10 @@ const { Key, keyKind, Rwqe, Sg, Wqe } = layout
 
 const known = 64
 
+/** Packets that one QP sends before it is another's turn, and what is read ahead of them at most: the room that there is for it. */
+export const turnPackets = 16
+const stageBytes = 65_536
+
 export class Buffers {
   readonly #host: Host
   readonly #i32: Int32Array
@@ -30,6 +34,10 @@ export class Buffers {
   processes: ProcessMemory | null = null
   /** Of the place that was found last, if that is negative. */
   #pid = 0
+  /** What is read ahead: of which process, 0 for nothing, and from which place to which. */
+  #aheadPid = 0
+  #aheadFrom = 0
+  #aheadTo = 0
 
   constructor(host: Host) {
     this.#host = host
@@ -91,13 +99,37 @@ export class Buffers {
     return at
   }
 
-  /** Copies from the place that `resolve` found last to the segment; false if nothing is there any more. */
-  fetch(to: number, at: number, length: number): boolean {
+  /**
+   * Copies from the place that `resolve` found last to the segment; false if nothing is there any more. Of `most` bytes from there on the next
+   * ones will be asked for soon.
+   */
+  fetch(to: number, at: number, length: number, most: number): boolean {
     if (at >= 0) {
       this.#copy(to, at, length)
       return true
     }
-    return this.processes!.move(to, 0, at, this.#pid, length) === 0
+    const processes = this.processes!
+    const isAhead = this.#aheadPid === this.#pid && at >= this.#aheadFrom && at + length <= this.#aheadTo
+    if (!isAhead && !this.#fetchAhead(at, length, most)) return processes.move(to, 0, at, this.#pid, length) === 0
+    this.#copy(to, processes.stage + (at - this.#aheadFrom), length)
+    return true
+  }
+
+  /** Another turn begins: what was read ahead may have changed. */
+  beginTurn(): void {
+    this.#aheadPid = 0
+  }
+
+  /** Reads as much as one turn sends; false if that is no more than `length`, or not there. */
+  #fetchAhead(at: number, length: number, most: number): boolean {
+    const processes = this.processes!
+    const bytes = Math.min(most, turnPackets * length, stageBytes)
+    this.#aheadPid = 0
+    if (bytes <= length || processes.move(processes.stage, 0, at, this.#pid, bytes) !== 0) return false
+    this.#aheadPid = this.#pid
+    this.#aheadFrom = at
+    this.#aheadTo = at + bytes
+    return true
   }
 
   /** Copies from the segment to the place that `resolve` found last, its last bytes last; false if nothing is there any more. */
@@ -168,7 +200,7 @@ export class Buffers {
       const piece = Math.min(size - offset, length)
       const at = this.resolve(i32[sge + Sg.lkey]!, pd, this.#f64[sge >> 1]! + offset, piece, access, -1)
       if (at < 0) {
-        if (at === -1 || !this.#moveAway(at, other, piece, access)) return WcStatus.LocProtErr
+        if (at === -1 || !this.#moveAway(at, other, piece, access, size - offset)) return WcStatus.LocProtErr
       } else if (access !== 0) this.#copy(at, other, piece)
       else this.#copy(other, at, piece)
       length -= piece
@@ -180,8 +212,8 @@ export class Buffers {
   }
 
   /** The same copy where the place is in another process. */
-  #moveAway(at: number, other: number, length: number, access: number): boolean {
-    if (access === 0) return this.fetch(other, at, length)
+  #moveAway(at: number, other: number, length: number, access: number, most: number): boolean {
+    if (access === 0) return this.fetch(other, at, length, most)
     return this.processes!.move(at, this.#pid, other, 0, length) === 0
   }
 

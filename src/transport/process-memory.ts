@@ -10,4 +10,6 @@ export interface ProcessMemory {
   /** FETCH_AND_ADD, or CMP_AND_SWP, of eight bytes there; 0 if it could. What was there before is at `word` then. */
   atomic(at: number, pid: number, swaps: boolean, compareAdd: bigint, swap: bigint): number
   readonly word: number
+  /** Where `stageBytes` of the segment are for bytes that are read ahead. */
+  readonly stage: number
 }

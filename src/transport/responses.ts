@@ -402,7 +402,7 @@ export class Responses {
       put32(u8, extension + 4, i32[resource + Resource.va]!)
     }
     if (bytes > 0) {
-      if (!state.buffers.fetch(at + header, from, bytes)) return 0
+      if (!state.buffers.fetch(at + header, from, bytes, f64[(resource + Resource.jobLeft) >> 1]!)) return 0
       for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
       f64[(resource + Resource.jobVa) >> 1] = f64[(resource + Resource.jobVa) >> 1]! + bytes
       f64[(resource + Resource.jobLeft) >> 1] = f64[(resource + Resource.jobLeft) >> 1]! - bytes

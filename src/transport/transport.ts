@@ -15,6 +15,7 @@ import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, psnDiff, u16, u2
 import { AckPolicy } from './ack-policy.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import { padOf, putBth } from './bth.ts'
+import { turnPackets } from './buffers.ts'
 import { Completer } from './completer.ts'
 import { Datagrams } from './datagrams.ts'
 import { Hosting } from './hosting.ts'
@@ -31,8 +32,6 @@ import { Takeover } from './takeover.ts'
 
 const { Av, Dev, Meta, Qp, qpEngine } = layout
 
-/** Packets that one QP sends before it is another's turn. */
-const turn = 16
 /** QPs served in one call, at most: then the caller looks for what has come. */
 const turnsPerCall = 64
 
@@ -219,10 +218,11 @@ export class Transport {
   #serve(q: number, nowNs: number): boolean {
     const i32 = this.#i32
     const sink = this.#sink
+    this.#state.buffers.beginTurn()
     const type = i32[q + Qp.type]
-    if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turn)
+    if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turnPackets)
     const qpState = i32[q + Qp.state]!
-    let left = turn
+    let left = turnPackets
     // A QP in ERR only finishes the responses before its last NAK.
     if (qpState >= QpState.Rtr && (qpState !== QpState.Err || this.#acks.owesNak(q))) {
       const sent = this.#responses.send(q, sink, left)

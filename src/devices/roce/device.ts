@@ -117,6 +117,8 @@ export class RoceDevice extends NetworkDevice {
   #room = 0
   /** This thread waits for its packets among others: `beginSleep`. */
   #sleeps = false
+  /** This thread calls `look` in each of its turns. */
+  #looks = false
   #processes: ProcessBytes | null = null
 
   constructor(host: Host, name: string, found: readonly HostAddress[]) {
@@ -349,9 +351,18 @@ export class RoceDevice extends NetworkDevice {
   }
 
   override progress(): void {
-    if (this.#leaves) return
+    if (!this.#looks) this.#lookNow()
+  }
+
+  look(): number {
+    this.#looks = true
+    return this.#lookNow()
+  }
+
+  #lookNow(): number {
+    if (this.#leaves) return 0
     this.i32[this.#dev + Dev.heartbeat] = 1
-    this.drive(true)
+    return this.drive(true)
   }
 
   override settle(): void {

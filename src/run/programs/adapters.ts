@@ -3,6 +3,7 @@ import { roceDriver } from '../../devices/roce/index.ts'
 import { shmDriver } from '../../devices/shm/index.ts'
 import { type Context, GidType, LinkLayer, openDevice } from '../../verbs/index.ts'
 import { registerDriver } from '../../verbs/provider/index.ts'
+import { hostLinks } from '../../memory/index.ts'
 import type { Door } from '../door.ts'
 import { type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
@@ -48,15 +49,16 @@ export function describe(
   const device = context.queryDevice()
   const port = context.queryPort(1)
   const isEthernet = port.linkLayer === LinkLayer.Ethernet
+  const links = isEthernet ? hostLinks() : []
   return {
     ...{ name, index, rate, capMask },
     device: numbers,
     nodeGuid: device.nodeGuid,
     linkLayer: isEthernet ? 'Ethernet' : 'InfiniBand',
-    gids: context.queryGidTable().map(({ gid, gidType }) => ({
+    gids: context.queryGidTable().map(({ gid, gidType, ndevIfindex }) => ({
       gid,
       type: !isEthernet ? null : gidType === GidType.RoceV2 ? 'RoCE v2' : 'IB/RoCE v1',
-      netdev: '',
+      netdev: links.find(({ ifindex }) => ifindex === ndevIfindex)?.name ?? '',
     })),
     state: port.state,
     lid: port.lid,

@@ -101,8 +101,9 @@ export class UverbsDoor implements Door, Station {
     const work = Atomics.load(i32, device.host.segment.workWord)
     const isNew = work !== this.#seenWork
     this.#seenWork = work
-    // A device on a network has packets that nobody tells of.
-    if (isNew || i32[pendingCount] !== 0 || device.driven) device.progress()
+    // On a network packets come of which nobody tells.
+    if (device.look !== undefined) return device.look() > 0 || isNew
+    if (isNew || i32[pendingCount] !== 0) device.progress()
     return isNew
   }
 

@@ -13,6 +13,8 @@ Examples:
   verbena run -- ibv_rc_pingpong                   in one terminal; in another:
   verbena run -- ibv_rc_pingpong localhost         both meet on shm:run
   verbena run -- sh -c 'ib_write_bw & sleep 1; ib_write_bw localhost'
+  verbena run --device roce:192.0.2.7 -- ib_send_lat 192.0.2.9
+                                                   RoCEv2 to another host, whatever adapter it has
   verbena run --device shm:lab --name rxe7 -- ls /sys/class/infiniband
   verbena run --verbose -- ibv_devinfo -v          says what the program opens, and what fails
 
@@ -36,7 +38,7 @@ export function configure(command: Command): void {
     .passThroughOptions()
     .option(
       '-d, --device <dev>',
-      'adapter in shared memory: shm:NAME; several times: several (default: shm:run)',
+      'adapter: shm:NAME in shared memory, roce:ADDRESS or roce on the network; several times: several (default: shm:run)',
       collect,
       [],
     )

@@ -76,6 +76,11 @@ export interface Device {
    */
   dueInMs?(): number
   /**
+   * Such a thread takes what has come for a `driven` device, once in each of its turns; how much came. From the first time on `progress`
+   * leaves that to this, so that looks at queues and for events cost no system calls.
+   */
+  look?(): number
+  /**
    * Such a thread is going to wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes the
    * descriptors to wait for as well; how many there are, −1 if there is something to do already. Then follows `endSleep`, before `progress`.
    */
