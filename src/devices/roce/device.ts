@@ -51,7 +51,7 @@ import { Sockets } from './sockets.ts'
 import { DeviceUsers } from './users.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 
-const { Chan, Ctx, Dev, Meta } = layout
+const { Chan, Ctx, Dev, drivenBy, Meta } = layout
 
 /** A thread that waits in the kernel cannot be ended from outside before that is over. */
 const longestSleepMs = untilLook(250)
@@ -117,6 +117,8 @@ export class RoceDevice extends NetworkDevice {
   #room = 0
   /** This thread waits for its packets among others: `beginSleep`. */
   #sleeps = false
+  /** This thread drives it if one alone does. */
+  #drives = false
   /** This thread calls `look` in each of its turns. */
   #looks = false
   #processes: ProcessBytes | null = null
@@ -161,6 +163,7 @@ export class RoceDevice extends NetworkDevice {
     startService()
     for (const address of this.#addresses) awaitAddress(this.name, address)
     this.users.join(context, options)
+    if (options.drives === true) this.#drives = true
     listenToLines(this.index, options)
     wakeService(processHost())
     this.#wakeService()
@@ -175,6 +178,7 @@ export class RoceDevice extends NetworkDevice {
     i32[host.ctxWord(context) + Ctx.uses] = 0
     this.#leaveLoop()
     this.closeUnused()
+    if (this.#drives && i32[this.#dev + Dev.users] === 0) this.retire()
     wakeService(processHost())
     this.#wakeService()
     if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
@@ -307,7 +311,8 @@ export class RoceDevice extends NetworkDevice {
 
   /** Whether this thread must leave the device to another. */
   get #leaves(): boolean {
-    return this.i32[this.#dev + Dev.alone] !== 0 && !serving
+    const driver = this.i32[this.#dev + Dev.alone]
+    return driver !== drivenBy.all && (driver === drivenBy.service ? !serving : !this.#drives)
   }
 
   protected override entered(): boolean {
@@ -468,6 +473,7 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const { segment } = this.host
     const dev = this.#dev
+    if (i32[dev + Dev.alone] === drivenBy.opener) return true
     if (i32[dev + Dev.threads]! > 0 || i32[dev + Dev.alone] !== 0) return false
     this.active = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
     if (this.active) return true
@@ -636,7 +642,8 @@ export class RoceDevice extends NetworkDevice {
     const dev = this.#dev
     if (this.acksWait) this.drive(false)
     if (this.busy || this.transport.hasMail) return -1
-    const mayWait = i32[dev + Dev.alone] === 0 && i32[dev + Dev.threads] === 0
+    this.#chain?.flush()
+    const mayWait = !this.#leaves && i32[dev + Dev.threads] === 0
     const waits = mayWait && Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) === 0
     if (!waits) {
       // Another thread takes what comes, and leaves to this one what is its own.

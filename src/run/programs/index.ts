@@ -1,16 +1,17 @@
 /** Unmodified RDMA programs: each is started so that Verbena answers what it asks the kernel about adapters. */
 import { entryModule } from '../../memory/index.ts'
 import { type Ended, launch } from '../front/index.ts'
-import type { RunAdapter, RunSettings } from './adapters.ts'
+import type { RunAdapter, RunMiddleware, RunSettings } from './adapters.ts'
 
 export { type Ended, isServed, launchServed, RunError, runVariable } from '../front/index.ts'
-export type { RunAdapter } from './adapters.ts'
+export type { RunAdapter, RunMiddleware } from './adapters.ts'
 
 export interface RunOptions {
   readonly program: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly adapters: readonly RunAdapter[]
+  readonly middleware?: RunMiddleware
   /** Says on standard error what programs open and what fails. */
   readonly verbose: boolean
   readonly onWarning: (text: string) => void
@@ -20,7 +21,7 @@ export interface RunOptions {
  * Runs a program with these adapters; resolves when it and all of its descendants have ended. This process must have no other children.
  * Throws `RunError`, and what `openDevice` throws.
  */
-export async function runProgram({ adapters, ...options }: RunOptions): Promise<Ended> {
-  const settings: RunSettings = { adapters }
+export async function runProgram({ adapters, middleware = {}, ...options }: RunOptions): Promise<Ended> {
+  const settings: RunSettings = { adapters, middleware }
   return await launch({ ...options, settings, supervisor: entryModule(import.meta.url, './run-thread') })
 }

@@ -1,5 +1,5 @@
 /** The options that say which adapters a program has, and under which names. */
-import type { RunAdapter } from '../../run/programs/index.ts'
+import type { RunAdapter, RunMiddleware } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
 
 const defaultDevice = 'shm:run'
@@ -28,4 +28,22 @@ export function runAdapters(devices: readonly string[], names: readonly string[]
   const twice = adapters.find(({ name }, i) => adapters.findIndex((other) => other.name === name) !== i)
   if (twice !== undefined) throw new UsageError('--name', `two adapters are called ${twice.name}`)
   return adapters
+}
+
+/** What is asked to happen to packets: only adapters on a network have some. */
+export function runMiddleware(
+  adapters: readonly RunAdapter[],
+  { faults, tap }: { faults?: string; tap?: string },
+): RunMiddleware {
+  const stranger = adapters.find(({ device }) => !/^roce(:|$)/.test(device))
+  for (const [option, value] of [
+    ['--faults', faults],
+    ['--tap', tap],
+  ] as const)
+    if (value !== undefined && stranger !== undefined)
+      throw new UsageError(
+        option,
+        `${stranger.device} has no packets to which this could be done: name adapters on a network, for example --device roce:127.0.0.1`,
+      )
+  return { ...(faults === undefined ? {} : { faults }), ...(tap === undefined ? {} : { tap }) }
 }

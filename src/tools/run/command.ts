@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
 import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
-import { runAdapters } from './adapters.ts'
+import { runAdapters, runMiddleware } from './adapters.ts'
 import { dieBy } from './die-by.ts'
 
 const examples = `
@@ -25,6 +25,8 @@ Needs Linux 5.14 or later (5.19: signals repeat no command) on x86-64 or arm64.`
 interface Options {
   device: string[]
   name: string[]
+  faults?: string
+  tap?: string
   verbose?: boolean
 }
 
@@ -43,6 +45,8 @@ export function configure(command: Command): void {
       [],
     )
     .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
+    .option('--faults <rates>', 'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms')
+    .option('--tap <file>', 'write packets to this file: pcapng, or pcap by its ending; %p is the process id')
     .option('--verbose', 'say on standard error what programs open, and which calls fail')
     .addHelpText('after', examples)
     .action(async (program: string, args: string[], options: Options) => {
@@ -63,16 +67,20 @@ const startCodes: Readonly<Record<string, number>> = { ENOENT: 127, EACCES: 126 
 async function start(
   program: string,
   args: readonly string[],
-  { device, name, verbose = false }: Options,
+  { device, name, faults, tap, verbose = false }: Options,
   adapters: ReturnType<typeof runAdapters>,
 ): Promise<Ended> {
   const { env } = process
   const outer = env[runVariable]
-  if (!isServed(outer))
-    return await runProgram({ program, args, env, adapters, verbose, onWarning: (text) => note(text) })
-  if (device.length + name.length > 0)
+  if (!isServed(outer)) {
+    const middleware = runMiddleware(adapters, { ...(faults && { faults }), ...(tap && { tap }) })
+    return await runProgram({ program, args, env, adapters, middleware, verbose, onWarning: (text) => note(text) })
+  }
+  const given = { '--device': device.length > 0, '--name': name.length > 0, '--faults': faults, '--tap': tap }
+  const first = Object.entries(given).find(([, value]) => value)
+  if (first !== undefined)
     throw new UsageError(
-      device.length > 0 ? '--device' : '--name',
+      first[0],
       `this is below another \`verbena run\` (process ${Number.parseInt(outer!, 10)}), whose adapters programs have: leave it out, or give it there`,
     )
   return await launchServed(program, args, env)
