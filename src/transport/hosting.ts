@@ -59,9 +59,10 @@ export class Hosting {
   readonly #record: number
   /** This thread's mailbox. */
   readonly #own: number
-  /** What `ask` is to ask of programs of this thread, and the queue pairs whose packets wait for that. */
+  /** What `ask` is to ask of programs of this thread. */
   readonly #asked: Asked[] = []
-  readonly #waiting = new Set<number>()
+  /** Whether the packet that is being looked at is in this thread's mailbox. */
+  #taking = false
   /** Whether the program was asked for a receive for the packet that is being looked at. */
   #hasAsked = false
 
@@ -112,7 +113,9 @@ export class Hosting {
       if (this.#put(owner, q, at, end, origin, 0)) this.#wake(owner)
       return true
     }
-    const waits = this.#waiting.size > 0 && this.#waiting.has(q)
+    if (this.#taking) return this.#asks(q, op, at)
+    // What was there before comes first.
+    const waits = this.hasMail
     if (!waits && !this.#asks(q, op, at)) return false
     this.#put(this.#state.host.segment.me, q, at, end, origin, waits ? 0 : 1)
     return true
@@ -239,20 +242,18 @@ export class Hosting {
     const i32 = this.#i32
     const { host } = this.#state
     const box = this.#own
+    // Not after an exception in the middle of this either.
+    this.#taking = false
+    this.#hasAsked = false
     if (!this.hasMail) return 0
     if (i32[box + Mailbox.turns] !== 0) {
       i32[box + Mailbox.turns] = 0
       this.#takeTurns()
     }
     const count = i32[box + Mailbox.count]!
-    // What these put there again is for the next time.
     for (let taken = 0; taken < count; taken++) {
       const entry = i32[box + Mailbox.first]!
       const e = this.#word(entry)
-      const next = i32[e + Entry.next]!
-      i32[box + Mailbox.first] = next
-      if (next === 0) i32[box + Mailbox.last] = 0
-      i32[box + Mailbox.count] = i32[box + Mailbox.count]! - 1
       const q = host.qpWord(slotOf(i32[e + Entry.qp]!))
       if (i32[q + Qp.ref] === i32[e + Entry.qp] && i32[q + Qp.number]! > 0) {
         for (let i = 0; i < 4; i++) {
@@ -264,9 +265,20 @@ export class Hosting {
         origin.hopLimit = i32[e + Entry.hopLimit]!
         this.#hasAsked = i32[e + Entry.asked] === 1
         const at = e * 4 + headBytes
+        this.#taking = true
         receive(q, at, at + i32[e + Entry.lengthBytes]!)
+        this.#taking = false
         this.#hasAsked = false
+        if (this.toAsk) {
+          // It stays where it is, and all behind it, until its program was asked.
+          i32[e + Entry.asked] = 1
+          return taken
+        }
       }
+      const next = i32[e + Entry.next]!
+      i32[box + Mailbox.first] = next
+      if (next === 0) i32[box + Mailbox.last] = 0
+      i32[box + Mailbox.count] = i32[box + Mailbox.count]! - 1
       this.#free(entry)
     }
     return count
@@ -313,7 +325,6 @@ export class Hosting {
       if (i32[srq + Srq.hosted] !== 1 || i32[srq + Srq.owner] !== host.segment.me) return false
       this.#asked.push({ queue: 'srq', slot })
     }
-    this.#waiting.add(q)
     return true
   }
 
@@ -325,7 +336,6 @@ export class Hosting {
   /** Asks programs for the receives that messages lack; no lock is held, and this thread is in no operation. */
   ask(): void {
     const asked = this.#asked.splice(0)
-    this.#waiting.clear()
     for (const { queue, slot } of asked) this.#state.host.refill?.(queue, slot)
   }
 }

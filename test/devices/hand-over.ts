@@ -22,13 +22,13 @@ import { startable } from '../entries.ts'
 import { endMemoryProcesses, MemoryProcess } from '../memory/memory-process.ts'
 import { type Census, census } from '../verbs/census.ts'
 import type { HostsOptions, HostsOrder } from './shm/hosts.process.ts'
-import { type Place, Side, sge, timing } from './shm/process-rig.ts'
+import { type Place, patientTiming, Side, sge, timing } from './shm/process-rig.ts'
 import { until } from './shm/rig.ts'
 
 const bytes = 1 << 20
 
 /** The other process. */
-class Hosting {
+export class Hosting {
   readonly child: ChildProcess
   readonly completions: { what: string; wrId: number; status: number; byteLen: number }[] = []
   endpoint!: QpEndpoint
@@ -79,7 +79,11 @@ class Hosting {
 }
 
 /** `own` is the device of this process, `others` that of the other one. `short` leaves out what is nearly the same. */
-export function testHandOver(own: string, others: string, options: { short?: boolean; end?: () => void } = {}): void {
+export function testHandOver(
+  own: string,
+  others: string,
+  suite: { short?: boolean; patient?: boolean; end?: () => void } = {},
+): void {
   if (!nativeAvailable) {
     it.skip(`needs the native layer: ${nativeReason}`, () => {})
     return
@@ -104,15 +108,19 @@ export function testHandOver(own: string, others: string, options: { short?: boo
   afterAll(async () => {
     await endMemoryProcesses()
     context.close()
-    options.end?.()
+    suite.end?.()
   })
 
   async function make(hosted: boolean, options: Partial<HostsOptions> = {}, connected = {}): Promise<Place> {
     const type = options.type ?? QpType.RC
-    other = await new Hosting(others, { type, bytes, ...options }).begin()
+    other = await new Hosting(others, { type, bytes, patient: suite.patient === true, ...options }).begin()
     a = new Side(context, { type, hosted })
     const local = endpointOf(a.qp)
-    connectQp(a.qp, local, type === QpType.UD ? null : other.endpoint, { ...timing, ...connected })
+    connectQp(a.qp, local, type === QpType.UD ? null : other.endpoint, {
+      ...timing,
+      ...(suite.patient ? patientTiming : {}),
+      ...connected,
+    })
     await other.order({ connect: local })
     return hosted ? a.inProcess(first) : a.inSegment(bytes)
   }
@@ -141,7 +149,7 @@ export function testHandOver(own: string, others: string, options: { short?: boo
     { from: 'a queue pair of the segment', hosted: false },
     { from: 'a hosted queue pair', hosted: true },
   ]
-  describe.each(options.short ? all.slice(1) : all)('from $from', ({ hosted }) => {
+  describe.each(suite.short ? all.slice(1) : all)('from $from', ({ hosted }) => {
     it('every operation, short and long', async () => {
       const own = await make(hosted)
       let receives = 0

@@ -1,11 +1,11 @@
 /** Lists of ranges in the segment and in several processes, mixed at random, against a model: bytes in arrays. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { Opcode, openDevice, SendFlag, WcStatus } from '../../src/index.ts'
+import { Opcode, type OpenOptions, openDevice, SendFlag, WcStatus } from '../../src/index.ts'
 import { nativeAvailable, nativeReason } from '../../src/memory/index.ts'
 import { endMemoryProcesses, MemoryProcess } from '../memory/memory-process.ts'
 import { holds } from '../property.ts'
-import { connectSides, type Place, Side, sge } from './shm/process-rig.ts'
+import { connectSides, type Place, patientTiming, Side, sge } from './shm/process-rig.ts'
 
 /** Bytes are read from the lower half of each place and written to the upper one, so that no list overlaps itself. */
 const half = 128 << 10
@@ -36,12 +36,17 @@ const steps = fc.array(
 )
 
 /** On two devices. `waits`: what is posted does not complete at once, and then the queue pairs are hosted. `runs`: of the property, and in the slow suite. */
-export function testProcessLists(devices: readonly string[], waits: boolean, runs: readonly [number, number]): void {
+export function testProcessLists(
+  devices: readonly string[],
+  waits: boolean,
+  runs: readonly [number, number],
+  options: () => OpenOptions = () => ({}),
+): void {
   if (!nativeAvailable) {
     it.skip(`needs the native layer: ${nativeReason}`, () => {})
     return
   }
-  const contexts = devices.map((name) => openDevice(name))
+  const contexts = devices.map((name) => openDevice(name, options()))
   const settled = (side: Side, cq: Side['sendCq']): void => {
     if (!waits) {
       expect(side.completions(cq)).toMatchObject([{ status: WcStatus.Success }])
@@ -67,7 +72,7 @@ export function testProcessLists(devices: readonly string[], waits: boolean, run
   it('arrive as they were sent, and nothing else is touched', () => {
     const a = new Side(contexts[0]!, { hosted: waits })
     const b = new Side(contexts[1]!, { hosted: waits })
-    connectSides(a, b)
+    connectSides(a, b, waits ? patientTiming : {})
     const placesOf = (side: Side): Place[] => [
       side.inSegment(2 * half),
       ...processes.map((process) => side.inProcess(process)),

@@ -27,13 +27,13 @@ import {
   QpType,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { ProcessBytes } from '../process-memory/index.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
 import { HandOver } from './hand-over.ts'
 import { Messages } from './messages.ts'
 import { OneSided } from './one-sided.ts'
 import { peerOf } from './peer.ts'
-import { ProcessBytes } from '../process-memory/index.ts'
 import { Ranges } from './ranges.ts'
 import { Receives } from './receives.ts'
 import { Waiting, waits } from './waiting.ts'

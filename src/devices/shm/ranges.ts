@@ -7,7 +7,7 @@
  *
  * There is one object of these for all requests of a thread: a list holds until the next request resolves its own.
  */
-import { type Host, layout, SendFlag, stageOf, isOthers } from '../../verbs/provider/index.ts'
+import { type Host, isOthers, layout, SendFlag, stageOf } from '../../verbs/provider/index.ts'
 import { noFault, type ProcessBytes, stagedBytes, tailBytes } from '../process-memory/index.ts'
 
 const { Qp, Sg, Wqe } = layout
