@@ -17,7 +17,7 @@ const nextPort = (): number => port++
 there('ibv_devinfo sees a port of Ethernet, and GIDs of RoCE v2 with their interface', async () => {
   const info = well(await runOn([loopbackDevice(1), 'shm:run-roce'], 'ibv_devinfo -v'))
   expect(info).toMatch(
-    /link_layer:\t+Ethernet[^]*GID\[ +0\]:\t+::ffff:127\.\d+\.\d+\.1, RoCE v2[^]*link_layer:\t+InfiniBand/,
+    /link_layer:\t+Ethernet[\s\S]*GID\[ +0\]:\t+::ffff:127\.\d+\.\d+\.1, RoCE v2[\s\S]*link_layer:\t+InfiniBand/,
   )
   const root = '/sys/class/infiniband/rxe0/ports/1'
   expect(well(await runOn([loopbackDevice(1)], `cat ${root}/link_layer ${root}/gid_attrs/*/0`))).toBe(

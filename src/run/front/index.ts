@@ -15,5 +15,5 @@
 export { isServed, RunError } from './host.ts'
 export { type Ended, type LaunchOptions, launch, runVariable } from './launcher.ts'
 export { launchServed } from './nested.ts'
-export { runSupervisor, type Served } from './supervisor-thread.ts'
+export { runSupervisor, type Served, type SupervisorData } from './supervisor-thread.ts'
 export { type SysfsAdapter, type SysfsGid, sysfsOf } from './sysfs.ts'

@@ -1,6 +1,5 @@
 /** The adapters of a run, opened in the supervisor's thread: what sysfs shows of them, and the doors to them. */
 import { wrapsOfEnvironment } from '../../devices/middleware/index.ts'
-import { roceDriver } from '../../devices/roce/index.ts'
 import { shmDriver } from '../../devices/shm/index.ts'
 import { hostLinks } from '../../memory/index.ts'
 import { type Context, GidType, LinkLayer, type OpenOptions, openDevice } from '../../verbs/index.ts'
@@ -35,10 +34,16 @@ const capMask = 0x10000
 /** What the kernel's driver says of an interface whose speed is not known. */
 const rate = '10 Gb/sec (4X SDR)'
 
+/** Before `openAdapters`: loads what drives the adapters of a network, if there are any. It takes longer to load than all else. */
+export async function loadDrivers({ adapters }: RunSettings): Promise<void> {
+  if (!adapters.some(({ device }) => isOnNetwork(device))) return
+  const { roceDriver } = await import('../../devices/roce/index.ts')
+  registerDriver(roceDriver)
+}
+
 export function openAdapters({ adapters, middleware }: RunSettings): Served {
   // The library as a whole, which knows all drivers, took 40 ms more of each start.
   registerDriver(shmDriver)
-  registerDriver(roceDriver)
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
   for (const [index, { device, name }] of adapters.entries()) {
