@@ -511,6 +511,10 @@ export class RoceDevice extends NetworkDevice {
 
   // --- memory of other processes -----------------------------------------------------------------------------------
 
+  get hosts(): boolean {
+    return !this.#leaves
+  }
+
   reachProcess(verb: string, pid: number, address: number, length: number): number {
     if (!nativeAvailable)
       throw new VerbsError('EOPNOTSUPP', verb, `memory of other processes needs native functions: ${nativeReason}`)

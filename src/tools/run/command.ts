@@ -45,8 +45,14 @@ export function configure(command: Command): void {
       [],
     )
     .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
-    .option('--faults <rates>', 'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms')
-    .option('--tap <file>', 'write packets to this file: pcapng, or pcap by its ending; %p is the process id')
+    .option(
+      '--faults <rates>',
+      'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms (default: none)',
+    )
+    .option(
+      '--tap <file>',
+      'write packets to this file: pcapng, or pcap by its ending; %p is the process id (default: none)',
+    )
     .option('--verbose', 'say on standard error what programs open, and which calls fail')
     .addHelpText('after', examples)
     .action(async (program: string, args: string[], options: Options) => {

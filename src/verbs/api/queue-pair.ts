@@ -49,7 +49,7 @@ export const defaultCap: Readonly<QpCap> = {
 /** Who executes the requests of a QP. */
 function engineOf(verb: string, { device, engine }: Context, hosted: boolean | undefined): number {
   if (hosted !== true) return engine === 'thread' ? qpEngine.thread : qpEngine.poster
-  if (device.reachProcess === undefined || engine === 'thread')
+  if (device.reachProcess === undefined || device.hosts === false || engine === 'thread')
     throw new VerbsError(
       'EOPNOTSUPP',
       verb,

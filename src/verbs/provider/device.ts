@@ -66,6 +66,8 @@ export interface Device {
    * first or last byte is not there. Missing where the device cannot do that.
    */
   reachProcess?(verb: string, pid: number, address: number, length: number): number
+  /** False while another thread drives the device alone: then this one hosts no queue pairs. */
+  readonly hosts?: boolean
   /** A receive was posted to a queue on which the QP with this slot waits. */
   resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
