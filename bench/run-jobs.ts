@@ -6,6 +6,7 @@
  *     run-events      ib_send_lat -e, both ends asleep until something comes      sockperf
  *     run-bandwidth   ib_write_bw and ib_read_bw, 64 KiB and 1 MiB                iperf3
  *     run-rate        ib_send_bw, 8 bytes
+ *     run-roce-latency, run-roce-bandwidth   the same on an adapter of the loopback network, beside `verbena perf` there, and iperf3
  *     run-start       a program that does nothing, beside itself without `run`
  *     run-find, run-python, run-make   programs that open many files
  */
@@ -37,32 +38,45 @@ async function output(program: string, args: readonly string[]): Promise<string>
   return output
 }
 
-const underRun = (...args: string[]): Promise<string> =>
-  output(process.execPath, [command, 'run', '--device', `shm:bench-run-${process.pid}`, '--', ...args])
+const shm = `shm:bench-run-${process.pid}`
+/** On loopback, of this process alone. */
+const roce = `roce:127.${100 + (process.pid % 100)}.${(process.pid >> 8) % 250}.1`
 
-/** The columns of the one line of figures that a client of perftest prints. */
-async function perftest(program: string, size: number, iterations: number): Promise<number[]> {
+const underRunOn = (device: string, ...args: string[]): Promise<string> =>
+  output(process.execPath, [command, 'run', '--device', device, '--', ...args])
+const underRun = (...args: string[]): Promise<string> => underRunOn(shm, ...args)
+
+/** The columns of the one line of figures that a client of perftest prints; `run` runs a script of the shell. */
+async function figuresOf(
+  run: (script: string) => Promise<string>,
+  program: string,
+  size: number,
+  iterations: number,
+): Promise<number[]> {
   const port = await freePort()
   const options = `-F -s ${size} -n ${iterations} -p ${port}`
   const listens = `grep -qs ':${port.toString(16).toUpperCase().padStart(4, '0')} 0*:0000 0A' /proc/net/tcp /proc/net/tcp6`
   const script = `${program} ${options} > /dev/null & server=$!
     until ${listens}; do kill -0 $server || exit 1; done
     ${program} ${options} 127.0.0.1 && wait $server`
-  const text = await underRun('sh', '-c', script)
+  const text = await run(script)
   const figures = new RegExp(`^ *${size} +\\d+ .*`, 'm').exec(text)?.[0]
   if (figures === undefined) throw new Error(`the output of ${program} was not understood: ${text.trim().slice(-300)}`)
   return figures.trim().split(/\s+/).map(Number)
 }
 
+const perftest = (program: string, size: number, iterations: number, device = shm): Promise<number[]> =>
+  figuresOf((script) => underRunOn(device, 'sh', '-c', script), program, size, iterations)
+
 /** Of a test of latency: the least, and the median, µs one way. */
-async function latency(program: string, size: number): Promise<{ least: number; typical: number }> {
-  const [, , least, , typical] = await perftest(program, size, messages)
+async function latency(program: string, size: number, device = shm): Promise<{ least: number; typical: number }> {
+  const [, , least, , typical] = await perftest(program, size, messages, device)
   return { least: least!, typical: typical! }
 }
 
 /** Of a test of bandwidth: the average, bytes per second; perftest's MB has 2^20. */
-async function bandwidth(program: string, size: number, iterations: number): Promise<number> {
-  return (await perftest(program, size, iterations))[3]! * 2 ** 20
+async function bandwidth(program: string, size: number, iterations: number, device = shm): Promise<number> {
+  return (await perftest(program, size, iterations, device))[3]! * 2 ** 20
 }
 
 async function inRounds(rounds: number, round: () => Promise<void>): Promise<void> {
@@ -128,6 +142,42 @@ const streams: RunJob = {
         rows.push(compare(name, ours, 'iperf3 (TCP)', theirs, 'MB/s', 'more is better', 1))
       }
     return rows
+  },
+}
+
+/** The median of `verbena perf send_lat` between two processes on one address, µs one way. */
+async function ownLatency(size: number): Promise<number> {
+  const program = `${process.execPath} ${command} perf send_lat -d ${roce}`
+  return (await figuresOf((script) => output('sh', ['-c', script]), program, size, messages))[4]!
+}
+
+const roceLatencies: RunJob = {
+  name: 'run-roce-latency',
+  needs: ['ib_send_lat'],
+  async run(rounds) {
+    const ours: number[] = []
+    const own: number[] = []
+    await inRounds(rounds, async () => {
+      ours.push((await latency('ib_send_lat', 8, roce)).typical)
+      own.push(await ownLatency(8))
+    })
+    const name = 'verbena run on roce: ib_send_lat, 8 bytes, typical'
+    return [compare(name, ours, 'verbena perf send_lat', own, 'µs', 'less is better', 2)]
+  },
+}
+
+const roceStreams: RunJob = {
+  name: 'run-roce-bandwidth',
+  needs: ['ib_write_bw', 'iperf3'],
+  async run(rounds) {
+    const ours: number[] = []
+    const theirs: number[] = []
+    await inRounds(rounds, async () => {
+      ours.push((await bandwidth('ib_write_bw', 65_536, 5000, roce)) / 1e6)
+      theirs.push((await runIperf(65_536)) / 1e6)
+    })
+    const name = 'verbena run on roce: ib_write_bw, 64 KiB'
+    return [compare(name, ours, 'iperf3 (TCP)', theirs, 'MB/s', 'more is better', 0.5)]
   },
 }
 
@@ -219,7 +269,7 @@ function busy({ name, needs, run }: RunJob): RunJob {
   }
 }
 
-const alone = [latencies, events, streams, rate, start, ...costs]
+const alone = [latencies, events, streams, rate, start, roceLatencies, roceStreams, ...costs]
 
 /** Those whose programs are installed. */
 export const runJobs: readonly RunJob[] = [...alone, ...alone.slice(0, 5).map(busy)].filter(({ needs }) =>

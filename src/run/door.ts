@@ -80,6 +80,9 @@ export const doorbellBytes = 32
 /** RDMA_VERBS_IOCTL: the request of all calls of ioctl(2) on uverbs devices. */
 export const verbsRequest = 0xc0181b01
 
+/** What a door waits for, at most. */
+export const mostDescriptors = 256
+
 /** Serves one path below /dev. */
 export interface Door {
   /** `/dev/infiniband/uverbs0`. */
@@ -100,7 +103,12 @@ export interface Door {
   gathers(): boolean
   /** Before the supervisor sleeps: asks for wake-ups; false if something came meanwhile. After it has woken comes `progress`. */
   arm(): boolean
-  /** After `arm`: for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. */
+  /**
+   * After `arm` was true: writes what else the supervisor waits for, `mostDescriptors` at most, and returns how many that are; −1 if something
+   * came meanwhile. Missing where parkings are all.
+   */
+  descriptors?(into: Int32Array, from: number): number
+  /** After `arm`, and `descriptors`: for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. */
   restMs(): number
   close(): void
 }

@@ -1,13 +1,20 @@
 /**
  * Registered memory as the transport reads and writes it, a packet at a time: keys looked up through a small memory that
  * is void when the epoch of the segment changes, lists of scatter/gather elements entered at any offset.
+ *
+ * A place is a byte of the segment, or negative: then it is in another process (`inProcess`), whose number is in `pid` until the next look-up.
  */
 import { Access, type Host, layout, SendFlag, WcStatus } from '../verbs/provider/index.ts'
 import { maxReceiveSges } from './layout.ts'
+import type { ProcessMemory } from './process-memory.ts'
 
 const { Key, keyKind, Rwqe, Sg, Wqe } = layout
 
 const known = 64
+
+/** Packets that one QP sends before it is another's turn, and what is read ahead of them at most: the room that there is for it. */
+export const turnPackets = 16
+const stageBytes = 65_536
 
 export class Buffers {
   readonly #host: Host
@@ -23,6 +30,15 @@ export class Buffers {
   readonly #highs: Float64Array = new Float64Array(known)
   readonly #deltas: Float64Array = new Float64Array(known)
 
+  /** Null where this thread reaches no memory of other processes. */
+  processes: ProcessMemory | null = null
+  /** Of the place that was found last, if that is negative. */
+  #pid = 0
+  /** What is read ahead: of which process, 0 for nothing, and from which place to which. */
+  #aheadPid = 0
+  #aheadFrom = 0
+  #aheadTo = 0
+
   constructor(host: Host) {
     this.#host = host
     this.#i32 = host.i32
@@ -31,7 +47,7 @@ export class Buffers {
     this.#epochWord = host.segment.epochWord
   }
 
-  /** As `Host.resolve`: the segment address of a range, or −1 if key, domain, rights or bounds forbid it. */
+  /** As `Host.resolve`: the place of a range, or −1 if key, domain, rights or bounds forbid it. */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const slot = (key >>> 8) & (known - 1)
     const epoch = this.#i32[this.#epochWord]!
@@ -45,7 +61,7 @@ export class Buffers {
     )
       return addr + this.#deltas[slot]!
     const at = this.#host.resolve(key, pd, addr, length, access, qp)
-    if (at < 0) return -1
+    if (at < 0) return at === -1 ? -1 : this.#resolveAway(key, pd, addr, length, access, qp)
     const entry = this.#host.findKey(key)
     if (entry < 0 || this.#i32[entry + Key.kind] !== keyKind.region) return at
     const low = this.#f64[(entry + Key.iova) >> 1]!
@@ -68,10 +84,71 @@ export class Buffers {
     for (let i = 0, sge = wqe + Wqe.data; i < sges; i++, sge += Sg.words) {
       const length = i32[sge + Sg.length]!
       if (length === 0) continue
-      if (length < 0 || this.resolve(i32[sge + Sg.lkey]!, pd, this.#f64[sge >> 1]!, length, access, -1) < 0) return -1
+      if (length < 0 || this.resolve(i32[sge + Sg.lkey]!, pd, this.#f64[sge >> 1]!, length, access, -1) === -1)
+        return -1
       total += length
     }
     return total
+  }
+
+  #resolveAway(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
+    const { processes } = this
+    if (processes === null) return -1
+    const at = processes.resolve(key, pd, addr, length, access, qp)
+    this.#pid = processes.pid
+    return at
+  }
+
+  /**
+   * Copies from the place that `resolve` found last to the segment; false if nothing is there any more. Of `most` bytes from there on the next
+   * ones will be asked for soon.
+   */
+  fetch(to: number, at: number, length: number, most: number): boolean {
+    if (at >= 0) {
+      this.#copy(to, at, length)
+      return true
+    }
+    const processes = this.processes!
+    const isAhead = this.#aheadPid === this.#pid && at >= this.#aheadFrom && at + length <= this.#aheadTo
+    if (!isAhead && !this.#fetchAhead(at, length, most)) return processes.move(to, 0, at, this.#pid, length) === 0
+    this.#copy(to, processes.stage + (at - this.#aheadFrom), length)
+    return true
+  }
+
+  /** Another turn begins: what was read ahead may have changed. */
+  beginTurn(): void {
+    this.#aheadPid = 0
+  }
+
+  /** Reads as much as one turn sends; false if that is no more than `length`, or not there. */
+  #fetchAhead(at: number, length: number, most: number): boolean {
+    const processes = this.processes!
+    const bytes = Math.min(most, turnPackets * length, stageBytes)
+    this.#aheadPid = 0
+    if (bytes <= length || processes.move(processes.stage, 0, at, this.#pid, bytes) !== 0) return false
+    this.#aheadPid = this.#pid
+    this.#aheadFrom = at
+    this.#aheadTo = at + bytes
+    return true
+  }
+
+  /** Copies from the segment to the place that `resolve` found last, its last bytes last; false if nothing is there any more. */
+  deliver(at: number, from: number, length: number): boolean {
+    if (at >= 0) {
+      this.#host.segment.copyOrdered(at, from, length)
+      return true
+    }
+    return this.processes!.deliverOrdered(at, this.#pid, from, length, tailOf(at + length, length)) === 0
+  }
+
+  /** An atomic at a place in another process that `resolve` found last; false if nothing is there any more. Then comes `found`. */
+  atomicAway(at: number, swaps: boolean, compareAdd: bigint, swap: bigint): boolean {
+    return this.processes!.atomic(at, this.#pid, swaps, compareAdd, swap) === 0
+  }
+
+  /** What that atomic found. */
+  get found(): bigint {
+    return this.#host.segment.b64[this.processes!.word / 8]!
   }
 
   /** Copies bytes [offset, offset + length) of a request's data to `to`; false if they may not be read any more. */
@@ -122,8 +199,9 @@ export class Buffers {
       }
       const piece = Math.min(size - offset, length)
       const at = this.resolve(i32[sge + Sg.lkey]!, pd, this.#f64[sge >> 1]! + offset, piece, access, -1)
-      if (at < 0) return WcStatus.LocProtErr
-      if (access !== 0) this.#copy(at, other, piece)
+      if (at < 0) {
+        if (at === -1 || !this.#moveAway(at, other, piece, access, size - offset)) return WcStatus.LocProtErr
+      } else if (access !== 0) this.#copy(at, other, piece)
       else this.#copy(other, at, piece)
       length -= piece
       if (length === 0) return WcStatus.Success
@@ -131,6 +209,12 @@ export class Buffers {
       offset = 0
     }
     return WcStatus.LocLenErr
+  }
+
+  /** The same copy where the place is in another process. */
+  #moveAway(at: number, other: number, length: number, access: number, most: number): boolean {
+    if (access === 0) return this.fetch(other, at, length, most)
+    return this.processes!.move(at, this.#pid, other, 0, length) === 0
   }
 
   /** Bytes that a receive holds. */
@@ -142,4 +226,10 @@ export class Buffers {
       room += Math.max(0, i32[sge + Sg.length]!)
     return room
   }
+}
+
+/** Length of the naturally aligned word that ends a range, which is to appear last. */
+function tailOf(end: number, length: number): number {
+  for (const n of [8, 4, 2]) if (length >= n && end % n === 0) return n
+  return 1
 }

@@ -39,12 +39,13 @@ import {
   WireOpcode,
 } from '../wire/index.ts'
 import { padOf, putBth } from './bth.ts'
+import type { Hosting } from './hosting.ts'
 import { begun, TransportQp } from './layout.ts'
 import type { Origin } from './origin.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
 
-const { Av, avMulticast, Dev, Meta, Qp, Wqe } = layout
+const { Av, avMulticast, Dev, Meta, Qp, qpEngine, Wqe } = layout
 
 export class Datagrams {
   readonly #state: TransportState
@@ -52,10 +53,12 @@ export class Datagrams {
   mtu: number
   readonly #grh: number
   readonly #gsi: GsiDispatch
+  readonly #hosting: Hosting
 
   /** `scratch` is the byte offset of 64 bytes in the segment. */
-  constructor(state: TransportState, mtu: number, scratch: number) {
+  constructor(state: TransportState, mtu: number, scratch: number, hosting: Hosting) {
     this.#state = state
+    this.#hosting = hosting
     this.mtu = mtu
     this.#grh = scratch
     this.#gsi = new GsiDispatch(state.host)
@@ -189,7 +192,8 @@ export class Datagrams {
       if (q < 0) continue
       const qpState = i32[q + Qp.state]!
       if (qpState < QpState.Rtr || qpState === QpState.Err) continue
-      this.receive(q, op, at, end, origin)
+      const isHosted = i32[q + Qp.engine] === qpEngine.hosted
+      if (!isHosted || !this.#hosting.keeps(q, op, at, end, origin)) this.receive(q, op, at, end, origin)
       delivered++
     }
     return delivered

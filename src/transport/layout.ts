@@ -169,7 +169,14 @@ export const TransportDevice = {
   /** A `Journal`, and behind it a `PacketJournal`. */
   journal: 278592,
   packet: 278608,
-  words: 278656,
+  /** Packets and turns of queue pairs that other threads host: see hosting.ts. Memory for packets: its first byte, 0 before there is any. */
+  mail: 278640 /* f64 */,
+  /** Entries of it that were ever in use, and the first that is free again (its number + 1). */
+  mailUsed: 278642,
+  mailFree: 278643,
+  /** A `Mailbox` for each attachment. */
+  mailboxes: 278656,
+  words: 286848,
   slots: 65536,
 } as const
 
@@ -196,8 +203,21 @@ export const PacketJournal = {
   words: 32,
 } as const
 
-/** In which lists of the device a QP is. */
-export const listed = { tx: 1, ack: 2, timer: 4 } as const
+/** What waits for one thread that hosts queue pairs. */
+export const Mailbox = {
+  words: 8,
+  /** The use of an attachment that it is for. */
+  use: 0,
+  /** First and last entry (their numbers + 1), 0 if there is none; how many there are. */
+  first: 1,
+  last: 2,
+  count: 3,
+  /** 1 while there are queue pairs of that thread that are marked: `listed.host`. */
+  turns: 4,
+} as const
+
+/** In which lists of the device a QP is; `host`: its turn is to come in the thread that hosts it. */
+export const listed = { tx: 1, ack: 2, timer: 4, host: 8 } as const
 
 if (
   TransportQp.srqCopy + 4 + maxReceiveSges * Sg.words > TransportQp.timedNs ||
@@ -208,6 +228,7 @@ if (
   TransportDevice.flags !== TransportDevice.txRing + 4 * TransportDevice.slots ||
   TransportDevice.journal !== TransportDevice.flags + TransportDevice.slots / 4 ||
   TransportDevice.packet !== TransportDevice.journal + Journal.words ||
-  TransportDevice.words < TransportDevice.packet + PacketJournal.words
+  TransportDevice.mail < TransportDevice.packet + PacketJournal.words ||
+  TransportDevice.words < TransportDevice.mailboxes + 1024 * Mailbox.words
 )
   throw new Error('the layouts of transport and verbs do not fit together')

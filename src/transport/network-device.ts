@@ -291,6 +291,11 @@ export abstract class NetworkDevice implements Device {
         const came = this.#turn(looks)
         if (came < 0) return received
         received += came
+        if (this.transport.toAsk) {
+          this.transport.ask()
+          if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
+          continue
+        }
         if (!this.transport.rung || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
       }
     } finally {
@@ -318,6 +323,8 @@ export abstract class NetworkDevice implements Device {
       }
       const now = this.nowNs()
       transport.takeOver(now)
+      // What others have left comes before what comes now.
+      received += transport.takeMail(now)
       if (look) received += this.#receiveBatch(now)
       // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
       if (transport.nextDeadlineNs <= now)

@@ -269,7 +269,7 @@ export class Responder {
       total = left
       if (left > maxMessageBytes) return this.#acks.invalid(q)
       // C9-88: a zero-length message needs no key.
-      if (left > 0 && state.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, state.host.qpSlot(q)) < 0)
+      if (left > 0 && state.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, state.host.qpSlot(q)) === -1)
         return this.#acks.forbidden(q)
       extension += Reth.length
     }
@@ -277,7 +277,7 @@ export class Responder {
     let to = 0
     if (bytes > 0) {
       to = state.buffers.resolve(rkey, pd, va, bytes, Access.RemoteWrite, state.host.qpSlot(q))
-      if (to < 0) return this.#acks.forbidden(q)
+      if (to === -1) return this.#acks.forbidden(q)
     }
     let receive = 0
     if ((bits & OpBit.Imm) !== 0) {
@@ -287,7 +287,10 @@ export class Responder {
         return AethKind.RnrNak | i32[q + Qp.minRnrTimer]!
       }
     }
-    if (bytes > 0) state.host.segment.copyOrdered(to, at + headerLength[op]!, bytes)
+    if (bytes > 0 && !state.buffers.deliver(to, at + headerLength[op]!, bytes)) {
+      i32[t + TransportQp.receive] = receive
+      return this.#acks.forbidden(q)
+    }
     this.#taken(t)
     if (!ends) {
       i32[t + TransportQp.rxKind] = kind.write

@@ -76,7 +76,7 @@ export class Responses {
     const length = u32(u8, extension + Reth.dmaLength)
     if (length > maxMessageBytes) return this.#acks.invalid(q)
     const { buffers, host } = this.#state
-    if (length > 0 && buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, Access.RemoteRead, host.qpSlot(q)) < 0)
+    if (length > 0 && buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, Access.RemoteRead, host.qpSlot(q)) === -1)
       return this.#acks.forbidden(q)
     const count = Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
     const resource = this.#newResource(q, t, resourceKind.read, psn, count)
@@ -100,12 +100,20 @@ export class Responses {
     if ((i32[q + Qp.accessFlags]! & Access.RemoteAtomic) === 0 || va % 8 !== 0) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + AtomicEth.rkey) | 0
     const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteAtomic, host.qpSlot(q))
-    if (to < 0) return this.#acks.forbidden(q)
+    if (to === -1) return this.#acks.forbidden(q)
     if (to % 8 !== 0) return this.#acks.invalid(q)
     const resource = this.#newResource(q, t, resourceKind.atomic, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
     const operand = get64Big(u8, extension + AtomicEth.swapAdd)
     const compare = BigInt.asIntN(64, get64Big(u8, extension + AtomicEth.compare))
+    if (to < 0) {
+      // When the thread that hosts it dies, the QP ends: nothing has to be finished after it.
+      const swaps = op === WireOpcode.RcCompareSwap
+      if (!buffers.atomicAway(to, swaps, swaps ? compare : operand, operand)) return this.#acks.forbidden(q)
+      b64[(resource + Resource.va) >> 1] = buffers.found
+      this.enlist(q, t, resource)
+      return 0
+    }
     const target = to / 8
     for (;;) {
       const found = Atomics.load(b64, target)
@@ -129,14 +137,15 @@ export class Responses {
     if (wrong || u32(u8, extension + Reth.dmaLength) !== 8) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + Reth.rkey) | 0
     const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteWrite, host.qpSlot(q))
-    if (to < 0) return this.#acks.forbidden(q)
+    if (to === -1) return this.#acks.forbidden(q)
     if (to % 8 !== 0) return this.#acks.invalid(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
     // In memory order, as in the packet; put together first, since a packet is not aligned.
     const from = at + headerLength[op]!
     host.segment.copy((resource + Resource.va) * 4, from, 8)
-    Atomics.store(b64, to / 8, b64[(resource + Resource.va) >> 1]!)
+    if (to >= 0) Atomics.store(b64, to / 8, b64[(resource + Resource.va) >> 1]!)
+    else if (!buffers.deliver(to, (resource + Resource.va) * 4, 8)) return this.#acks.forbidden(q)
     this.enlist(q, t, resource)
     return 0
   }
@@ -160,7 +169,7 @@ export class Responses {
       if (entry >= 0) va = f64[(entry + Key.iova) >> 1]!
       length = 0
     }
-    if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) < 0) return this.#acks.forbidden(q)
+    if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) === -1) return this.#acks.forbidden(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
     // Stores of this thread are visible to all others after a full barrier; that is global placement.
@@ -304,11 +313,16 @@ export class Responses {
         if (sent >= budget) return sent
         const bytes = this.#responseBytes(q, resource)
         const from = bytes > 0 ? this.#source(q, resource, bytes) : 0
-        if (from < 0) {
+        if (from === -1) {
           this.#gone(q, t, resource)
           break
         }
-        if (!this.#sendNext(q, t, resource, from, bytes, sink)) return -1
+        const packets = this.#sendNext(q, t, resource, from, bytes, sink)
+        if (packets < 0) return -1
+        if (packets === 0) {
+          this.#gone(q, t, resource)
+          break
+        }
         sent++
       }
       i32[resource + Resource.answered] = 1
@@ -357,8 +371,8 @@ export class Responses {
     this.#acks.forbidden(q)
   }
 
-  /** Sends the next packet for the entry `resource`, with `bytes` at `from`; false if there was no room. */
-  #sendNext(q: number, t: number, resource: number, from: number, bytes: number, sink: PacketSink): boolean {
+  /** Sends the next packet for the entry `resource`, with `bytes` at `from`: 1, −1 if there was no room, 0 if nothing is there any more. */
+  #sendNext(q: number, t: number, resource: number, from: number, bytes: number, sink: PacketSink): number {
     const i32 = this.#i32
     const f64 = this.#f64
     const u8 = this.#u8
@@ -376,7 +390,7 @@ export class Responses {
     const header = headerLength[wire]!
     const pad = -bytes & 3
     const at = sink.open(q + Qp.av, header + bytes + pad)
-    if (at < 0) return false
+    if (at < 0) return -1
     putBth(u8, at, wire, pad << BthFlag.padShift, i32[q + Qp.destQpNum]!, false, psn)
     if (wire !== WireOpcode.RcReadResponseMiddle) {
       u8[at + Bth.length + Aeth.syndrome] = ackSyndrome(i32, q, t)
@@ -388,7 +402,7 @@ export class Responses {
       put32(u8, extension + 4, i32[resource + Resource.va]!)
     }
     if (bytes > 0) {
-      state.host.segment.copy(at + header, from, bytes)
+      if (!state.buffers.fetch(at + header, from, bytes, f64[(resource + Resource.jobLeft) >> 1]!)) return 0
       for (let i = 0; i < pad; i++) u8[at + header + bytes + i] = 0
       f64[(resource + Resource.jobVa) >> 1] = f64[(resource + Resource.jobVa) >> 1]! + bytes
       f64[(resource + Resource.jobLeft) >> 1] = f64[(resource + Resource.jobLeft) >> 1]! - bytes
@@ -396,6 +410,6 @@ export class Responses {
     sink.close(header + bytes + pad)
     i32[resource + Resource.begun] = 1
     i32[resource + Resource.next] = psnAdd(psn, 1)
-    return true
+    return 1
   }
 }

@@ -30,6 +30,7 @@ import {
 import { psnAdd } from '../wire/index.ts'
 import type { Acknowledgements } from './acknowledgements.ts'
 import type { Completer } from './completer.ts'
+import type { Hosting } from './hosting.ts'
 import { begun, PacketJournal, Resource, SendProgress, TransportDevice, TransportQp } from './layout.ts'
 import type { Responses } from './responses.ts'
 import type { SendQueue } from './send-queue.ts'
@@ -43,6 +44,7 @@ export class Takeover {
   readonly #completer: Completer
   readonly #responses: Responses
   readonly #acks: Acknowledgements
+  readonly #hosting: Hosting
 
   constructor(
     state: TransportState,
@@ -50,12 +52,14 @@ export class Takeover {
     completer: Completer,
     responses: Responses,
     acks: Acknowledgements,
+    hosting: Hosting,
   ) {
     this.#state = state
     this.#queue = queue
     this.#completer = completer
     this.#responses = responses
     this.#acks = acks
+    this.#hosting = hosting
   }
 
   /** The device's lock was taken over from a dead thread; this one is in an operation. */
@@ -82,6 +86,7 @@ export class Takeover {
       i32[record + TransportDevice[word]] = 0
     i32.fill(0, record + TransportDevice.flags, record + TransportDevice.journal)
     f64[(record + TransportDevice.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
+    this.#hosting.clear()
     const { segment } = host
     segment.lock(record + TransportDevice.doorbellLock)
     i32[record + TransportDevice.doorbellHead] = i32[record + TransportDevice.doorbellTail]!

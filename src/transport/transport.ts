@@ -15,10 +15,13 @@ import { Bth, BthEcn, BthFlag, headerLength, OpBit, opcodeBits, psnDiff, u16, u2
 import { AckPolicy } from './ack-policy.ts'
 import { Acknowledgements } from './acknowledgements.ts'
 import { padOf, putBth } from './bth.ts'
+import { turnPackets } from './buffers.ts'
 import { Completer } from './completer.ts'
 import { Datagrams } from './datagrams.ts'
+import { Hosting } from './hosting.ts'
 import { begun, listed, TransportDevice, TransportQp } from './layout.ts'
 import { Origin } from './origin.ts'
+import type { ProcessMemory } from './process-memory.ts'
 import { Requester } from './requester.ts'
 import { Responder } from './responder.ts'
 import { Responses } from './responses.ts'
@@ -27,10 +30,8 @@ import type { PacketSink } from './sink.ts'
 import { type TransportOptions, TransportState } from './state.ts'
 import { Takeover } from './takeover.ts'
 
-const { Av, Dev, Meta, Qp } = layout
+const { Av, Dev, Meta, Qp, qpEngine } = layout
 
-/** Packets that one QP sends before it is another's turn. */
-const turn = 16
 /** QPs served in one call, at most: then the caller looks for what has come. */
 const turnsPerCall = 64
 
@@ -59,6 +60,7 @@ export class Transport {
   readonly #acks: Acknowledgements
   readonly #datagrams: Datagrams
   readonly #takeover: Takeover
+  readonly #hosting: Hosting
   readonly #sink: PacketSink
   readonly #record: number
 
@@ -88,8 +90,9 @@ export class Transport {
     this.#acks = new Acknowledgements(state)
     this.#responses = new Responses(state, this.#acks)
     this.#responder = new Responder(state, this.#acks, this.#responses)
-    this.#takeover = new Takeover(state, queue, this.#completer, this.#responses, this.#acks)
-    this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64))
+    this.#hosting = new Hosting(state)
+    this.#takeover = new Takeover(state, queue, this.#completer, this.#responses, this.#acks, this.#hosting)
+    this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64), this.#hosting)
   }
 
   /** Makes a new record ready. */
@@ -205,6 +208,7 @@ export class Transport {
       if (((this.#i32[this.#record + TransportDevice.txHead]! - until) | 0) >= 0) break
       const q = state.next(listed.tx, TransportDevice.txHead, TransportDevice.txTail, TransportDevice.txRing)
       if (q < 0) return false
+      if (this.#i32[q + Qp.engine] === qpEngine.hosted && this.#hosting.leavesTurn(q)) continue
       if (this.#serve(q, nowNs)) state.schedule(q)
     }
     return this.pending
@@ -214,10 +218,11 @@ export class Transport {
   #serve(q: number, nowNs: number): boolean {
     const i32 = this.#i32
     const sink = this.#sink
+    this.#state.buffers.beginTurn()
     const type = i32[q + Qp.type]
-    if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turn)
+    if (type === QpType.UD || type === QpType.GSI) return this.#datagrams.transmit(q, sink, turnPackets)
     const qpState = i32[q + Qp.state]!
-    let left = turn
+    let left = turnPackets
     // A QP in ERR only finishes the responses before its last NAK.
     if (qpState >= QpState.Rtr && (qpState !== QpState.Err || this.#acks.owesNak(q))) {
       const sent = this.#responses.send(q, sink, left)
@@ -284,11 +289,22 @@ export class Transport {
       return
     }
     const q = host.findQp(number)
+    // Where it is, the word beside this one is read anyway.
+    if (q >= 0 && i32[q + Qp.engine] === qpEngine.hosted && this.#hosting.keeps(q, op, at, end, this.origin)) return
+    this.#execute(q, op, bits, at, end, nowNs)
+  }
+
+  /** A packet for the QP `q`, −1 if there is none of its number. */
+  #execute(q: number, op: number, bits: number, at: number, end: number, nowNs: number): void {
+    const state = this.#state
+    const i32 = this.#i32
+    const { counters } = state
     if (q < 0 || i32[q + Qp.device] !== state.device || i32[q + Qp.type] === QpType.GSI) {
       state.count(counters.drops_no_qp)
       return
     }
     const type = i32[q + Qp.type]!
+    const kind = op >> 5
     const own = type === QpType.RC ? rcClass : type === QpType.UC ? ucClass : udClass
     const fits = kind === own || (op === WireOpcode.Cnp && own !== udClass)
     if (!fits) {
@@ -322,7 +338,7 @@ export class Transport {
     }
     // Not for a CNP: with both directions congested each would make another one.
     if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
-    const psn = u24(u8, at + Bth.psn)
+    const psn = u24(this.#u8, at + Bth.psn)
     if ((bits & OpBit.Response) !== 0) {
       this.#completer.receive(q, op, at, end, psn, nowNs)
       return
@@ -330,6 +346,41 @@ export class Transport {
     this.#established(q, qpState)
     this.#responder.receive(q, op, at, end, psn, this.#sink)
     if (this.#responder.completed) this.ackPolicy.receiveCompleted()
+  }
+
+  // --- queue pairs that one thread hosts: see hosting.ts -----------------------------------------------------------
+
+  /** What this thread reaches of other processes. */
+  set processMemory(processes: ProcessMemory) {
+    this.#state.buffers.processes = processes
+  }
+
+  /** Whether packets wait for this thread. */
+  get hasMail(): boolean {
+    return this.#hosting.hasMail
+  }
+
+  /** Goes on with what other threads have left to this one; how many packets that were. */
+  takeMail(nowNs: number): number {
+    if (!this.#hosting.hasMail) return 0
+    this.#mailNs = nowNs
+    return this.#hosting.take(this.origin, this.#takeOne)
+  }
+
+  #mailNs = 0
+  readonly #takeOne = (q: number, at: number, end: number): void => {
+    const op = this.#u8[at]!
+    if (!this.#hosting.keeps(q, op, at, end, this.origin)) this.#execute(q, op, opcodeBits[op]!, at, end, this.#mailNs)
+  }
+
+  /** Whether programs of this thread are to be asked for receives. */
+  get toAsk(): boolean {
+    return this.#hosting.toAsk
+  }
+
+  /** Asks them; the lock was given back. What waits for that comes with the next `takeMail`. */
+  ask(): void {
+    this.#hosting.ask()
   }
 
   /** A switch says that it is congested: the peer is told, but not with every packet. */

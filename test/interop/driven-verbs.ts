@@ -12,7 +12,7 @@ import { type Opcode, type QpCap, QpState, type QpType, VerbsError, type WorkCom
 import { sleepMs, unmap } from '../../src/memory/index.ts'
 import { mapShared, unlinkShared } from '../../src/memory/native/index.ts'
 import type { Setup } from '../compliance/rig.ts'
-import { verbena } from './runs.ts'
+import { verbena } from './run-kit.ts'
 
 /** Of an end's memory, pages. */
 const endBytes = 512 << 10

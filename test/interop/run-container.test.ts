@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
 import { containersLack, inContainer } from './containers.ts'
-import { programsLack, verbena, well } from './runs.ts'
+import { lacking as programsLack, verbena, well } from './run-kit.ts'
 
-const lacking = [...containersLack(), ...programsLack()]
+const lacking = [...containersLack(), ...programsLack]
 if (lacking.length > 0) console.warn(`skipped: \`verbena run\` in containers needs ${lacking.join(', ')}`)
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-containers-'))

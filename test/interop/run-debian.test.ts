@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { DebianLibraries } from './debian-libraries.ts'
-import { both, run, well } from './runs.ts'
+import { both, run, well } from './run-kit.ts'
 
 /** With the version of rdma-core that each has. */
 const releases = { bullseye: 33, trixie: 56 }

@@ -7,9 +7,9 @@ import { Harness } from '../verbs-model/harness.ts'
 import type { TypeName } from '../verbs-model/model.ts'
 import { configs, programs, type Step } from '../verbs-model/steps.ts'
 import { drivenSetup, VerbsDriver } from './driven-verbs.ts'
-import { has, programsLack } from './runs.ts'
+import { has, lacking as programsLack } from './run-kit.ts'
 
-const lacking = programsLack()
+const lacking = [...programsLack]
 if (!has('gcc') || !existsSync('/usr/include/infiniband/verbs.h')) lacking.push("gcc and Debian's libibverbs-dev")
 if (lacking.length > 0) console.warn(`skipped: random programs under \`verbena run\` need ${lacking.join(', ')}`)
 

@@ -3,32 +3,14 @@
  * they need over TCP and then talk as they would over an adapter of the host.
  */
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { start } from './launchers.ts'
-import { both, has, programsLack, run, verbena, well } from './runs.ts'
-
-const lacking = programsLack()
-if (lacking.length > 0) console.warn(`skipped: programs under \`verbena run\` need ${lacking.join(', ')}`)
-
-/** Of the line of a TCP socket that listens at this port. */
-const listener = (port: number): RegExp => new RegExp(`:${port.toString(16).toUpperCase().padStart(4, '0')} 0+:0000 0A`)
-const listens = (port: number): boolean =>
-  ['/proc/net/tcp', '/proc/net/tcp6'].some((file) => listener(port).test(readFileSync(file, 'latin1')))
-
-/** Two commands of Verbena, the client as soon as the server listens. */
-async function meet(server: readonly string[], client: readonly string[], port: number): Promise<void> {
-  const serving = start(process.execPath, [verbena, ...server]).ended
-  await expect.poll(() => listens(port)).toBe(true)
-  well(await start(process.execPath, [verbena, ...client]).ended)
-  well(await serving)
-}
+import { both, has, lacking, run, testMeetings, there, well } from './run-kit.ts'
 
 let meetings = 0
 let nextPort = 21_000 + (process.pid % 1000) * 8
-const there = test.skipIf(lacking.length > 0)
 
 there('ibv_devices and ibv_devinfo see the adapter', async () => {
   expect(well(await run('ibv_devices'))).toMatch(/^ {4}rxe0\s+\t? *[0-9a-f]{16}$/m)
@@ -73,32 +55,14 @@ there('ib_write_bw of all sizes up to 8 MiB', async () => {
   expect(well(await both(all, `${all} localhost`, port))).toMatch(/^ *8388608 +20 /m)
 })
 
-const kinds = ['rc', 'uc', 'ud', 'srq']
-for (const kind of kinds) {
-  const options = (port: number): string[] => [
-    '-n',
-    '200',
-    '-p',
-    String(port),
-    ...(kind === 'ud' ? ['-s', '1024'] : []),
-  ]
-  const unmodified = (device: string, port: number, ...host: string[]): string[] => {
-    return ['run', '--device', device, '--', `ibv_${kind}_pingpong`, '-c', '-e', ...options(port), ...host]
-  }
-  const ours = (device: string, port: number, ...host: string[]): string[] => {
-    return [`${kind}_pingpong`, '--device', device, '-c', '-e', ...options(port), ...host]
-  }
-  const pairs = { 'another run': [unmodified, unmodified], 'ours is the client': [unmodified, ours] } as const
-  for (const [title, [server, client]] of Object.entries({
-    ...pairs,
-    'ours is the server': [ours, unmodified] as const,
-  }))
-    there(`ibv_${kind}_pingpong on an adapter of several processes: ${title}`, async () => {
-      const device = `shm:run-meets-${process.pid}-${++meetings}`
-      const port = nextPort++
-      await meet(server(device, port), client(device, port, 'localhost'), port)
-    })
-}
+testMeetings(
+  'on an adapter of several processes',
+  () => {
+    const device = `shm:run-meets-${process.pid}-${++meetings}`
+    return [device, device]
+  },
+  () => nextPort++,
+)
 
 const ucx = 'UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_verbs,ud_verbs,self UCX_WARN_UNUSED_ENV_VARS=n'
 test.skipIf(lacking.length > 0 || !has('ucx_perftest'))('ucx_perftest over rc_verbs', async () => {

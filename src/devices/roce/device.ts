@@ -13,6 +13,7 @@ import {
   hostLinks,
   type Listener,
   nativeAvailable,
+  nativeReason,
   nowNs,
   type Parking,
   sleepUntilNs,
@@ -35,6 +36,7 @@ import {
 } from '../../verbs/provider/index.ts'
 import { gidOfIp, rocePort } from '../../wire/index.ts'
 import type { Chain } from '../middleware/index.ts'
+import { ProcessBytes } from '../process-memory/index.ts'
 import { AddressTable, type PortNow, type TableEntry } from './address-table.ts'
 import { guidOf, type HostAddress, stateOfAddress } from './addresses.ts'
 import { portAt } from './datagram-table.ts'
@@ -49,7 +51,7 @@ import { Sockets } from './sockets.ts'
 import { DeviceUsers } from './users.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 
-const { Chan, Ctx, Dev, Meta } = layout
+const { Chan, Ctx, Dev, drivenBy, Meta } = layout
 
 /** A thread that waits in the kernel cannot be ended from outside before that is over. */
 const longestSleepMs = untilLook(250)
@@ -113,6 +115,13 @@ export class RoceDevice extends NetworkDevice {
   /** Sockets in which packets may wait that no descriptor tells of. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
+  /** This thread waits for its packets among others: `beginSleep`. */
+  #sleeps = false
+  /** This thread drives it if one alone does. */
+  #drives = false
+  /** This thread calls `look` in each of its turns. */
+  #looks = false
+  #processes: ProcessBytes | null = null
 
   constructor(host: Host, name: string, found: readonly HostAddress[]) {
     const addresses = [...found]
@@ -154,6 +163,7 @@ export class RoceDevice extends NetworkDevice {
     startService()
     for (const address of this.#addresses) awaitAddress(this.name, address)
     this.users.join(context, options)
+    if (options.drives === true) this.#drives = true
     listenToLines(this.index, options)
     wakeService(processHost())
     this.#wakeService()
@@ -168,6 +178,7 @@ export class RoceDevice extends NetworkDevice {
     i32[host.ctxWord(context) + Ctx.uses] = 0
     this.#leaveLoop()
     this.closeUnused()
+    if (this.#drives && i32[this.#dev + Dev.users] === 0) this.retire()
     wakeService(processHost())
     this.#wakeService()
     if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
@@ -300,7 +311,8 @@ export class RoceDevice extends NetworkDevice {
 
   /** Whether this thread must leave the device to another. */
   get #leaves(): boolean {
-    return this.i32[this.#dev + Dev.alone] !== 0 && !serving
+    const driver = this.i32[this.#dev + Dev.alone]
+    return driver !== drivenBy.all && (driver === drivenBy.service ? !serving : !this.#drives)
   }
 
   protected override entered(): boolean {
@@ -344,9 +356,18 @@ export class RoceDevice extends NetworkDevice {
   }
 
   override progress(): void {
-    if (this.#leaves) return
+    if (!this.#looks) this.#lookNow()
+  }
+
+  look(): number {
+    this.#looks = true
+    return this.#lookNow()
+  }
+
+  #lookNow(): number {
+    if (this.#leaves) return 0
     this.i32[this.#dev + Dev.heartbeat] = 1
-    this.drive(true)
+    return this.drive(true)
   }
 
   override settle(): void {
@@ -452,6 +473,7 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const { segment } = this.host
     const dev = this.#dev
+    if (i32[dev + Dev.alone] === drivenBy.opener) return true
     if (i32[dev + Dev.threads]! > 0 || i32[dev + Dev.alone] !== 0) return false
     this.active = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
     if (this.active) return true
@@ -485,6 +507,26 @@ export class RoceDevice extends NetworkDevice {
 
   unwatch(): void {
     Atomics.store(this.i32, this.#dev + Dev.watched, 0)
+  }
+
+  // --- memory of other processes -----------------------------------------------------------------------------------
+
+  get hosts(): boolean {
+    return !this.#leaves
+  }
+
+  reachProcess(verb: string, pid: number, address: number, length: number): number {
+    if (!nativeAvailable)
+      throw new VerbsError('EOPNOTSUPP', verb, `memory of other processes needs native functions: ${nativeReason}`)
+    if (this.#leaves)
+      throw new VerbsError(
+        'EOPNOTSUPP',
+        verb,
+        `${this.name} is driven by another thread, which cannot reach memory of other processes: open it without middleware`,
+      )
+    this.#processes ??= new ProcessBytes(this.host)
+    this.transport.processMemory = this.#processes
+    return this.#processes.reach(verb, pid, address, length)
   }
 
   // --- threads that wait -------------------------------------------------------------------------------------------
@@ -593,12 +635,53 @@ export class RoceDevice extends NetworkDevice {
       waitReadable(sleeperParkings, sleeperFds, count, ms)
     }
     parking.endWait()
+    this.#awake()
+    if (f64[(this.#meta + Meta.serviceLooksAt) >> 1]! - nowNs() > soonNs) this.#callService()
+    return true
+  }
+
+  beginSleep(into: Int32Array, from: number): number {
+    const { i32 } = this
+    const { f64, segment } = this.host
+    const dev = this.#dev
+    if (this.acksWait) this.drive(false)
+    if (this.busy || this.transport.hasMail) return -1
+    this.#chain?.flush()
+    const mayWait = !this.#leaves && i32[dev + Dev.threads] === 0
+    const waits = mayWait && Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) === 0
+    if (!waits) {
+      // Another thread takes what comes, and leaves to this one what is its own.
+      if (Atomics.load(i32, dev + Dev.sleeper) === 0) this.rest(false)
+      return 0
+    }
+    this.#signalsAt = -1
+    this.#sleeps = true
+    // As in `sleep`.
+    f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
+    f64[(dev + Dev.sleepsUntil) >> 1] = this.nextDeadlineNs
+    if (!this.busy && !this.transport.hasMail && !this.#closes()) return this.descriptors(into, from)
+    this.endSleep()
+    return -1
+  }
+
+  endSleep(): void {
+    if (!this.#sleeps) return
+    this.#sleeps = false
+    this.#awake()
+  }
+
+  /** Milliseconds to the next timer, where this thread keeps the time. */
+  dueInMs(): number {
+    return this.#sleeps ? Math.max(0, (this.nextDeadlineNs - nowNs()) / 1e6) : Number.POSITIVE_INFINITY
+  }
+
+  #awake(): void {
+    const { i32 } = this
+    const dev = this.#dev
     i32[dev + Dev.heartbeat] = 1
     i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
     Atomics.store(i32, dev + Dev.sleeper, 0)
-    if (Atomics.load(i32, dev + Dev.closing) !== 0) segment.notify(dev + Dev.sleeper)
-    if (f64[(this.#meta + Meta.serviceLooksAt) >> 1]! - nowNs() > soonNs) this.#callService()
-    return true
+    if (Atomics.load(i32, dev + Dev.closing) !== 0) this.host.segment.notify(dev + Dev.sleeper)
   }
 
   #wakeSleeper(): void {

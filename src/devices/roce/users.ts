@@ -13,7 +13,7 @@ import { putWraps, wrapsWanted } from './middleware-relay.ts'
 import { OpenSockets, openError, type SocketOwner } from './open-sockets.ts'
 import { Slot, type SocketTable } from './socket-table.ts'
 
-const { Ctx, Dev, Meta } = layout
+const { Ctx, Dev, drivenBy, Meta } = layout
 
 /**
  * A thread of this or another process may be about to close what it had, or what it has just been given. It gets so many pauses to do
@@ -32,6 +32,12 @@ function congestionOfEnvironment(): boolean | undefined {
   if (value === '0') return false
   if (value === '1') return true
   throw new VerbsError('EINVAL', 'openDevice', `VERBENA_CONGESTION_CONTROL is 0 or 1, not ${JSON.stringify(value)}`)
+}
+
+function driverOf(wraps: readonly Wrap[], { drives = false }: OpenOptions): number {
+  if (!nativeAvailable) return drivenBy.service
+  if (wraps.length === 0) return drivenBy.all
+  return drives ? drivenBy.opener : drivenBy.service
 }
 
 export class DeviceUsers {
@@ -69,7 +75,7 @@ export class DeviceUsers {
     const congestion = options.congestionControl ?? congestionOfEnvironment()
     const began = nowNs()
     for (let pauses = 0; ; ) {
-      const lacks = this.#join(context, wraps, congestion, options.wrap !== undefined)
+      const lacks = this.#join(context, wraps, congestion, options)
       if (lacks === null) break
       if (lacks !== 'descriptors') {
         if (!this.shared || ++pauses > mostPauses) throw this.#sockets.portInUse(lacks)
@@ -96,7 +102,7 @@ export class DeviceUsers {
     context: number,
     wraps: readonly Wrap[],
     congestion: boolean | undefined,
-    wrapped: boolean,
+    options: OpenOptions,
   ): null | 'descriptors' | HostAddress {
     const host = this.#host
     const { i32 } = host
@@ -106,12 +112,12 @@ export class DeviceUsers {
         this.#sockets.closeAll()
         putWraps(host, this.#dev, wraps)
         i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
-        i32[this.#dev + Dev.alone] = wraps.length > 0 || !nativeAvailable ? 1 : 0
+        i32[this.#dev + Dev.alone] = driverOf(wraps, options)
         this.#owner.begin()
         const taken = this.#sockets.openAll()
         if (taken !== null) return taken
       } else {
-        this.#checkOpen(wrapped, congestion)
+        this.#checkOpen(options.wrap !== undefined, congestion)
         if (this.#table.missing().length > 0) return 'descriptors'
       }
       i32[host.ctxWord(context) + Ctx.uses] = 1

@@ -7,6 +7,7 @@
 import {
   Access,
   type Host,
+  isOthers,
   layout,
   Opcode,
   QpType,
@@ -15,9 +16,9 @@ import {
   WcOpcode,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { noFault, type ProcessBytes, stagedBytes } from '../process-memory/index.ts'
 import type { Failures } from './failures.ts'
-import { canRespond, isOthers, reach } from './peer.ts'
-import { noFault, type ProcessBytes, stagedBytes } from './process-bytes.ts'
+import { canRespond, reach } from './peer.ts'
 
 const { Qp, qpEngine, Rwqe, Sg, Wqe } = layout
 

@@ -10,6 +10,7 @@ import {
   grhLength,
   gsiQpn,
   type Host,
+  isOthers,
   layout,
   madDispatchBytes,
   mcastMember,
@@ -22,10 +23,10 @@ import {
   WcOpcode,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { noFault } from '../process-memory/index.ts'
 import type { Failures } from './failures.ts'
 import type { HandOver } from './hand-over.ts'
-import { canRespond, isOthers } from './peer.ts'
-import { noFault } from './process-bytes.ts'
+import { canRespond } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
 import { type Waiting, waits } from './waiting.ts'

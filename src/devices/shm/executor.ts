@@ -10,7 +10,7 @@
  * Here is the send queue. What a request does is in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH),
  * datagrams.ts, and memory windows are of verbs; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives
  * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts). Bytes of other processes are in
- * process-bytes.ts, many short messages between programs in bursts.ts, requests that another thread must execute in hand-over.ts.
+ * devices/process-memory, many short messages between programs in bursts.ts, requests that another thread must execute in hand-over.ts.
  *
  * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
  * queue, and `r` that of a receive. What executes a request returns a `WcStatus`, or `waits` if it must be tried again.
@@ -27,6 +27,7 @@ import {
   QpType,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { ProcessBytes } from '../process-memory/index.ts'
 import { Bursts } from './bursts.ts'
 import { Datagrams } from './datagrams.ts'
 import { Failures } from './failures.ts'
@@ -34,7 +35,6 @@ import { HandOver } from './hand-over.ts'
 import { Messages } from './messages.ts'
 import { OneSided } from './one-sided.ts'
 import { peerOf } from './peer.ts'
-import { ProcessBytes } from './process-bytes.ts'
 import { Ranges } from './ranges.ts'
 import { Receives } from './receives.ts'
 import { Waiting, waits } from './waiting.ts'

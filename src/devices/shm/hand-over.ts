@@ -8,9 +8,17 @@
  * A request has one executor at a time, `Qp.executor`, and that is a use of an attachment: when the thread dies, and has been cleaned up
  * after, the request is anyone's again, and finds its peer gone. One that stops without dying is a peer that does not answer.
  */
-import { type Host, layout, Opcode, SendFlag, stageOf, stageUnit, WcStatus } from '../../verbs/provider/index.ts'
-import { isOthers } from './peer.ts'
-import { noFault } from './process-bytes.ts'
+import {
+  type Host,
+  isOthers,
+  layout,
+  Opcode,
+  SendFlag,
+  stageOf,
+  stageUnit,
+  WcStatus,
+} from '../../verbs/provider/index.ts'
+import { noFault } from '../process-memory/index.ts'
 import type { Ranges } from './ranges.ts'
 import type { Waiting } from './waiting.ts'
 

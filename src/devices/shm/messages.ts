@@ -6,6 +6,7 @@ import {
   Access,
   type Host,
   invalidable,
+  isOthers,
   layout,
   maxMessageBytes,
   noReceive,
@@ -18,10 +19,10 @@ import {
   WcOpcode,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { noFault, sourceFault, targetFault } from '../process-memory/index.ts'
 import type { Failures } from './failures.ts'
 import type { HandOver } from './hand-over.ts'
-import { canRespond, isOthers, reach, remoteRange } from './peer.ts'
-import { noFault, sourceFault, targetFault } from './process-bytes.ts'
+import { canRespond, reach, remoteRange } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
 import { receiveCame, type Waiting, waits } from './waiting.ts'

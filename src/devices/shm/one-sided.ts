@@ -7,15 +7,16 @@ import {
   FlushPlacement,
   FlushSelectivity,
   type Host,
+  isOthers,
   layout,
   maxMessageBytes,
   Opcode,
   WcStatus,
 } from '../../verbs/provider/index.ts'
+import { noFault, type ProcessBytes, sourceFault, targetFault } from '../process-memory/index.ts'
 import type { Failures } from './failures.ts'
 import type { HandOver } from './hand-over.ts'
-import { isOthers, reach, remoteRange } from './peer.ts'
-import { noFault, type ProcessBytes, sourceFault, targetFault } from './process-bytes.ts'
+import { reach, remoteRange } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Waiting } from './waiting.ts'
 

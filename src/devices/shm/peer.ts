@@ -1,7 +1,7 @@
 /** The other end of a connection: which QP it is, and what of its memory a request may touch. */
-import { EventType, type Host, layout, QpState } from '../../verbs/provider/index.ts'
+import { EventType, type Host, isOthers, layout, QpState } from '../../verbs/provider/index.ts'
 
-const { Qp, qpEngine, Wqe } = layout
+const { Qp, Wqe } = layout
 
 /** The same for a request that arrives there now: the first that reaches a QP in RTR makes the event CommEst. */
 export function reach(host: Host, q: number): number {
@@ -35,11 +35,6 @@ function connectedTo(host: Host, q: number): number {
   )
     return -1
   return d
-}
-
-/** Whether a hosted QP is one that this thread does not execute for. */
-export function isOthers({ i32, segment }: Host, q: number): boolean {
-  return i32[q + Qp.engine] === qpEngine.hosted && i32[q + Qp.owner] !== segment.me
 }
 
 /** Whether a QP is in a state in which requests reach it: RTR, RTS, SQD or SQE. */

@@ -2,14 +2,13 @@
  * The bytes of a request as lists of ranges in the segment: a scatter/gather list goes in, every element is checked
  * against its key, and what comes out is copied, list to range, range to list, or list to list.
  *
- * A range may also lie in another process (process-bytes.ts). A list says whether it has such ranges, and then in which process each of
+ * A range may also lie in another process (devices/process-memory). A list says whether it has such ranges, and then in which process each of
  * its ranges is; copies that meet them can fail, and return `noFault` or whose bytes were not there.
  *
  * There is one object of these for all requests of a thread: a list holds until the next request resolves its own.
  */
-import { type Host, layout, SendFlag, stageOf } from '../../verbs/provider/index.ts'
-import { isOthers } from './peer.ts'
-import { noFault, type ProcessBytes, stagedBytes, tailBytes } from './process-bytes.ts'
+import { type Host, isOthers, layout, SendFlag, stageOf } from '../../verbs/provider/index.ts'
+import { noFault, type ProcessBytes, stagedBytes, tailBytes } from '../process-memory/index.ts'
 
 const { Qp, Sg, Wqe } = layout
 

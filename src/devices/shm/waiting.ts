@@ -8,9 +8,8 @@
  *     pendingOn.grace     the window is closed, but threads that had looked before may still use it: for a grace period
  */
 import { nowNs } from '../../memory/index.ts'
-import { type Host, layout, QpType, WcStatus } from '../../verbs/provider/index.ts'
+import { type Host, isOthers, layout, QpType, WcStatus } from '../../verbs/provider/index.ts'
 import { rnrTimerNs } from '../../wire/index.ts'
-import { isOthers } from './peer.ts'
 
 const { PendingList, Qp, qpEngine, Srq } = layout
 

@@ -20,7 +20,7 @@ import {
   sleepMs,
   waitReadable,
 } from '../../memory/index.ts'
-import { type Call, type Door, doorbellPosition, Errno, type SysfsTree } from '../door.ts'
+import { type Call, type Door, doorbellPosition, Errno, mostDescriptors, type SysfsTree } from '../door.ts'
 import { Folder } from './folder.ts'
 import { type NumberRange, preferredRanges } from './numbers.ts'
 import { type OpenFile, OpenFiles } from './open-files.ts'
@@ -37,6 +37,8 @@ const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
 /** What files of programs may become: doorbells, behind their position. */
 const leastFileSize = 2 * doorbellPosition
+/** The listener, what tells of files, and what ends it. */
+const ownDescriptors = 3
 /** struct open_how begins with the flags. */
 const openHowBytes = 24
 
@@ -102,7 +104,7 @@ class Supervisor {
     this.#answers = new PathAnswers(this.#paths, this.#doors, processor)
     this.#parkings = [...new Set(doors.flatMap(({ parkings }) => parkings))]
     this.#ranges = preferredRanges(ranges)
-    this.#fds = new Int32Array(3 + this.#parkings.length)
+    this.#fds = new Int32Array(ownDescriptors + doors.length * mostDescriptors + this.#parkings.length)
     this.#fds.set([listener, this.#files.descriptor, wake])
     this.#readable = new Uint8Array(this.#fds.length)
     this.#handle(processor)
@@ -138,10 +140,10 @@ class Supervisor {
     while (!ends()) {
       let moved = false
       for (const door of doors) if (this.#progress(door)) moved = true
-      if (moved) this.#wait(0)
+      if (moved) this.#wait(0, ownDescriptors)
       else if (this.#gathers()) {
         sleepMs(gatherMs)
-        this.#wait(0)
+        this.#wait(0, ownDescriptors)
       } else this.#sleep()
     }
   }
@@ -171,17 +173,22 @@ class Supervisor {
     }
     for (const parking of this.#parkings) parking.beginWait()
     let restMs = Number.POSITIVE_INFINITY
-    for (const door of this.#options.doors) restMs = Math.min(restMs, door.arm() ? door.restMs() : 0)
+    let count = ownDescriptors
+    for (const door of this.#options.doors) {
+      const more = door.arm() ? (door.descriptors?.(this.#fds, count) ?? 0) : -1
+      restMs = Math.min(restMs, more < 0 ? 0 : door.restMs())
+      count += Math.max(0, more)
+    }
     // A call that was left to the kernel has changed nothing: doors need not be asked again, which took as long as the answer.
     do this.#left = false
-    while (this.#wait(restMs) === 1 && this.#left && restMs === Number.POSITIVE_INFINITY)
+    while (this.#wait(restMs, count) === 1 && this.#left && restMs === Number.POSITIVE_INFINITY)
     for (const parking of this.#parkings) parking.endWait()
   }
 
   /** Waits at most that long, and answers one call; between two calls doors make progress. How many descriptors were readable. */
-  #wait(ms: number): number {
+  #wait(ms: number, descriptors: number): number {
     const readable = this.#readable
-    const count = waitReadable(this.#parkings, this.#fds, 3, ms, readable)
+    const count = waitReadable(this.#parkings, this.#fds, descriptors, ms, readable)
     if (count === 0) return 0
     if (readable[1] !== 0) this.#files.look()
     if (readable[2] !== 0) drainEventFd(this.#options.wake)

@@ -1,11 +1,16 @@
 /** The adapters of a run, opened in the supervisor's thread: what sysfs shows of them, and the doors to them. */
+import { wrapsOfEnvironment } from '../../devices/middleware/index.ts'
 import { shmDriver } from '../../devices/shm/index.ts'
-import { type Context, GidType, LinkLayer, openDevice } from '../../verbs/index.ts'
+import { hostLinks } from '../../memory/index.ts'
+import { type Context, GidType, LinkLayer, type OpenOptions, openDevice } from '../../verbs/index.ts'
 import { registerDriver } from '../../verbs/provider/index.ts'
 import type { Door } from '../door.ts'
 import { type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 import { lineOf, Output, programName, Watch, type WatchSettings } from '../watch/index.ts'
+
+/** By its name: an adapter of which packets leave. */
+export const isOnNetwork = (device: string): boolean => device === 'roce' || device.startsWith('roce:')
 
 export interface RunAdapter {
   /** A name that `openDevice` takes. */
@@ -14,12 +19,19 @@ export interface RunAdapter {
   readonly name: string
 }
 
+/** What happens to packets of adapters on a network, in the terms of the environment: VERBENA_FAULTS, VERBENA_TAP. */
+export interface RunMiddleware {
+  readonly faults?: string
+  readonly tap?: string
+}
+
 export interface RunSettings {
   readonly adapters: readonly RunAdapter[]
   /** What is said of programs; null for nothing. */
   readonly watch: WatchSettings | null
   /** Doorbells are answered as commands. */
   readonly strict: boolean
+  readonly middleware: RunMiddleware
 }
 
 /** IB_PORT_CM_SUP. */
@@ -27,7 +39,14 @@ const capMask = 0x10000
 /** What the kernel's driver says of an interface whose speed is not known. */
 const rate = '10 Gb/sec (4X SDR)'
 
-export function openAdapters({ adapters, watch: wanted, strict }: RunSettings): Served {
+/** Before `openAdapters`: loads what drives the adapters of a network, if there are any. It takes longer to load than all else. */
+export async function loadDrivers({ adapters }: RunSettings): Promise<void> {
+  if (!adapters.some(({ device }) => isOnNetwork(device))) return
+  const { roceDriver } = await import('../../devices/roce/index.ts')
+  registerDriver(roceDriver)
+}
+
+export function openAdapters({ adapters, middleware, watch: wanted, strict }: RunSettings): Served {
   // The library as a whole, which knows all drivers, took 40 ms more of each start.
   registerDriver(shmDriver)
   const watch = wanted === null ? null : new Watch(wanted)
@@ -36,7 +55,7 @@ export function openAdapters({ adapters, watch: wanted, strict }: RunSettings): 
   const shown: SysfsAdapter[] = []
   for (const [index, adapter] of adapters.entries()) {
     const { device, name } = adapter
-    const context = openDevice(device)
+    const context = openDevice(device, optionsOf(device, middleware))
     const seesPeers = /^shm/.test(device)
     const door = new UverbsDoor(processWaist(context), index, {
       watch: watch && { observer: watch, device: name, seesPeers },
@@ -73,6 +92,11 @@ function since(before: Counts, after: Counts): Counts {
   return Object.fromEntries(grown.filter(([, value]) => value !== 0))
 }
 
+function optionsOf(device: string, { faults, tap }: RunMiddleware): OpenOptions {
+  const wrap = wrapsOfEnvironment({ VERBENA_FAULTS: faults, VERBENA_TAP: tap })
+  return wrap.length > 0 && isOnNetwork(device) ? { wrap, drives: true } : { drives: true }
+}
+
 /** What sysfs shows of an adapter. */
 export function describe(
   context: Context,
@@ -83,15 +107,16 @@ export function describe(
   const device = context.queryDevice()
   const port = context.queryPort(1)
   const isEthernet = port.linkLayer === LinkLayer.Ethernet
+  const links = isEthernet ? hostLinks() : []
   return {
     ...{ name, index, rate, capMask },
     device: numbers,
     nodeGuid: device.nodeGuid,
     linkLayer: isEthernet ? 'Ethernet' : 'InfiniBand',
-    gids: context.queryGidTable().map(({ gid, gidType }) => ({
+    gids: context.queryGidTable().map(({ gid, gidType, ndevIfindex }) => ({
       gid,
       type: !isEthernet ? null : gidType === GidType.RoceV2 ? 'RoCE v2' : 'IB/RoCE v1',
-      netdev: '',
+      netdev: links.find(({ ifindex }) => ifindex === ndevIfindex)?.name ?? '',
     })),
     state: port.state,
     lid: port.lid,

@@ -2,17 +2,18 @@
 import { entryModule } from '../../memory/index.ts'
 import { type Ended, launch } from '../front/index.ts'
 import type { WatchSettings } from '../watch/index.ts'
-import type { RunAdapter, RunSettings } from './adapters.ts'
+import type { RunAdapter, RunMiddleware, RunSettings } from './adapters.ts'
 
 export { type Ended, endDescendants, isServed, launchServed, RunError, runVariable } from '../front/index.ts'
 export type { WatchSettings } from '../watch/index.ts'
-export type { RunAdapter } from './adapters.ts'
+export type { RunAdapter, RunMiddleware } from './adapters.ts'
 
 export interface RunOptions {
   readonly program: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
   readonly adapters: readonly RunAdapter[]
+  readonly middleware?: RunMiddleware
   /** Says on standard error what programs open and what fails. */
   readonly verbose: boolean
   /** Doorbells have errnos, for the time of a system call that stops; what old libraries need. */
@@ -27,7 +28,7 @@ export interface RunOptions {
  * Runs a program with these adapters; resolves when it and all of its descendants have ended. This process must have no other children.
  * Throws `RunError`, and what `openDevice` throws.
  */
-export async function runProgram({ adapters, watch, ...options }: RunOptions): Promise<Ended> {
-  const settings: RunSettings = { adapters, watch, strict: options.strict ?? false }
+export async function runProgram({ adapters, middleware = {}, watch, ...options }: RunOptions): Promise<Ended> {
+  const settings: RunSettings = { adapters, middleware, watch, strict: options.strict ?? false }
   return await launch({ ...options, settings, supervisor: entryModule(import.meta.url, './run-thread') })
 }

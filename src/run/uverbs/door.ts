@@ -101,6 +101,8 @@ export class UverbsDoor implements Door, Station {
   // --- turns ---------------------------------------------------------------------------------------------------------
 
   progress(): boolean {
+    const { device } = this.#context
+    device.endSleep?.()
     let moved = this.#takeOver()
     moved = this.#takeEvents() || moved
     for (let i = 0; i < this.#active.length; i++) moved = this.poll(this.#active[i]!) || moved
@@ -118,6 +120,8 @@ export class UverbsDoor implements Door, Station {
     const work = Atomics.load(i32, device.host.segment.workWord)
     const isNew = work !== this.#seenWork
     this.#seenWork = work
+    // On a network packets come of which nobody tells.
+    if (device.look !== undefined) return device.look() > 0 || isNew
     if (isNew || i32[pendingCount] !== 0) device.progress()
     return isNew
   }
@@ -160,6 +164,10 @@ export class UverbsDoor implements Door, Station {
     const isMany = posted - this.#postedBefore >= manyPosted
     this.#postedBefore = posted
     return isMany
+  }
+
+  descriptors(into: Int32Array, from: number): number {
+    return this.#context.device.beginSleep?.(into, from) ?? 0
   }
 
   restMs(): number {

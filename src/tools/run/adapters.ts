@@ -1,5 +1,5 @@
 /** The options that say which adapters a program has, and under which names. */
-import type { RunAdapter } from '../../run/programs/index.ts'
+import type { RunAdapter, RunMiddleware } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
 
 const defaultDevice = 'shm:run'
@@ -9,11 +9,6 @@ const providerName = /^rxe[A-Za-z0-9_-]{0,60}$/
 export function runAdapters(devices: readonly string[], names: readonly string[]): RunAdapter[] {
   const chosen = devices.length > 0 ? devices : [defaultDevice]
   for (const device of chosen) {
-    if (/^roce/.test(device))
-      throw new UsageError(
-        '--device',
-        `${device} cannot reach the memory of programs yet: name an adapter in shared memory, for example ${defaultDevice}`,
-      )
     if (/^shm[01]$/.test(device))
       throw new UsageError(
         '--device',
@@ -33,4 +28,22 @@ export function runAdapters(devices: readonly string[], names: readonly string[]
   const twice = adapters.find(({ name }, i) => adapters.findIndex((other) => other.name === name) !== i)
   if (twice !== undefined) throw new UsageError('--name', `two adapters are called ${twice.name}`)
   return adapters
+}
+
+/** What is asked to happen to packets: only adapters on a network have some. */
+export function runMiddleware(
+  adapters: readonly RunAdapter[],
+  { faults, tap }: { faults?: string; tap?: string },
+): RunMiddleware {
+  const stranger = adapters.find(({ device }) => !/^roce(:|$)/.test(device))
+  for (const [option, value] of [
+    ['--faults', faults],
+    ['--tap', tap],
+  ] as const)
+    if (value !== undefined && stranger !== undefined)
+      throw new UsageError(
+        option,
+        `${stranger.device} has no packets to which this could be done: name adapters on a network, for example --device roce:127.0.0.1`,
+      )
+  return { ...(faults === undefined ? {} : { faults }), ...(tap === undefined ? {} : { tap }) }
 }

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
 import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
-import { runAdapters } from './adapters.ts'
+import { runAdapters, runMiddleware } from './adapters.ts'
 import { dieBy } from './die-by.ts'
 import { takeValueByEquals } from './optional-value.ts'
 import { type WatchOptions, watchSettings } from './watching.ts'
@@ -15,6 +15,8 @@ Examples:
   verbena run -- ibv_rc_pingpong                   in one terminal; in another:
   verbena run -- ibv_rc_pingpong localhost         both meet on shm:run
   verbena run -- sh -c 'ib_write_bw & sleep 1; ib_write_bw localhost'
+  verbena run --device roce:192.0.2.7 -- ib_send_lat 192.0.2.9
+                                                   RoCEv2 to another host, whatever adapter it has
   verbena run --device shm:lab --name rxe7 -- ls /sys/class/infiniband
   verbena run --explain -- ./my-program            says why each verb that fails does
   verbena run --trace -- ibv_rc_pingpong           says all that it does, as strace does of system calls
@@ -28,6 +30,8 @@ Needs Linux 5.14 or later (5.19: signals repeat no command) on x86-64 or arm64.`
 interface Options extends WatchOptions {
   device: string[]
   name: string[]
+  faults?: string
+  tap?: string
   verbose?: boolean
   strict?: boolean
 }
@@ -43,11 +47,19 @@ export function configure(command: Command): void {
     .passThroughOptions()
     .option(
       '-d, --device <dev>',
-      'adapter in shared memory: shm:NAME; several times: several (default: shm:run)',
+      'adapter: shm:NAME in shared memory, roce:ADDRESS or roce on the network; several times: several (default: shm:run)',
       collect,
       [],
     )
     .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
+    .option(
+      '--faults <rates>',
+      'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms (default: none)',
+    )
+    .option(
+      '--tap <file>',
+      'write packets to this file: pcapng, or pcap by its ending; %p is the process id (default: none)',
+    )
     .option('--explain', 'say on standard error why a verb failed, each reason once for each program')
     .option(
       '--trace [file]',
@@ -79,18 +91,20 @@ const startCodes: Readonly<Record<string, number>> = { ENOENT: 127, EACCES: 126 
 async function start(
   program: string,
   args: readonly string[],
-  { device, name, verbose = false, strict = false, ...watching }: Options,
+  { device, name, faults, tap, verbose = false, strict = false, ...watching }: Options,
   adapters: ReturnType<typeof runAdapters>,
 ): Promise<Ended> {
   const { env } = process
   const outer = env[runVariable]
-  if (!isServed(outer))
+  if (!isServed(outer)) {
     return await runProgram({
       ...{ program, args, env, adapters, verbose, strict },
+      middleware: runMiddleware(adapters, { ...(faults && { faults }), ...(tap && { tap }) }),
       watch: watchSettings(watching),
       onWarning: (text) => note(text),
     })
-  const given = { device: device.length > 0, name: name.length > 0, strict, ...watching }
+  }
+  const given = { device: device.length > 0, name: name.length > 0, faults, tap, strict, ...watching }
   const [option] = Object.entries(given).find(([, value]) => value !== undefined && value !== false) ?? []
   if (option !== undefined)
     throw new UsageError(

@@ -70,7 +70,7 @@ function processRangeOf(verb: string, pd: ProtectionDomain, { pid, address, leng
     throw new VerbsError(
       'EOPNOTSUPP',
       verb,
-      `${device.name} cannot reach memory of other processes: a device in shared memory can, for example shm0`,
+      `${device.name} cannot reach memory of other processes: shm0 can, for example`,
     )
   const process = device.reachProcess(verb, pid, address, length)
   return { addr: inProcess(address), length, process }

@@ -49,11 +49,11 @@ export const defaultCap: Readonly<QpCap> = {
 /** Who executes the requests of a QP. */
 function engineOf(verb: string, { device, engine }: Context, hosted: boolean | undefined): number {
   if (hosted !== true) return engine === 'thread' ? qpEngine.thread : qpEngine.poster
-  if (device.reachProcess === undefined || engine === 'thread')
+  if (device.reachProcess === undefined || device.hosts === false || engine === 'thread')
     throw new VerbsError(
       'EOPNOTSUPP',
       verb,
-      'only a device in shared memory without an engine thread hosts queue pairs',
+      'a device hosts queue pairs that reaches memory of other processes, in a context without an engine thread',
     )
   return qpEngine.hosted
 }

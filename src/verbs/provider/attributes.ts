@@ -196,6 +196,8 @@ export interface OpenOptions {
    * about as long to start as the library took to load. Default true; with middleware, or without koffi, it is always waited for.
    */
   waitForService?: boolean
+  /** @internal This thread hosts queue pairs, and drives the device itself where middleware makes it the only one that does. */
+  drives?: boolean
   /** Of named segments: only one that is in use; ENODEV if there is none, where otherwise it would be made. */
   existing?: boolean
 }

@@ -66,6 +66,8 @@ export interface Device {
    * first or last byte is not there. Missing where the device cannot do that.
    */
   reachProcess?(verb: string, pid: number, address: number, length: number): number
+  /** False while another thread drives the device alone: then this one hosts no queue pairs. */
+  readonly hosts?: boolean
   /** A receive was posted to a queue on which the QP with this slot waits. */
   resume(qpSlot: number): void
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
@@ -75,6 +77,17 @@ export interface Device {
    * Infinity if not at all. Missing where no queue pairs are hosted.
    */
   dueInMs?(): number
+  /**
+   * Such a thread takes what has come for a `driven` device, once in each of its turns; how much came. From the first time on `progress`
+   * leaves that to this, so that looks at queues and for events cost no system calls.
+   */
+  look?(): number
+  /**
+   * Such a thread is going to wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes the
+   * descriptors to wait for as well; how many there are, −1 if there is something to do already. Then follows `endSleep`, before `progress`.
+   */
+  beginSleep?(into: Int32Array, from: number): number
+  endSleep?(): void
   /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void
   /** What one `joinGroup` began is over. */

@@ -34,6 +34,7 @@ export {
   unregisterService,
 } from './gsi.ts'
 export { Host, noReceive, receiveTooShort, stageOf, stageUnit } from './host.ts'
+export { isOthers } from './hosting.ts'
 export { finishCompletion, journalQp } from './journal.ts'
 export { recountWindows, unbindWindow } from './keys.ts'
 export * as layout from './layout.ts'
@@ -45,6 +46,7 @@ export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } fr
 export { inProcess, ProcessRegions, processAddress } from './process-regions.ts'
 export { checkTransition, type QpAttrName, type QpTransition, qpTransitions } from './qp-state.ts'
 export { reapAttachment } from './reap.ts'
+export { slotOf } from './records.ts'
 export { refusalOf } from './refusals.ts'
 export { ServedKind, servedBy, servedOverlap, servesAll, servesOne } from './served.ts'
 export { bind, invalidable, localInvalidate } from './windows.ts'

@@ -52,7 +52,7 @@ export const Dev = {
   identity: 36 /* 5 words */,
   /** The table of its sockets. */
   sockets: 41,
-  /** 1: only the thread that drives devices does so. */
+  /** Of `drivenBy`: one thread alone drives it. */
   alone: 42,
   /** Its middleware as JSON: where, how long, how often there was another, and which was closed last. */
   wraps: 43,
@@ -83,6 +83,9 @@ export const Dev = {
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
 } as const
+
+/** Who drives a device on a network: all threads, the thread that drives devices, or the thread that has opened it. */
+export const drivenBy = { all: 0, service: 1, opener: 2 } as const
 
 export const Ctx = {
   words: 2048,
@@ -740,6 +743,7 @@ export const counterNames = [
   'drops_uc_sequence',
   'drops_no_path',
   'drops_socket_buffer',
+  'drops_host_busy',
   'gsi_drops_malformed',
   'gsi_drops_no_agent',
   'cm_drops_source',

@@ -12,16 +12,18 @@ import {
   SendFlag,
 } from '../../../src/index.ts'
 import { requireLibc } from '../../../src/memory/native/libc.ts'
-import { allAccess, Side, timing } from './process-rig.ts'
+import { allAccess, patientTiming, Side, timing } from './process-rig.ts'
 
 export interface HostsOptions {
   type: QpType
   srq?: 'hosted'
   bytes: number
+  /** Where packets cross a network, and processes wait for a processor. */
+  patient?: boolean
 }
 
 const context = openDevice(process.argv[2]!)
-const { type, srq, bytes } = JSON.parse(process.argv[3]!) as HostsOptions
+const { type, srq, bytes, patient } = JSON.parse(process.argv[3]!) as HostsOptions
 const { host } = context.device
 const { i32, segment } = host
 const { mmap } = requireLibc('mmap')
@@ -43,13 +45,14 @@ export type HostsOrder =
   | { post: { opcode: number; offset: number; length: number; remoteAddr: number; rkey: number; compareAdd?: string } }
 
 process.on('message', (order: HostsOrder) => {
-  if ('connect' in order) connectQp(side.qp, local, order.connect, timing)
+  if ('connect' in order) connectQp(side.qp, local, order.connect, { ...timing, ...(patient ? patientTiming : {}) })
   else if ('receive' in order) available.push(order.receive)
   else {
     const { opcode, offset, length, remoteAddr, rkey, compareAdd } = order.post
     side.qp.postSend({
       opcode: opcode as typeof Opcode.Send,
-      sendFlags: SendFlag.Signaled,
+      // What follows a READ must not change what that reads.
+      sendFlags: SendFlag.Signaled | SendFlag.Fence,
       sgList: [{ addr: address + offset, length, lkey: mr.lkey }],
       remoteAddr,
       rkey,

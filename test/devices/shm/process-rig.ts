@@ -131,6 +131,9 @@ export class Side {
 
 export const timing = { timeout: 10, retryCnt: 3, rnrRetry: 7, minRnrTimer: 1, accessFlags: allAccess }
 
+/** For packets: an ACK timeout of a second. */
+export const patientTiming = { timeout: 18, retryCnt: 7 }
+
 export function connectSides(a: Side, b: Side, options: ConnectOptions = {}): void {
   const [toA, toB] = [endpointOf(a.qp), endpointOf(b.qp)]
   connectQp(a.qp, toA, a.qp.type === QpType.UD ? null : toB, { ...timing, ...options })

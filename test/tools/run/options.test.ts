@@ -1,6 +1,6 @@
 /** The options of `verbena run`: which adapters a program has. */
 import { describe, expect, it } from 'vitest'
-import { runAdapters } from '../../../src/tools/run/adapters.ts'
+import { runAdapters, runMiddleware } from '../../../src/tools/run/adapters.ts'
 
 describe('adapters of a run', () => {
   it('are one in the segment where runs meet, called rxe0', () =>
@@ -22,4 +22,14 @@ describe('adapters of a run', () => {
   ])('%j called %j are a usage error', (devices, names, message) =>
     expect(() => runAdapters(devices, names)).toThrow(message),
   )
+
+  it('may be on the network, and all of them if something is to happen to packets', () => {
+    const adapters = runAdapters(['roce:127.0.0.1', 'roce'], [])
+    expect(runMiddleware(adapters, { faults: 'loss=1%', tap: 'a.pcapng' })).toEqual({
+      faults: 'loss=1%',
+      tap: 'a.pcapng',
+    })
+    expect(() => runMiddleware(runAdapters(['roce', 'shm:a'], []), { tap: 'a.pcapng' })).toThrow(/shm:a has no packets/)
+    expect(runMiddleware(runAdapters([], []), {})).toEqual({})
+  })
 })

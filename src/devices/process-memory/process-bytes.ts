@@ -1,5 +1,5 @@
 /**
- * Bytes of other processes as the executor handles them. A place is a number, and the process that it is in: a place in the segment is a
+ * Bytes of other processes, as devices copy them. A place is a number, and the process that it is in: a place in the segment is a
  * byte offset of process 0, one elsewhere an address as `inProcess` has it. Copies between two processes go through scratch memory of the
  * segment.
  *

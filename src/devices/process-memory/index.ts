@@ -1,0 +1,1 @@
+export { noFault, ProcessBytes, sourceFault, stagedBytes, tailBytes, targetFault } from './process-bytes.ts'

@@ -1,0 +1,15 @@
+/** Memory of other processes, as the transport reaches it: a device that can gives it this (`Transport.processMemory`). */
+export interface ProcessMemory {
+  /** As `ProcessRegions.resolve`: for a range to which `Host.resolve` gave a negative answer. The process is in `pid` then, 0 for the segment. */
+  resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number
+  readonly pid: number
+  /** Copies from one place to another, each of a process or of the segment; 0 if it could. */
+  move(to: number, toPid: number, from: number, fromPid: number, length: number): number
+  /** Copies from the segment to a process, so that the last bytes appear last; 0 if it could. */
+  deliverOrdered(to: number, pid: number, from: number, length: number, tail: number): number
+  /** FETCH_AND_ADD, or CMP_AND_SWP, of eight bytes there; 0 if it could. What was there before is at `word` then. */
+  atomic(at: number, pid: number, swaps: boolean, compareAdd: bigint, swap: bigint): number
+  readonly word: number
+  /** Where `stageBytes` of the segment are for bytes that are read ahead. */
+  readonly stage: number
+}

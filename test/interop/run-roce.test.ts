@@ -1,0 +1,106 @@
+/**
+ * Debian's own programs of the verbs, unmodified, under `verbena run` on adapters of a network: within one run, between runs on one
+ * address and on two, with programs of ours, and with the kernel's Soft-RoCE in a guest.
+ */
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { loopbackDevice } from '../loopback.ts'
+import { images, judge, outputs, roles, useStage } from './encounter.ts'
+import { ours } from './lab/index.ts'
+import { meet, runOn, serveAndAsk, testMeetings, there, well } from './run-kit.ts'
+
+let port = 31_000 + (process.pid % 1000) * 8
+const nextPort = (): number => port++
+
+there('ibv_devinfo sees a port of Ethernet, and GIDs of RoCE v2 with their interface', async () => {
+  const info = well(await runOn([loopbackDevice(1), 'shm:run-roce'], 'ibv_devinfo -v'))
+  expect(info).toMatch(
+    /link_layer:\t+Ethernet[\s\S]*GID\[ +0\]:\t+::ffff:127\.\d+\.\d+\.1, RoCE v2[\s\S]*link_layer:\t+InfiniBand/,
+  )
+  const root = '/sys/class/infiniband/rxe0/ports/1'
+  expect(well(await runOn([loopbackDevice(1)], `cat ${root}/link_layer ${root}/gid_attrs/*/0`))).toBe(
+    'Ethernet\nlo\nRoCE v2\n',
+  )
+})
+
+const programs = [
+  ...['ibv_rc_pingpong -g 0 -c', 'ibv_rc_pingpong -g 0 -c -e -s 1048576 -m 4096 -n 20', 'ibv_uc_pingpong -g 0 -n 100'],
+  ...['ibv_ud_pingpong -g 0 -s 1024 -n 200', 'ibv_srq_pingpong -g 0 -n 200', 'ib_send_lat -n 200'],
+  ...['ib_read_lat -n 200', 'ib_atomic_lat -n 200', 'ib_write_bw -a -n 5', 'ib_read_bw -n 100'],
+  ...[
+    'ib_atomic_bw -n 200',
+    'ib_send_bw -c UD -s 1024 -n 200',
+    'ib_send_bw -b -q 4 -n 100',
+    'ib_send_bw --use-srq -n 200',
+  ],
+  'ib_send_lat -e -n 100',
+]
+for (const program of programs)
+  there(`${program}: one run`, async () => {
+    const at = nextPort()
+    const command = `${program} -p ${at}`
+    const stdout = well(await runOn([loopbackDevice(1)], serveAndAsk(command, `${command} 127.0.0.1`, at)))
+    expect(stdout).not.toMatch(/invalid data/)
+  })
+
+testMeetings('on one address', () => [loopbackDevice(1), loopbackDevice(1)], nextPort, ['rc', 'ud'])
+testMeetings('on two addresses', () => [loopbackDevice(2), loopbackDevice(3)], nextPort, ['uc', 'srq'])
+
+there('data is right where packets are lost, doubled and reordered, and the tap has them', async () => {
+  const at = nextPort()
+  const folder = mkdtempSync(join(tmpdir(), 'verbena-run-roce-'))
+  try {
+    const tap = join(folder, 'packets.pcapng')
+    const run = (device: string, more: string[], ...host: string[]): string[] => {
+      const program = ['ibv_rc_pingpong', '-g', '0', '-c', '-s', '20000', '-n', '30', '-p', `${at}`, ...host]
+      return ['run', '--device', device, '--faults', 'loss=1%,duplication=1%,reordering=1%', ...more, '--', ...program]
+    }
+    const client = run(loopbackDevice(5), [], 'localhost')
+    const printed = await meet(run(loopbackDevice(4), ['--tap', tap]), client, at)
+    expect(printed.join('')).not.toMatch(/invalid data/)
+    // Twenty packets for each message, of both directions.
+    expect(statSync(tap).size).toBeGreaterThan(30 * 2 * 20_000)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+describe.skipIf(images === null)('unmodified programs against Soft-RoCE', () => {
+  const tests = ['ibv_rc_pingpong', 'ibv_ud_pingpong', 'ib_write_bw', 'ib_read_bw', 'ib_atomic_bw']
+  const stage = useStage(tests)
+  let gidIndex = 0
+  beforeAll(async () => {
+    gidIndex = await stage().guest.gidIndex(stage().guest.addresses.ipv4)
+  })
+
+  for (const program of tests)
+    for (const role of roles)
+      it(`${program}, under \`verbena run\` the ${role}`, async () => {
+        const { guest, lab } = stage()
+        const isPingPong = program.startsWith('ibv')
+        const gid = isPingPong ? '-g' : '-x'
+        const size = program.includes('atomic')
+          ? ['-o', '16']
+          : program.includes('read')
+            ? ['-o', '16', '-s', '20000']
+            : ['-s', program.includes('_ud_') ? '1024' : '20000']
+        const options = [...(isPingPong ? ['-c'] : ['-F', '-u', '18']), '-n', '50', ...size]
+        const mine = ['run', '--device', `roce:${ours.ipv4}`, '--', program, gid, '0', ...options]
+        const theirs = [program, '-d', 'rxe0', gid, `${gidIndex}`, ...options]
+        if (role === 'client') mine.push(guest.addresses.ipv4)
+        else theirs.push(ours.ipv4)
+        const played = await stage().play({
+          name: `run-${program}-${role}`,
+          role,
+          mine,
+          theirs: theirs.join(' '),
+          ready: async () => await (role === 'client' ? guest : lab).listens(18515),
+          timeLimitMs: 55_000,
+        })
+        expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
+        // What it prints are no counters of ours.
+        judge({ ...played, mine: { ...played.mine, stdout: '' } }, 'ipv4', guest)
+      })
+})
