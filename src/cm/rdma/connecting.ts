@@ -6,6 +6,7 @@
  *                <── REP ──  accept (the queue pair is in RTS before the REP leaves)
  *     RTR, RTS ── RTU ──>                ── Established
  */
+import { type MadAddress, madAddress } from '../../gsi/index.ts'
 import { nowNs } from '../../memory/index.ts'
 import { Access, type AhAttr, QpState, QpType } from '../../verbs/index.ts'
 import { nameConnection } from '../../verbs/provider/index.ts'
@@ -25,7 +26,6 @@ import { CmEventType, errno, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import type { CmEventParam } from './event.ts'
-import { type MadAddress, madAddress } from './gsi-port.ts'
 import type { IdQp } from './id-qp.ts'
 import type { FullParam, IdOptionValues, IdQpType } from './params.ts'
 import type { SegmentConnection } from './segment-peers.ts'

@@ -11,6 +11,7 @@
  *     id.connect()               of an id without a channel: the call blocks, and throws if it fails
  *     await id.connectAsync()    the event loop goes on; rejects if it fails. The event is not seen on the channel.
  */
+import type { MadAddress } from '../../gsi/index.ts'
 import {
   Access,
   type CompletionChannel,
@@ -40,7 +41,6 @@ import { zoneOf } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import { type CmEventParam, IdEvent } from './event.ts'
 import { type EventChannelOptions, EventQueue } from './event-queue.ts'
-import type { MadAddress } from './gsi-port.ts'
 import { EventHandles } from './handles.ts'
 import { IdAddress } from './id-address.ts'
 import { IdQp } from './id-qp.ts'

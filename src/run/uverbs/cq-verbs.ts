@@ -7,7 +7,7 @@ import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
 import { ProgramCq } from './program-cq.ts'
 import type { Ring } from './ring.ts'
-import { decode, encode } from './struct.ts'
+import { decode, encode } from '../struct.ts'
 import {
   channelAnswer,
   createCqAnswer,

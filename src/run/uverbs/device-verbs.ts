@@ -4,7 +4,7 @@ import type { Answer, Command } from './command.ts'
 import { fail } from './errors.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
-import { decode, encode } from './struct.ts'
+import { decode, encode } from '../struct.ts'
 import {
   contextAnswer,
   deviceAnswer,

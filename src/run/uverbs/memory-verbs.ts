@@ -6,7 +6,7 @@ import { fail } from './errors.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramAh, ProgramMr, ProgramMw, ProgramPd } from './plain-objects.ts'
 import { closeObject, type ProgramContext } from './program-context.ts'
-import { decode, encode, type ValuesOf } from './struct.ts'
+import { decode, encode, type ValuesOf } from '../struct.ts'
 import {
   ahDriverAnswer,
   allocMwAnswer,

@@ -5,7 +5,7 @@ import { errnos, fail } from './errors.ts'
 import type { Kind, Objects } from './objects.ts'
 import type { ProgramContext } from './program-context.ts'
 import { driverIn, driverOut, type Method } from './schema.ts'
-import { safe } from './struct.ts'
+import { safe } from '../struct.ts'
 
 const attributeBytes = 16
 const flagsAt = 4

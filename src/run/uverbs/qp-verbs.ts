@@ -13,7 +13,7 @@ import { ProgramQp } from './program-qp.ts'
 import { type ProgramSrq, recvWqeBytes } from './program-srq.ts'
 import { checkMask, modifications, queryBytes } from './qp-modify.ts'
 import { Ring } from './ring.ts'
-import { decode, encode, type ValuesOf } from './struct.ts'
+import { decode, encode, type ValuesOf } from '../struct.ts'
 import {
   createQpAnswer,
   createQpRequest,

@@ -8,7 +8,7 @@ import type { MethodCall } from './method-call.ts'
 import type { ProgramPd } from './plain-objects.ts'
 import type { ProgramContext } from './program-context.ts'
 import { ProgramSrq } from './program-srq.ts'
-import { decode, encode } from './struct.ts'
+import { decode, encode } from '../struct.ts'
 import {
   createSrqAnswer,
   createSrqRequest,

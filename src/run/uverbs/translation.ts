@@ -21,7 +21,7 @@ import {
 } from '../../verbs/index.ts'
 import type { ProgramAh } from './plain-objects.ts'
 import type { Ring } from './ring.ts'
-import { safe } from './struct.ts'
+import { safe } from '../struct.ts'
 
 /** Words of a send request in the queue; the operation's own fields begin at the sixth, and are named for each. */
 const Wqe = {

@@ -15,7 +15,7 @@ import { commandHandlers } from './commands.ts'
 import { asErrno, errnos, fail } from './errors.ts'
 import type { ProgramContext } from './program-context.ts'
 import { type WriteCommand, type WriteCommandName, writeCommands } from './schema.ts'
-import { safe } from './struct.ts'
+import { safe } from '../struct.ts'
 
 const headerBytes = 8
 const extendedHeaderBytes = 24

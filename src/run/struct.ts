@@ -1,6 +1,6 @@
 /**
  * Structures of the kernel's ABI as data: each field has an offset and a kind. Little endian, but for those that are big endian
- * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero. The structures themselves are in structs.ts.
+ * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero. Each door has its own structures.
  */
 
 /** Kinds of fields and what they are in JavaScript. `u64` is an address or a length, `raw` any 64 bits. */
@@ -12,7 +12,9 @@ interface Kinds {
   s32: number
   u64: number
   raw: bigint
+  be32: number
   be64: bigint
+  /** 16 bytes. */
   gid: Uint8Array
 }
 
@@ -59,6 +61,8 @@ function read(view: DataView, bytes: Uint8Array, offset: number, kind: Kind): nu
       return safe(view.getUint32(offset, true), view.getUint32(offset + 4, true))
     case 'raw':
       return view.getBigUint64(offset, true)
+    case 'be32':
+      return view.getUint32(offset)
     case 'be64':
       return view.getBigUint64(offset)
     case 'gid':
@@ -109,6 +113,9 @@ function write(
       break
     case 'raw':
       view.setBigUint64(offset, value as bigint, true)
+      break
+    case 'be32':
+      view.setUint32(offset, value as number)
       break
     case 'be64':
       view.setBigUint64(offset, value as bigint)
