@@ -7,9 +7,10 @@
  *
  * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
  * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
+ * `read` and other writes are known by the number of the descriptor.
  */
 import type { BpfInstruction, Processor } from '../../memory/index.ts'
-import { doorbellBytes, verbsRequest } from '../door.ts'
+import { doorbellBytes, servedRequests } from '../door.ts'
 import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
 import type { NumberRange } from './numbers.ts'
 
@@ -115,12 +116,13 @@ export function filterProgram({ processor, ranges }: FilterOptions): BpfInstruct
     a.label(doorbell)
     allow()
   })
+  handle(calls.read, () => ifOurs(0, notify, allow))
   handle(calls.ioctl, () => {
-    const verbs = a.newLabel()
+    const served = a.newLabel()
     a.load(argumentOffset(1))
-    a.ifEqual(verbsRequest, verbs)
+    for (const request of servedRequests) a.ifEqual(request, served)
     allow()
-    a.label(verbs)
+    a.label(served)
     notify()
   })
   handle(calls.openat, () => ofPath(2, openFlags.noFollow))

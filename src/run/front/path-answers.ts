@@ -34,7 +34,7 @@ const O_ACCMODE = 3
 const O_CREAT = 0o100
 const O_EXCL = 0o200
 const O_TRUNC = 0o1000
-const O_NONBLOCK = 0o4000
+export const O_NONBLOCK = 0o4000
 export const O_CLOEXEC = 0o2000000
 
 const characters = Buffer.from(programBytes.buffer, programBytes.byteOffset, programBytes.length)

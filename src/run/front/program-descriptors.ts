@@ -23,3 +23,15 @@ export function fileSizeLimit(tid: number): number {
     return Number.POSITIVE_INFINITY
   }
 }
+
+const O_NONBLOCK = 0o4000
+
+/** Whether a descriptor of a thread does not block: what `fcntl` was told last. */
+export function isNonBlocking(tid: number, fd: number): boolean {
+  try {
+    const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${tid}/fdinfo/${fd}`, 'latin1'))?.[1]
+    return (Number.parseInt(flags ?? '0', 8) & O_NONBLOCK) !== 0
+  } catch {
+    return false
+  }
+}

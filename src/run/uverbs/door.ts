@@ -14,7 +14,7 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../../verbs/index.ts'
-import type { Call, Door, OpenedFile } from '../door.ts'
+import type { Call, Door, QueueFile } from '../door.ts'
 import type { EventPipe } from './event-pipe.ts'
 import { OpenedDevice } from './opened-device.ts'
 import type { ProgramCq } from './program-cq.ts'
@@ -39,6 +39,7 @@ const firstMinor = 192
 export class UverbsDoor implements Door, Station {
   readonly path: string
   readonly device: readonly [number, number]
+  readonly hasQueues = true
   readonly parkings: readonly Parking[]
   readonly waist: Waist
   readonly translation: Translation
@@ -69,7 +70,7 @@ export class UverbsDoor implements Door, Station {
     this.translation = new Translation(waist.context)
   }
 
-  open(_call: Call): OpenedFile {
+  open(_call: Call): QueueFile {
     const file = new OpenedDevice(this, this)
     this.#files.add(file)
     return file
