@@ -34,6 +34,9 @@ export interface SysfsAdapter {
 /** The ABI of uverbs, and that of the provider's queues. */
 const verbsAbi = 6
 const rxeAbi = 2
+const madAbi = 5
+/** The minor number of the first issm device. */
+const firstIssm = 64
 const portStates = ['NOP', 'DOWN', 'INIT', 'ARMED', 'ACTIVE', 'ACTIVE_DEFER'] as const
 const active = 4
 
@@ -41,6 +44,7 @@ export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
   const files = new Map<string, string>()
   const links = new Map<string, string>()
   files.set('/sys/class/infiniband_verbs/abi_version', `${verbsAbi}\n`)
+  files.set('/sys/class/infiniband_mad/abi_version', `${madAbi}\n`)
   for (const adapter of adapters) add(adapter, files, links)
   return { files, links }
 }
@@ -56,6 +60,17 @@ function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<strin
     `${verbs}/uevent`,
     `MAJOR=${adapter.device[0]}\nMINOR=${adapter.device[1]}\nDEVNAME=infiniband/uverbs${index}\n`,
   )
+
+  for (const [kind, minor] of [
+    ['umad', index],
+    ['issm', firstIssm + index],
+  ] as const) {
+    const mad = `/sys/devices/virtual/infiniband_mad/${kind}${index}`
+    links.set(`/sys/class/infiniband_mad/${kind}${index}`, `../../devices/virtual/infiniband_mad/${kind}${index}`)
+    files.set(`${mad}/ibdev`, `${name}\n`)
+    files.set(`${mad}/port`, '1\n')
+    files.set(`${mad}/dev`, `${adapter.device[0]}:${minor}\n`)
+  }
 
   const root = `/sys/devices/virtual/infiniband/${name}`
   links.set(`/sys/class/infiniband/${name}`, `../../devices/virtual/infiniband/${name}`)

@@ -4,6 +4,7 @@ import { type Context, GidType, LinkLayer, openDevice } from '../../verbs/index.
 import { registerDriver } from '../../verbs/provider/index.ts'
 import type { Door } from '../door.ts'
 import { type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
+import { IssmDoor, UmadDoor, UmadPort } from '../umad/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 
 export interface RunAdapter {
@@ -30,7 +31,8 @@ export function openAdapters({ adapters }: RunSettings): Served {
   for (const [index, { device, name }] of adapters.entries()) {
     const context = openDevice(device)
     const door = new UverbsDoor(processWaist(context), index)
-    doors.push(door)
+    const port = new UmadPort(openDevice(device))
+    doors.push(door, new UmadDoor(port, index), new IssmDoor(port, index))
     shown.push(describe(context, name, index, door.device))
   }
   return { doors, sysfs: sysfsOf(shown) }

@@ -39,7 +39,10 @@ export function readRegistration2(process: ProgramProcess, address: number): Reg
   const { qpn, mgmtClass, classVersion, flags, oui, methods, rmppVersion: rmpp } = decode(registerAgent2, bytes)
   if ((flags & ~userRmppFlag) !== 0) {
     process.write(address + flagsAt, Uint8Array.of(userRmppFlag, 0, 0, 0))
-    throw new Errno(EINVAL, `registering an agent: of flags 0x${flags.toString(16)} only ${userRmppFlag} (user RMPP) is known`)
+    throw new Errno(
+      EINVAL,
+      `registering an agent: of flags 0x${flags.toString(16)} only ${userRmppFlag} (user RMPP) is known`,
+    )
   }
   return checked(qpn, mgmtClass, classVersion, oui, methods, rmpp, (flags & userRmppFlag) !== 0)
 }
@@ -58,7 +61,14 @@ function checked(
   const words = new Int32Array(4)
   const view = new DataView(methods.buffer, methods.byteOffset, methods.byteLength)
   for (let i = 0; i < words.length; i++) words[i] = view.getInt32(4 * i, true)
-  return { qpn, mgmtClass, classVersion, oui: isVendorClass2(mgmtClass) ? oui : 0, methods: words, rmpp: rmpp !== 0 && !userRmpp }
+  return {
+    qpn,
+    mgmtClass,
+    classVersion,
+    oui: isVendorClass2(mgmtClass) ? oui : 0,
+    methods: words,
+    rmpp: rmpp !== 0 && !userRmpp,
+  }
 }
 
 /** What is wrong with it; null if nothing is. */
@@ -75,7 +85,8 @@ function fault(
   if (rmpp !== 0 && rmpp !== rmppVersion) return `RMPP has version ${rmppVersion}, not ${rmpp}`
   if (mgmtClass === 0) return userRmpp ? 'user RMPP is of a class, and none is given' : null
   if (classVersion >= classVersions) return `class versions are below ${classVersions}, not ${classVersion}`
-  if (mgmtClass >= classes && mgmtClass !== MgmtClass.subnDirected) return `${named} is not known: they end at 0x4f, but for 0x81`
+  if (mgmtClass >= classes && mgmtClass !== MgmtClass.subnDirected)
+    return `${named} is not known: they end at 0x4f, but for 0x81`
   if (oui > 0xffffff) return `an OUI has 24 bits, 0x${oui.toString(16)} has more`
   if (isVendorClass2(mgmtClass) && oui === 0) return `${named} is of vendors, and has an OUI other than 0`
   if (rmpp !== 0 && !hasRmpp(mgmtClass)) return `${named} has no RMPP`

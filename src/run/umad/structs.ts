@@ -1,5 +1,5 @@
 /** Structures of the kernel's interface for management datagrams, include/uapi/rdma/ib_user_mad.h. */
-import type { Struct, ValuesOf } from '../struct.ts'
+import type { ValuesOf } from '../struct.ts'
 
 /** What ioctl(2) is asked for. */
 export const UmadRequest = {
@@ -31,7 +31,7 @@ export const userMad = {
     flowLabel: [52, 'be32'],
     pkeyIndex: [56, 'u16'],
   },
-} as const satisfies Struct
+} as const
 export type UserMad = ValuesOf<typeof userMad>
 export const headerBytesWithoutPkey = 56
 
@@ -48,7 +48,7 @@ export const registerAgent = {
     oui2: [25, 'u8'],
     rmppVersion: [26, 'u8'],
   },
-} as const satisfies Struct
+} as const
 
 export const registerAgent2 = {
   sizeBytes: 40,
@@ -62,7 +62,7 @@ export const registerAgent2 = {
     oui: [32, 'u32'],
     rmppVersion: [36, 'u8'],
   },
-} as const satisfies Struct
+} as const
 /** Where `flags` is, which says what is possible when something else was asked for. */
 export const flagsAt = 12
 

@@ -12,9 +12,9 @@ import {
   QpType,
   qpTransitions,
 } from '../../verbs/index.ts'
+import { decode, encode, type ValuesOf } from '../struct.ts'
 import { fail } from './errors.ts'
 import { ahAttr } from './memory-verbs.ts'
-import { decode, encode, type ValuesOf } from '../struct.ts'
 import { type modifyQpRequest, qpDest, queryQpAnswer } from './structs.ts'
 
 /** Bits of attr_mask, by their names without IBV_QP_, and the attributes that each stands for. */

@@ -1,0 +1,61 @@
+/** `/dev/infiniband/issmN`: while it is open, the port says that a subnet manager is there. One program has it at a time. */
+import { Errno, type PolledFile } from '../door.ts'
+import { EventFile } from '../event-file.ts'
+import type { UmadPort } from './umad-port.ts'
+
+const EAGAIN = 11
+const EINVAL = 22
+const ENOTTY = 25
+const EPROTONOSUPPORT = 93
+
+export class IssmFile implements PolledFile {
+  readonly kind = 'polled'
+  readonly #events: EventFile
+  readonly #port: UmadPort
+  readonly #left: (file: IssmFile) => void
+  #isClosed = false
+
+  constructor(port: UmadPort, nonBlocking: boolean, left: (file: IssmFile) => void) {
+    const { fabric } = port
+    if (fabric === null) throw new Errno(EPROTONOSUPPORT, 'a port on Ethernet has no subnet manager')
+    // The kernel lets a program wait that may block.
+    if (!fabric.manage(port.context.device.index, true))
+      throw new Errno(EAGAIN, 'the port has a subnet manager already: end that one first')
+    this.#port = port
+    this.#left = left
+    try {
+      this.#events = new EventFile(nonBlocking)
+    } catch (error) {
+      fabric.manage(port.context.device.index, false)
+      throw error
+    }
+  }
+
+  get descriptor(): number {
+    return this.#events.descriptor
+  }
+
+  get otherEnd(): number {
+    return this.#events.otherEnd
+  }
+
+  ioctl(): number {
+    throw new Errno(ENOTTY, 'issm has no requests')
+  }
+
+  write(): number {
+    throw new Errno(EINVAL, 'issm cannot be written to')
+  }
+
+  read(): number {
+    throw new Errno(EINVAL, 'issm cannot be read')
+  }
+
+  closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#port.fabric!.manage(this.#port.context.device.index, false)
+    this.#events.close()
+    this.#left(this)
+  }
+}
