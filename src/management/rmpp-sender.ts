@@ -16,6 +16,7 @@ import {
   RmppType,
   rmppCodec,
   rmppSegmentBytes,
+  rmppVersion,
 } from '../wire/index.ts'
 
 /** The longest time until an ACK, and that of messages for which nobody gave one. */
@@ -96,6 +97,7 @@ export class RmppSender {
     packet.fill(0, this.#offset)
     packet.set(part, this.#offset)
     const isLast = number === this.segments
+    packet[Rmpp.version] = rmppVersion
     packet[Rmpp.type] = RmppType.data
     const flags = RmppFlag.active | (number === 1 ? RmppFlag.first : 0) | (isLast ? RmppFlag.last : 0)
     packet[Rmpp.flags] = (packet[Rmpp.flags]! & 0xf8) | flags

@@ -146,4 +146,6 @@ export interface SysfsTree {
   readonly files: ReadonlyMap<string, string>
   /** Symbolic links by path, with what they say. */
   readonly links: ReadonlyMap<string, string>
+  /** Files, with their own path rather than that of a link, whose content is asked for whenever one is opened. */
+  readonly live: ReadonlyMap<string, () => string>
 }

@@ -28,6 +28,7 @@ import { canRespond, isOthers } from './peer.ts'
 import { noFault } from './process-bytes.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
+import type { Traffic } from './traffic.ts'
 import { type Waiting, waits } from './waiting.ts'
 
 const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, Wqe } = layout
@@ -41,6 +42,7 @@ export class Datagrams {
   readonly #waiting: Waiting
   readonly #handOver: HandOver
   readonly #failures: Failures
+  readonly #traffic: Traffic
   /** Where GRHs are put together. */
   readonly #grh: number
   readonly #gsi: GsiDispatch
@@ -57,6 +59,7 @@ export class Datagrams {
     waiting: Waiting,
     handOver: HandOver,
     failures: Failures,
+    traffic: Traffic,
   ) {
     this.#host = host
     this.#mtu = mtu
@@ -66,6 +69,7 @@ export class Datagrams {
     this.#waiting = waiting
     this.#handOver = handOver
     this.#failures = failures
+    this.#traffic = traffic
     this.#grh = host.segment.allocate(grhLength + madDispatchBytes)
     this.#mad = this.#grh + grhLength
     this.#gsi = new GsiDispatch(host)
@@ -201,6 +205,8 @@ export class Datagrams {
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     i32[e + Cqe.slid] = i32[host.deviceWord(i32[q + Qp.device]!) + Dev.lid]! | (i32[av + Av.sl]! << 16)
     receives.consume(d, r)
+    if (this.#traffic.isCounted(q) || this.#traffic.isCounted(d))
+      this.#traffic.arrived(device, i32[w + Wqe.opcode]!, total)
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, length, immData, d, sender, solicited)
     return true
   }

@@ -29,6 +29,8 @@ export interface SysfsAdapter {
   readonly rate: string
   readonly capMask: number
   readonly firmware: string
+  /** Files of the port whose content changes, by their path below it: each says its content. */
+  readonly live: Readonly<Record<string, () => string>>
 }
 
 /** The ABI of uverbs, and that of the provider's queues. */
@@ -43,13 +45,19 @@ const active = 4
 export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
   const files = new Map<string, string>()
   const links = new Map<string, string>()
+  const live = new Map<string, () => string>()
   files.set('/sys/class/infiniband_verbs/abi_version', `${verbsAbi}\n`)
   files.set('/sys/class/infiniband_mad/abi_version', `${madAbi}\n`)
-  for (const adapter of adapters) add(adapter, files, links)
-  return { files, links }
+  for (const adapter of adapters) add(adapter, files, links, live)
+  return { files, links, live }
 }
 
-function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<string, string>): void {
+function add(
+  adapter: SysfsAdapter,
+  files: Map<string, string>,
+  links: Map<string, string>,
+  live: Map<string, () => string>,
+): void {
   const { name, index } = adapter
   const verbs = `/sys/devices/virtual/infiniband_verbs/uverbs${index}`
   links.set(`/sys/class/infiniband_verbs/uverbs${index}`, `../../devices/virtual/infiniband_verbs/uverbs${index}`)
@@ -109,6 +117,10 @@ function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<strin
     'pkeys/0': '0xffff',
   }
   for (const [file, content] of Object.entries(ofPort)) files.set(`${port}/${file}`, `${content}\n`)
+  for (const [file, content] of Object.entries(adapter.live)) {
+    files.delete(`${port}/${file}`)
+    live.set(`${port}/${file}`, () => `${content()}\n`)
+  }
   adapter.gids.forEach(({ gid, type, netdev }, i) => {
     files.set(`${port}/gids/${i}`, `${groups(gid)}\n`)
     // The kernel's file cannot be read on InfiniBand, and a file that is there can.

@@ -33,7 +33,7 @@ export function openAdapters({ adapters }: RunSettings): Served {
     const door = new UverbsDoor(processWaist(context), index)
     const port = new UmadPort(openDevice(device))
     doors.push(door, new UmadDoor(port, index), new IssmDoor(port, index))
-    shown.push(describe(context, name, index, door.device))
+    shown.push({ ...describe(context, name, index, door.device), live: port.files() })
   }
   return { doors, sysfs: sysfsOf(shown) }
 }
@@ -62,5 +62,6 @@ export function describe(
     lid: port.lid,
     smLid: port.smLid,
     firmware: device.fwVer,
+    live: {},
   }
 }

@@ -2,14 +2,16 @@
  * The adapters of a segment as nodes of a subnet, of which management agents answer for each: whichever run is asked, since all that they
  * say is in the segment. An adapter has one port, and the two of a segment are cabled to each other; nothing forwards.
  */
-import type { Links, ManagedNode, PortTraffic, TrafficName } from '../../management/index.ts'
-import { type Host, layout } from '../../verbs/provider/index.ts'
+import type { Links, ManagedNode, PortTraffic } from '../../management/index.ts'
+import { type Device, type DeviceAttr, type Host, layout } from '../../verbs/provider/index.ts'
 import { NodeType, PortCapability, type PortInfo, PortPhysState, PortState, portInfoCodec } from '../../wire/index.ts'
+import { counterBases, portTraffic } from './port-traffic.ts'
 
 const { Dev, maxDevices } = layout
 
 /** Of each PortInfo as of an adapter of four lanes at 2.5 Gb/s with one virtual lane, that a subnet manager has configured. */
 const width4x = 2
+const widths1xAnd4x = 3
 const speedSdr = 1
 const mtu4096 = 5
 const oneLane = 1
@@ -18,24 +20,16 @@ const second = 18
 const linkLocalPrefix = 0xfe80000000000000n
 const downPolling = 2
 
-const trafficNames = [
-  'xmitData',
-  'rcvData',
-  'xmitPkts',
-  'rcvPkts',
-  'rcvErrors',
-  'xmitDiscards',
-  'qp1Dropped',
-] as const satisfies readonly TrafficName[]
-
 export class SegmentFabric implements Links {
   readonly #host: Host
+  readonly #attr: DeviceAttr
   readonly #name: string
 
-  /** `name`: of the segment. */
-  constructor(host: Host, name: string) {
+  /** `device`: one of them. */
+  constructor({ host, attr, name }: Device) {
     this.#host = host
-    this.#name = name
+    this.#attr = attr
+    this.#name = name.replace(/\/\d$/, '')
   }
 
   peerOf(node: number, port: number): { node: number; port: number } | null {
@@ -57,7 +51,7 @@ export class SegmentFabric implements Links {
   }
 
   node(index: number): ManagedNode {
-    return new SegmentNode(this.#host, `${this.#name}/${index}`, index)
+    return new SegmentNode(this.#host, this.#attr, `${this.#name}/${index}`, index)
   }
 
   /** Whether a program is subnet manager of a port: of a thread that lives. */
@@ -89,27 +83,21 @@ class SegmentNode implements ManagedNode {
   readonly portGuid: bigint
   readonly bases: ManagedNode['bases']
   readonly #host: Host
+  readonly #attr: DeviceAttr
   readonly #index: number
   /** Of its record. */
   readonly #dev: number
 
-  constructor(host: Host, description: string, index: number) {
+  constructor(host: Host, attr: DeviceAttr, description: string, index: number) {
     this.#host = host
+    this.#attr = attr
     this.#index = index
     this.#dev = host.deviceWord(index)
     this.description = description
-    const { i32, f64 } = host
+    const { i32 } = host
     const high = BigInt(i32[this.#dev + Dev.guidHigh]! >>> 0)
     this.portGuid = (high << 32n) | BigInt(i32[this.#dev + Dev.guidLow]! >>> 0)
-    const first = (this.#dev + Dev.managementBases) / 2
-    const at = (extended: boolean, name: TrafficName): number =>
-      first + trafficNames.indexOf(name) + (extended ? trafficNames.length : 0)
-    this.bases = {
-      get: (extended, name) => f64[at(extended, name)]!,
-      set: (extended, name, base) => {
-        f64[at(extended, name)] = base
-      },
-    }
+    this.bases = counterBases(host, index)
   }
 
   get nodeInfo(): ManagedNode['nodeInfo'] {
@@ -122,10 +110,10 @@ class SegmentNode implements ManagedNode {
       nodeGuid: this.portGuid,
       portGuid: this.portGuid,
       partitionCap: this.pkeys.length,
-      deviceId: 1,
-      revision: 0,
+      deviceId: this.#attr.vendorPartId,
+      revision: this.#attr.hwVer,
       localPortNum: 1,
-      vendorId: 0,
+      vendorId: this.#attr.vendorId & 0xffffff,
     }
   }
 
@@ -150,17 +138,7 @@ class SegmentNode implements ManagedNode {
   }
 
   traffic(): PortTraffic {
-    const all = this.#host.counters(this.#index)
-    const sum = (...names: string[]): number => names.reduce((total, name) => total + (all[name] ?? 0), 0)
-    return {
-      xmitData: Math.floor(sum('sent_bytes') / 4),
-      rcvData: Math.floor(sum('rcvd_bytes') / 4),
-      xmitPkts: sum('sent_pkts'),
-      rcvPkts: sum('rcvd_pkts'),
-      rcvErrors: sum('icrc_errors', 'drops_malformed'),
-      xmitDiscards: sum('drops_no_path'),
-      qp1Dropped: sum('gsi_drops_malformed', 'gsi_drops_no_agent'),
-    }
+    return portTraffic(this.#host, this.#index)
   }
 }
 
@@ -176,8 +154,8 @@ const initialPortInfo: PortInfo = {
   diagCode: 0,
   mKeyLeasePeriod: 0,
   localPortNum: 1,
-  linkWidthEnabled: width4x,
-  linkWidthSupported: width4x,
+  linkWidthEnabled: widths1xAnd4x,
+  linkWidthSupported: widths1xAnd4x,
   linkWidthActive: width4x,
   linkSpeedSupported: speedSdr,
   portState: PortState.active,

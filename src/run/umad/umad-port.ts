@@ -52,6 +52,7 @@ import { Errno } from '../door.ts'
 import { replyAddress } from './addresses.ts'
 import { type AgentOwner, type Sender, UmadAgent } from './agent.ts'
 import { Outgoing } from './outgoing.ts'
+import { counterFiles } from './port-traffic.ts'
 import type { Registration } from './registration.ts'
 import { SegmentFabric } from './segment-fabric.ts'
 import type { UserMad } from './structs.ts'
@@ -83,7 +84,18 @@ export class UmadPort {
     const { device } = context
     this.parkings = [device.host.segment.parking]
     const isEthernet = context.queryPort(1).linkLayer === LinkLayer.Ethernet
-    this.fabric = isEthernet ? null : new SegmentFabric(device.host, device.name.replace(/\/\d$/, ''))
+    this.fabric = isEthernet ? null : new SegmentFabric(device)
+  }
+
+  /** Files of sysfs below the port whose content changes: each says what it is now. */
+  files(): Record<string, () => string> {
+    const { host, index } = this.context.device
+    const files = counterFiles(host, index)
+    if (this.fabric === null) return files
+    const node = this.fabric.node(index)
+    files.sm_lid = () => `0x${node.portInfo().masterSmLid.toString(16)}`
+    files.cap_mask = () => `0x${node.portInfo().capabilityMask.toString(16).padStart(8, '0')}`
+    return files
   }
 
   // --- agents --------------------------------------------------------------------------------------------------------

@@ -28,6 +28,7 @@ export const echoAdapter: SysfsAdapter = {
   rate: '10 Gb/sec (4X SDR)',
   capMask: 0x890000,
   firmware: '1.0',
+  live: {},
 }
 
 /** What an ioctl is to do. */
