@@ -34,6 +34,7 @@ export interface SysfsAdapter {
 /** The ABI of uverbs, and that of the provider's queues. */
 const verbsAbi = 6
 const rxeAbi = 2
+const rdmaCmAbi = 4
 const portStates = ['NOP', 'DOWN', 'INIT', 'ARMED', 'ACTIVE', 'ACTIVE_DEFER'] as const
 const active = 4
 
@@ -43,6 +44,17 @@ export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
   files.set('/sys/class/infiniband_verbs/abi_version', `${verbsAbi}\n`)
   for (const adapter of adapters) add(adapter, files, links)
   return { files, links }
+}
+
+/** What librdmacm reads to see that there is an RDMA CM: the version of its ABI, and its device. */
+export function rdmaCmSysfs([major, minor]: readonly [number, number]): SysfsTree {
+  const root = '/sys/devices/virtual/misc/rdma_cm'
+  const files = new Map([
+    [`${root}/abi_version`, `${rdmaCmAbi}\n`],
+    [`${root}/dev`, `${major}:${minor}\n`],
+    [`${root}/uevent`, `MAJOR=${major}\nMINOR=${minor}\nDEVNAME=infiniband/rdma_cm\n`],
+  ])
+  return { files, links: new Map([['/sys/class/misc/rdma_cm', '../../devices/virtual/misc/rdma_cm']]) }
 }
 
 function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<string, string>): void {

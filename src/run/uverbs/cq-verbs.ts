@@ -1,4 +1,6 @@
 /** Completion channels and completion queues of programs. */
+
+import { decode, encode } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { bytesOf, completionVectors } from './device-verbs.ts'
 import { fail } from './errors.ts'
@@ -7,7 +9,6 @@ import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
 import { ProgramCq } from './program-cq.ts'
 import type { Ring } from './ring.ts'
-import { decode, encode } from './struct.ts'
 import {
   channelAnswer,
   createCqAnswer,

@@ -1,10 +1,10 @@
 /** What programs ask of the device: its context, limits, port and GIDs. */
 import { type DeviceAttr, type GidEntry, type PortAttr, VerbsError } from '../../verbs/index.ts'
+import { decode, encode } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { fail } from './errors.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
-import { decode, encode } from './struct.ts'
 import {
   contextAnswer,
   deviceAnswer,

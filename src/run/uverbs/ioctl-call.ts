@@ -9,12 +9,12 @@
  */
 import type { Call } from '../door.ts'
 import { Errno, verbsRequest } from '../door.ts'
+import { safe } from '../struct.ts'
 import { asErrno, errnos, fail } from './errors.ts'
 import { type GivenAttribute, MethodCall } from './method-call.ts'
 import { methodHandlers } from './methods.ts'
 import type { ProgramContext } from './program-context.ts'
 import { type Attribute, driverIn, driverOut, type Method, type MethodName, methods } from './schema.ts'
-import { safe } from './struct.ts'
 
 const headerBytes = 24
 const attributeBytes = 16

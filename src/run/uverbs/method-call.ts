@@ -1,11 +1,11 @@
 /** A method of ioctl(2) on its way: its attributes by name, and what is to be written back to the program. */
 import type { Call } from '../door.ts'
 import { Errno } from '../door.ts'
+import { safe } from '../struct.ts'
 import { errnos, fail } from './errors.ts'
 import type { Kind, Objects } from './objects.ts'
 import type { ProgramContext } from './program-context.ts'
 import { driverIn, driverOut, type Method } from './schema.ts'
-import { safe } from './struct.ts'
 
 const attributeBytes = 16
 const flagsAt = 4

@@ -19,9 +19,9 @@ import {
   SendWorkRequest,
   type SharedReceiveQueue,
 } from '../../verbs/index.ts'
+import { safe } from '../struct.ts'
 import type { ProgramAh } from './plain-objects.ts'
 import type { Ring } from './ring.ts'
-import { safe } from './struct.ts'
 
 /** Words of a send request in the queue; the operation's own fields begin at the sixth, and are named for each. */
 const Wqe = {
