@@ -53,6 +53,8 @@ export class OpenedCm implements PolledFile, ChannelOwner {
     try {
       return writeCommand(this, call, address, length)
     } finally {
+      // Events go with ids that are destroyed.
+      this.#showReadable()
       this.door.serveWaiters()
     }
   }
