@@ -42,6 +42,8 @@ export interface ProgramProcess {
 export interface KeptCall {
   /** Whether it waits still. If not, whoever called has gone, and nothing may be taken for it. */
   readonly waits: boolean
+  /** Whose memory its result goes to. Throws an Errno if that has gone. */
+  readonly process: ProgramProcess
   /** It returns this; false if whoever called has gone. */
   answer(value: number): boolean
   /** It fails with this errno. */

@@ -1,9 +1,9 @@
 /**
  * Structures of the kernel's ABI as data: each field has an offset and a kind. Little endian, but for those that are big endian
- * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero. Each door has its own structures.
+ * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero.
  */
 
-/** Kinds of fields and what they are in JavaScript. `u64` is an address or a length, `raw` any 64 bits. */
+/** Kinds of fields and what they are in JavaScript. `u64` is an address or a length, `raw` any 64 bits, and some are blocks of bytes. */
 interface Kinds {
   u8: number
   u16: number
@@ -16,7 +16,12 @@ interface Kinds {
   be64: bigint
   /** 16 bytes. */
   gid: Uint8Array
+  in6: Uint8Array
+  storage: Uint8Array
 }
+
+/** Kinds that are so many bytes: a GID, struct sockaddr_in6, and sockaddr_storage. */
+const blocks: Readonly<Partial<Record<Kind, number>>> = { gid: 16, in6: 28, storage: 128 }
 
 type Kind = keyof Kinds
 type Field = readonly [offset: number, kind: Kind]
@@ -66,7 +71,9 @@ function read(view: DataView, bytes: Uint8Array, offset: number, kind: Kind): nu
     case 'be64':
       return view.getBigUint64(offset)
     case 'gid':
-      return bytes.slice(offset, offset + 16)
+    case 'in6':
+    case 'storage':
+      return bytes.slice(offset, offset + blocks[kind]!)
   }
 }
 
@@ -121,7 +128,9 @@ function write(
       view.setBigUint64(offset, value as bigint)
       break
     case 'gid':
-      bytes.set(value as Uint8Array, offset)
+    case 'in6':
+    case 'storage':
+      bytes.set((value as Uint8Array).subarray(0, blocks[kind]), offset)
       break
   }
 }

@@ -361,6 +361,21 @@ export class Agent {
     this.process()
   }
 
+  /**
+   * Before a thread that calls `process` by itself sleeps: what comes from now on makes an event of the channel, and wakes it.
+   * False if something has come already.
+   */
+  arm(): boolean {
+    for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
+    this.#cq.reqNotify()
+    return this.process() === 0
+  }
+
+  /** In how many milliseconds `process` has to be called though nothing comes. */
+  get dueInMs(): number {
+    return this.#millisecondsLeft(Number.POSITIVE_INFINITY)
+  }
+
   /** Drives it in the event loop for this follower, until the function that is returned is called. */
   follow(follower: object): () => void {
     this.#followers.add(follower)

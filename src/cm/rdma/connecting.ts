@@ -77,6 +77,11 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     this.#agent = agent
   }
 
+  /** The address vector of the peer, once there is one. */
+  get peer(): AhAttr | undefined {
+    return this.#ahAttr
+  }
+
   get phase(): Phase {
     return this.#phase
   }
@@ -187,12 +192,12 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     this.#phase = 'replying'
   }
 
-  reject(privateData: Uint8Array): void {
+  reject(privateData: Uint8Array, reason: number): void {
     if (this.#failed) return
     this.#expect('reject', 'asked', 'reject answers a ConnectRequest, with the id that came with it')
     const [cm, ib] = [this.#agent.cm, this.#ib!]
     if (this.#host.qpType === QpType.UD) cm.sendSidrRep(ib, { status: SidrStatus.Reject, privateData }, nowNs())
-    else cm.sendRej(ib, { reason: CmRejReason.ConsumerReject, privateData }, nowNs())
+    else cm.sendRej(ib, { reason, privateData }, nowNs())
     this.#phase = 'over'
     this.#ended = true
   }

@@ -7,12 +7,12 @@
  *
  * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
  * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
- * `read` and other writes are known by the number of the descriptor.
+ * `read` and other writes are known by the number of the descriptor, and so is whether the file has doorbells.
  */
 import type { BpfInstruction, Processor } from '../../memory/index.ts'
 import { doorbellBytes, servedRequests } from '../door.ts'
 import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
-import type { NumberRange } from './numbers.ts'
+import { type NumberRange, numbersFor } from './numbers.ts'
 
 const AT_FDCWD = 0xffffff9c
 const AT_SYMLINK_NOFOLLOW = 0x100
@@ -47,12 +47,13 @@ export function filterProgram({ processor, ranges }: FilterOptions): BpfInstruct
   }
   const notify = (): void => a.return(Verdict.notify)
   const allow = (): void => a.return(Verdict.allow)
-  /** The argument `index` is a descriptor of a range of ours, as far as its number says. */
-  const ifOurs = (index: number, ours: () => void, others: () => void): void => {
+  /** The argument `index` is a descriptor of a range of ours, as far as its number says; with `queues`, one of a queue file. */
+  const ifOurs = (index: number, ours: () => void, others: () => void, queues = false): void => {
     const isOurs = a.newLabel()
     const is = a.newLabel()
     a.load(argumentOffset(index))
-    for (const { from, to } of ranges) {
+    for (const range of ranges) {
+      const { from, to } = queues ? numbersFor('queues', range) : range
       const above = a.newLabel()
       const within = a.newLabel()
       a.ifAtLeast(from, within, is)
@@ -114,7 +115,7 @@ export function filterProgram({ processor, ranges }: FilterOptions): BpfInstruct
     a.ifEqual(doorbellBytes, doorbell)
     notify()
     a.label(doorbell)
-    allow()
+    ifOurs(0, allow, notify, true)
   })
   handle(calls.read, () => ifOurs(0, notify, allow))
   handle(calls.ioctl, () => {

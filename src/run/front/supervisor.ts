@@ -19,9 +19,19 @@ import {
   readProgram,
   waitReadable,
 } from '../../memory/index.ts'
-import { type Call, type Door, doorbellPosition, Errno, type KeptCall, type Result, type SysfsTree } from '../door.ts'
+import {
+  type Call,
+  type Door,
+  doorbellPosition,
+  Errno,
+  type KeptCall,
+  type OpenedFile,
+  type ProgramProcess,
+  type Result,
+  type SysfsTree,
+} from '../door.ts'
 import { Folder } from './folder.ts'
-import { type NumberRange, preferredRanges } from './numbers.ts'
+import { type NumberRange, numbersFor, preferredRanges } from './numbers.ts'
 import { type OpenFile, OpenFiles } from './open-files.ts'
 import { O_CLOEXEC, O_NONBLOCK, PathAnswers, readPath } from './path-answers.ts'
 import { Paths } from './paths.ts'
@@ -247,7 +257,7 @@ class Supervisor {
     if (door.hasQueues) this.#checkFileSize(path)
     const file = door.open(this.#call(() => (flags & O_NONBLOCK) !== 0))
     this.#options.onNote?.(`thread ${this.#n.tid} opens ${path}`)
-    this.#give(this.#files.add(door, file), (flags & O_CLOEXEC) !== 0)
+    this.#give(this.#files.add(door, file), file.kind, (flags & O_CLOEXEC) !== 0)
   }
 
   #checkFileSize(path: string): void {
@@ -259,11 +269,11 @@ class Supervisor {
   }
 
   /** Gives a file to the program, under a number that the filter knows. */
-  #give(descriptor: number, closeOnExec: boolean): void {
+  #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean): void {
     const n = this.#n
     try {
       for (const range of this.#ranges) {
-        const number = freeNumber(n.tid, range)
+        const number = freeNumber(n.tid, numbersFor(kind, range))
         if (number < 0) continue
         const result = n.addDescriptor(descriptor, closeOnExec, number, true)
         if (result >= 0 || result === -errnos.ENOENT) return
@@ -287,7 +297,7 @@ class Supervisor {
       get nonBlocking(): boolean {
         return nonBlocking()
       },
-      keep: () => keptCall(n.keep()),
+      keep: () => keptCall(n.keep(), () => this.#programs.of(tid)),
       fileAt: (fd) => this.#files.find(tid, fd)?.file,
       addDescriptor: (descriptor, closeOnExec) => {
         const number = n.addDescriptor(descriptor, closeOnExec, -1, false)
@@ -390,10 +400,13 @@ class Supervisor {
 }
 
 /** A notification as doors see it. */
-function keptCall(kept: KeptNotification): KeptCall {
+function keptCall(kept: KeptNotification, process: () => ProgramProcess): KeptCall {
   return {
     get waits(): boolean {
       return kept.valid
+    },
+    get process(): ProgramProcess {
+      return process()
     },
     answer: (value) => kept.answer(value),
     fail: (errno) => kept.fail(errno),

@@ -39,6 +39,7 @@ const rxeAbi = 2
 const madAbi = 5
 /** The minor number of the first issm device. */
 const firstIssm = 64
+const rdmaCmAbi = 4
 const portStates = ['NOP', 'DOWN', 'INIT', 'ARMED', 'ACTIVE', 'ACTIVE_DEFER'] as const
 const active = 4
 
@@ -50,6 +51,18 @@ export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
   files.set('/sys/class/infiniband_mad/abi_version', `${madAbi}\n`)
   for (const adapter of adapters) add(adapter, files, links, live)
   return { files, links, live }
+}
+
+/** What librdmacm reads to see that there is an RDMA CM: the version of its ABI, and its device. */
+export function rdmaCmSysfs([major, minor]: readonly [number, number]): SysfsTree {
+  const root = '/sys/devices/virtual/misc/rdma_cm'
+  const files = new Map([
+    [`${root}/abi_version`, `${rdmaCmAbi}\n`],
+    [`${root}/dev`, `${major}:${minor}\n`],
+    [`${root}/uevent`, `MAJOR=${major}\nMINOR=${minor}\nDEVNAME=infiniband/rdma_cm\n`],
+  ])
+  const links = new Map([['/sys/class/misc/rdma_cm', '../../devices/virtual/misc/rdma_cm']])
+  return { files, links, live: new Map() }
 }
 
 function add(

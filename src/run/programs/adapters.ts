@@ -2,8 +2,9 @@
 import { shmDriver } from '../../devices/shm/index.ts'
 import { type Context, GidType, LinkLayer, openDevice } from '../../verbs/index.ts'
 import { registerDriver } from '../../verbs/provider/index.ts'
-import type { Door } from '../door.ts'
-import { type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
+import type { Door, SysfsTree } from '../door.ts'
+import { rdmaCmSysfs, type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
+import { RdmaCmDoor } from '../rdma-cm/index.ts'
 import { IssmDoor, UmadDoor, UmadPort } from '../umad/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 
@@ -28,14 +29,28 @@ export function openAdapters({ adapters }: RunSettings): Served {
   registerDriver(shmDriver)
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
+  /** Contexts of the RDMA CM, so that each door is told of its own objects alone. */
+  const contexts: Context[] = []
   for (const [index, { device, name }] of adapters.entries()) {
     const context = openDevice(device)
     const door = new UverbsDoor(processWaist(context), index)
     const port = new UmadPort(openDevice(device))
     doors.push(door, new UmadDoor(port, index), new IssmDoor(port, index))
+    contexts.push(openDevice(device))
     shown.push({ ...describe(context, name, index, door.device), live: port.files() })
   }
-  return { doors, sysfs: sysfsOf(shown) }
+  const cm = new RdmaCmDoor(contexts)
+  doors.push(cm)
+  const trees = [sysfsOf(shown), rdmaCmSysfs(cm.device)]
+  return { doors, sysfs: joined(trees) }
+}
+
+function joined(trees: readonly SysfsTree[]): SysfsTree {
+  return {
+    files: new Map(trees.flatMap(({ files }) => [...files])),
+    links: new Map(trees.flatMap(({ links }) => [...links])),
+    live: new Map(trees.flatMap(({ live }) => [...live])),
+  }
 }
 
 /** What sysfs shows of an adapter. */

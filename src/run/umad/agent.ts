@@ -1,8 +1,8 @@
 /** An agent that a program has registered: of a file, where it has a number below 32, and of the port, where it has the upper half of transactions. */
 import type { MadAddress } from '../../gsi/index.ts'
 import { RmppReceiver } from '../../management/index.ts'
-import type { Outgoing } from './outgoing.ts'
 import type { Registration } from './registration.ts'
+import type { UserMad } from './structs.ts'
 
 /** From where a message has come. */
 export interface Sender {
@@ -17,8 +17,8 @@ export interface Sender {
 /** Whose agent it is: an opened file. */
 export interface AgentOwner {
   received(agent: UmadAgent, message: Uint8Array, from: Sender): void
-  /** There was no response to it. */
-  timedOut(sent: Outgoing): void
+  /** There was no response to what its agent has sent. */
+  timedOut(agent: UmadAgent, header: UserMad, message: Uint8Array): void
 }
 
 /** Messages of several packets that an agent receives at once, and bytes of them: a table of all paths of a subnet of a thousand ports. */

@@ -1,12 +1,8 @@
 /** `/dev/infiniband/issmN`: while it is open, the port says that a subnet manager is there. One program has it at a time. */
-import { Errno, type PolledFile } from '../door.ts'
+import type { PolledFile } from '../door.ts'
+import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
 import type { UmadPort } from './umad-port.ts'
-
-const EAGAIN = 11
-const EINVAL = 22
-const ENOTTY = 25
-const EPROTONOSUPPORT = 93
 
 export class IssmFile implements PolledFile {
   readonly kind = 'polled'
@@ -17,10 +13,10 @@ export class IssmFile implements PolledFile {
 
   constructor(port: UmadPort, nonBlocking: boolean, left: (file: IssmFile) => void) {
     const { fabric } = port
-    if (fabric === null) throw new Errno(EPROTONOSUPPORT, 'a port on Ethernet has no subnet manager')
+    if (fabric === null) fail('EPROTONOSUPPORT', 'a port on Ethernet has no subnet manager')
     // The kernel lets a program wait that may block.
     if (!fabric.manage(port.context.device.index, true))
-      throw new Errno(EAGAIN, 'the port has a subnet manager already: end that one first')
+      fail('EAGAIN', 'the port has a subnet manager already: end that one first')
     this.#port = port
     this.#left = left
     try {
@@ -40,15 +36,15 @@ export class IssmFile implements PolledFile {
   }
 
   ioctl(): number {
-    throw new Errno(ENOTTY, 'issm has no requests')
+    fail('ENOTTY', 'issm has no requests')
   }
 
   write(): number {
-    throw new Errno(EINVAL, 'issm cannot be written to')
+    fail('EINVAL', 'issm cannot be written to')
   }
 
   read(): number {
-    throw new Errno(EINVAL, 'issm cannot be read')
+    fail('EINVAL', 'issm cannot be read')
   }
 
   closed(): void {

@@ -1,6 +1,7 @@
 /** What a program registers an agent for, by either request, and the rules that it must keep: those of ib_register_mad_agent of Linux. */
 import { hasRmpp, isSubnClass, isVendorClass2, MgmtClass, rmppVersion } from '../../wire/index.ts'
-import { Errno, type ProgramProcess } from '../door.ts'
+import type { ProgramProcess } from '../door.ts'
+import { fail } from '../errnos.ts'
 import { decode } from '../struct.ts'
 import { flagsAt, registerAgent, registerAgent2, userRmppFlag } from './structs.ts'
 
@@ -16,9 +17,6 @@ export interface Registration {
   /** Messages of several packets are taken apart and put together here. */
   readonly rmpp: boolean
 }
-
-const EINVAL = 22
-const EPROTONOSUPPORT = 93
 
 /** Versions and classes below these have tables in the kernel. */
 const classVersions = 8
@@ -39,10 +37,7 @@ export function readRegistration2(process: ProgramProcess, address: number): Reg
   const { qpn, mgmtClass, classVersion, flags, oui, methods, rmppVersion: rmpp } = decode(registerAgent2, bytes)
   if ((flags & ~userRmppFlag) !== 0) {
     process.write(address + flagsAt, Uint8Array.of(userRmppFlag, 0, 0, 0))
-    throw new Errno(
-      EINVAL,
-      `registering an agent: of flags 0x${flags.toString(16)} only ${userRmppFlag} (user RMPP) is known`,
-    )
+    fail('EINVAL', `registering an agent: of flags 0x${flags.toString(16)} only ${userRmppFlag} (user RMPP) is known`)
   }
   return checked(qpn, mgmtClass, classVersion, oui, methods, rmpp, (flags & userRmppFlag) !== 0)
 }
@@ -57,7 +52,7 @@ function checked(
   userRmpp: boolean,
 ): Registration {
   const wrong = fault(qpn, mgmtClass, classVersion, oui, rmpp, userRmpp)
-  if (wrong !== null) throw new Errno(EINVAL, `registering an agent: ${wrong}`)
+  if (wrong !== null) fail('EINVAL', `registering an agent: ${wrong}`)
   const words = new Int32Array(4)
   const view = new DataView(methods.buffer, methods.byteOffset, methods.byteLength)
   for (let i = 0; i < words.length; i++) words[i] = view.getInt32(4 * i, true)
@@ -97,5 +92,5 @@ function fault(
 /** Adapters on Ethernet have no QP 0. */
 export function checkQp({ qpn }: Registration, hasQp0: boolean): void {
   if (qpn === 0 && !hasQp0)
-    throw new Errno(EPROTONOSUPPORT, 'registering an agent: an adapter on Ethernet has no subnet management (QP 0)')
+    fail('EPROTONOSUPPORT', 'registering an agent: an adapter on Ethernet has no subnet management (QP 0)')
 }

@@ -4,21 +4,16 @@
  */
 import { hasRmpp, isSubnClass, Mad, madDataOffset, Rmpp, RmppFlag } from '../../wire/index.ts'
 import { type Call, Errno, type KeptCall, type PolledFile, type ProgramProcess, type Result } from '../door.ts'
+import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
 import { decode, encode } from '../struct.ts'
 import { destinationOf, senderFields } from './addresses.ts'
 import type { AgentOwner, Sender, UmadAgent } from './agent.ts'
-import type { Outgoing } from './outgoing.ts'
 import { checkQp, type Registration, readRegistration, readRegistration2 } from './registration.ts'
 import { headerBytesWithoutPkey, UmadRequest, type UserMad, userMad } from './structs.ts'
 import type { UmadPort } from './umad-port.ts'
 
-const EIO = 5
-const EAGAIN = 11
-const ENOMEM = 12
-const EINVAL = 22
-const ENOTTY = 25
-const ENOSPC = 28
+/** The status of a message that had no response. */
 const ETIMEDOUT = 110
 
 const maxAgents = 32
@@ -39,7 +34,6 @@ interface Queued {
 /** A read that waits for a message. */
 interface Reading {
   readonly call: KeptCall
-  readonly process: ProgramProcess
   readonly address: number
   readonly length: number
 }
@@ -85,17 +79,17 @@ export class UmadFile implements PolledFile, AgentOwner {
         process.read(argument, bytes)
         const index = new DataView(bytes.buffer).getUint32(0, true)
         const agent = this.#agents.get(index)
-        if (agent === undefined) throw new Errno(EINVAL, `there is no agent ${index}`)
+        if (agent === undefined) fail('EINVAL', `there is no agent ${index}`)
         this.#agents.delete(index)
         this.#port.unregister(agent)
         return 0
       }
       case UmadRequest.enablePkey:
-        if (this.#isUsed) throw new Errno(EINVAL, 'P_Keys are asked for before the first agent is registered')
+        if (this.#isUsed) fail('EINVAL', 'P_Keys are asked for before the first agent is registered')
         this.#headerBytes = userMad.sizeBytes
         return 0
       default:
-        throw new Errno(ENOTTY, `umad has no request 0x${request.toString(16)}`)
+        fail('ENOTTY', `umad has no request 0x${request.toString(16)}`)
     }
   }
 
@@ -107,7 +101,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     const registration = read(process, address)
     let index = 0
     while (this.#agents.has(index)) index++
-    if (index >= maxAgents) throw new Errno(ENOMEM, `a file has at most ${maxAgents} agents: unregister one`)
+    if (index >= maxAgents) fail('ENOMEM', `a file has at most ${maxAgents} agents: unregister one`)
     checkQp(registration, this.#port.fabric !== null)
     const agent = this.#port.register(this, index, registration)
     try {
@@ -128,27 +122,23 @@ export class UmadFile implements PolledFile, AgentOwner {
   write({ process }: Call, address: number, length: number): Result {
     const headerBytes = this.#headerBytes
     if (length < headerBytes + Rmpp.end)
-      throw new Errno(EINVAL, `a MAD has at least ${Rmpp.end} bytes, behind ${headerBytes} of its header`)
-    if (length > headerBytes + maxSendBytes) throw new Errno(EINVAL, `a message has at most ${maxSendBytes} bytes`)
+      fail('EINVAL', `a MAD has at least ${Rmpp.end} bytes, behind ${headerBytes} of its header`)
+    if (length > headerBytes + maxSendBytes) fail('EINVAL', `a message has at most ${maxSendBytes} bytes`)
     const start = new Uint8Array(userMad.sizeBytes)
     process.read(address, start.subarray(0, headerBytes))
     const header = decode(userMad, start)
     const agent = this.#agents.get(header.id)
-    if (header.id >= maxAgents) throw new Errno(EINVAL, `agents have numbers below ${maxAgents}, not ${header.id}`)
-    if (agent === undefined) throw new Errno(EIO, `there is no agent ${header.id}`)
+    if (header.id >= maxAgents) fail('EINVAL', `agents have numbers below ${maxAgents}, not ${header.id}`)
+    if (agent === undefined) fail('EIO', `there is no agent ${header.id}`)
     const first = new Uint8Array(Rmpp.end)
     process.read(address + headerBytes, first)
     const bytes = length - headerBytes
     const isRmpp = isMultiPacket(agent, first)
-    if (bytes < madDataOffset(first[Mad.mgmtClass]!))
-      throw new Errno(EINVAL, 'the MAD ends within the headers of its class')
+    if (bytes < madDataOffset(first[Mad.mgmtClass]!)) fail('EINVAL', 'the MAD ends within the headers of its class')
     if (!isRmpp && bytes > Mad.totalLength)
-      throw new Errno(
-        EINVAL,
-        `a MAD has ${Mad.totalLength} bytes; longer messages need RMPP, by their class, agent and flags`,
-      )
+      fail('EINVAL', `a MAD has ${Mad.totalLength} bytes; longer messages need RMPP, by their class, agent and flags`)
     if (isSubnClass(first[Mad.mgmtClass]!) && agent.registration.qpn !== 0)
-      throw new Errno(EINVAL, 'subnet management packets are sent by agents of QP 0')
+      fail('EINVAL', 'subnet management packets are sent by agents of QP 0')
     const message = new Uint8Array(bytes)
     process.read(address + headerBytes, message)
     this.#port.send(agent, header, message, destinationOf(header), isRmpp)
@@ -167,8 +157,8 @@ export class UmadFile implements PolledFile, AgentOwner {
     this.#add({ header: { id: index, length, ...senderFields(from) }, message, isReceived: true })
   }
 
-  timedOut({ agent, header, message }: Outgoing): void {
-    const again = { ...header, id: agent.index, status: ETIMEDOUT }
+  timedOut({ index }: UmadAgent, header: UserMad, message: Uint8Array): void {
+    const again = { ...header, id: index, status: ETIMEDOUT }
     this.#add({ header: again, message: message.subarray(0, Mad.length), isReceived: false })
   }
 
@@ -179,11 +169,11 @@ export class UmadFile implements PolledFile, AgentOwner {
     this.#events.readable = this.#queue.length > 0
   }
 
-  #answer({ call, process, address, length }: Reading): void {
+  #answer({ call, address, length }: Reading): void {
     // Its message is another reader's.
     if (!call.waits) return
     try {
-      call.answer(this.#give(process, address, length))
+      call.answer(this.#give(call.process, address, length))
     } catch (error) {
       if (!(error instanceof Errno)) throw error
       call.fail(error.errno)
@@ -192,11 +182,11 @@ export class UmadFile implements PolledFile, AgentOwner {
 
   read(call: Call, address: number, length: number): Result {
     if (length < this.#headerBytes)
-      throw new Errno(EINVAL, `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
+      fail('EINVAL', `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
     if (this.#queue.length === 0) {
-      if (call.nonBlocking) throw new Errno(EAGAIN, 'no management datagram has come')
+      if (call.nonBlocking) fail('EAGAIN', 'no management datagram has come')
       const kept = call.keep()
-      this.#readings.push({ call: kept, process: call.process, address, length })
+      this.#readings.push({ call: kept, address, length })
       return kept
     }
     const taken = this.#give(call.process, address, length)
@@ -210,14 +200,14 @@ export class UmadFile implements PolledFile, AgentOwner {
     const whole = this.#headerBytes + message.length
     const least = Math.min(whole, this.#headerBytes + Mad.totalLength)
     if (length < (isReceived ? least : whole))
-      throw new Errno(EINVAL, `the next message has ${whole} bytes, and there is room for ${length}`)
+      fail('EINVAL', `the next message has ${whole} bytes, and there is room for ${length}`)
     const bytes = new Uint8Array(Math.min(whole, Math.max(length, least)))
     bytes.set(encode(userMad, header).subarray(0, this.#headerBytes))
     if (length < whole) {
       // The header says how much room it takes, and the first segment whose it is.
       bytes.set(message.subarray(0, Mad.totalLength), this.#headerBytes)
       process.write(address, bytes.subarray(0, least))
-      throw new Errno(ENOSPC, `the next message has ${whole} bytes, and there is room for ${length}`)
+      fail('ENOSPC', `the next message has ${whole} bytes, and there is room for ${length}`)
     }
     bytes.set(message, this.#headerBytes)
     process.write(address, bytes)

@@ -49,6 +49,7 @@ import {
   u32,
 } from '../../wire/index.ts'
 import { Errno } from '../door.ts'
+import { errnos, fail } from '../errnos.ts'
 import { replyAddress } from './addresses.ts'
 import { type AgentOwner, type Sender, UmadAgent } from './agent.ts'
 import { Outgoing } from './outgoing.ts'
@@ -56,9 +57,6 @@ import { counterFiles } from './port-traffic.ts'
 import type { Registration } from './registration.ts'
 import { SegmentFabric } from './segment-fabric.ts'
 import type { UserMad } from './structs.ts'
-
-const EINVAL = 22
-const ENOMEM = 12
 
 /** Messages that can come before this thread looks, and be on their way out; more are lost, as an adapter loses them. */
 const gsiOptions = { receives: 256, sends: 256, takesMads: true }
@@ -141,11 +139,11 @@ export class UmadPort {
   send(agent: UmadAgent, header: UserMad, message: Uint8Array, to: MadAddress, isRmpp: boolean): void {
     if (!isMadResponse(message[Mad.method]!)) put32(message, Mad.transactionId, agent.transactionHigh)
     const sent = new Outgoing(agent, header, message, to, isRmpp)
-    if (this.#isDuplicate(sent)) throw new Errno(EINVAL, 'a MAD of this transaction and class is on its way already')
+    if (this.#isDuplicate(sent)) fail('EINVAL', 'a MAD of this transaction and class is on its way already')
     const isKept = sent.rmpp !== null || sent.expectsResponse
     if (isKept) {
       if (this.#outgoing.size >= maxOutgoing)
-        throw new Errno(ENOMEM, `${maxOutgoing} management datagrams wait for responses: read some first`)
+        fail('ENOMEM', `${maxOutgoing} management datagrams wait for responses: read some first`)
       this.#outgoing.add(sent)
     }
     try {
@@ -200,7 +198,7 @@ export class UmadPort {
     if (isDirected && isMadResponse(mad[Mad.method]!))
       node = mad[Smp.hopCount] === 0 ? own : (fabric.peerOf(own, 1)?.node ?? -1)
     else if (isDirected) node = followRoute(fabric, own, 1, mad, lid)
-    if (node === invalidRoute) throw new Errno(EINVAL, 'a directed route that does not begin at this port')
+    if (node === invalidRoute) fail('EINVAL', 'a directed route that does not begin at this port')
     if (node < 0) return
     const from = { lid: isDirected ? permissiveLid : fabric.lidOf(node), qpn: 0, sl: 0, pkeyIndex: 0, grh: null }
     if (!isMadResponse(mad[Mad.method]!) && this.#isAnswered(sent, mad, from, answerSmp(fabric.node(node), mad))) return
@@ -376,7 +374,7 @@ export class UmadPort {
         continue
       }
       this.#outgoing.delete(sent)
-      sent.agent.owner.timedOut(sent)
+      sent.agent.owner.timedOut(sent.agent, sent.header, sent.message)
     }
     for (const { receiver } of this.#agents.values())
       for (const { source, reply } of receiver?.expire(now) ?? []) {
@@ -440,5 +438,5 @@ function smpSender(mad: Uint8Array, { lid, sl, pkeyIndex }: Sender): Sender {
 /** What a verb throws, as the program's errno. */
 function asErrno(error: unknown): unknown {
   if (!(error instanceof VerbsError)) return error
-  return new Errno(error.code === 'ENOMEM' ? ENOMEM : EINVAL, error.message)
+  return new Errno(errnos[error.code === 'ENOMEM' ? 'ENOMEM' : 'EINVAL'], error.message)
 }

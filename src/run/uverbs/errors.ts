@@ -1,33 +1,9 @@
 /** How commands fail: errnos by name, each with the sentence that `--explain` shows. */
 import { VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
+import { type ErrnoName, errnos } from '../errnos.ts'
 
-/** Those that the kernel's uverbs answer with. */
-export const errnos = {
-  EPERM: 1,
-  ENOENT: 2,
-  EIO: 5,
-  EBADF: 9,
-  ENOMEM: 12,
-  EACCES: 13,
-  EFAULT: 14,
-  EBUSY: 16,
-  ENODEV: 19,
-  EINVAL: 22,
-  EMFILE: 24,
-  ENOTTY: 25,
-  ENOSPC: 28,
-  ENODATA: 61,
-  EPROTONOSUPPORT: 93,
-  EOPNOTSUPP: 95,
-} as const
-
-export type ErrnoName = keyof typeof errnos
-
-/** Ends a command; `reason` names the verb, what is wrong and what is allowed. */
-export function fail(code: ErrnoName, reason: string): never {
-  throw new Errno(errnos[code], reason)
-}
+export { type ErrnoName, errnos, fail } from '../errnos.ts'
 
 /** What a verb of this process, or the system, said, as the errno of `verb` in the program. */
 export function asErrno(error: unknown, verb: string): Errno {

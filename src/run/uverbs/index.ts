@@ -10,3 +10,4 @@
  */
 export { UverbsDoor } from './door.ts'
 export { processWaist } from './process-waist.ts'
+export { attributeMask } from './qp-modify.ts'

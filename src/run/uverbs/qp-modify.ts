@@ -46,8 +46,8 @@ const masks: readonly [name: string, bit: number, attributes: readonly QpAttrNam
 )
 const allBits = masks.reduce((all, [, bit]) => all | bit, 0)
 
-/** The bits that stand for these attributes. */
-const bitsOf = (names: readonly QpAttrName[]): number =>
+/** The bits of attr_mask that stand for these attributes. */
+export const attributeMask = (names: readonly QpAttrName[]): number =>
   masks.reduce((all, [, bit, attributes]) => (attributes.some((name) => names.includes(name)) ? all | bit : all), 0)
 
 const namesOf = (bits: number): string =>
@@ -59,8 +59,8 @@ const namesOf = (bits: number): string =>
 const required = new Map<string, { needs: number; takes: number }>()
 for (const { from, to, attributes } of qpTransitions)
   for (const type of [QpType.RC, QpType.UC, QpType.UD]) {
-    const needs = bitsOf(attributes[type].required)
-    required.set(`${type} ${from} ${to}`, { needs, takes: needs | bitsOf(attributes[type].optional) })
+    const needs = attributeMask(attributes[type].required)
+    required.set(`${type} ${from} ${to}`, { needs, takes: needs | attributeMask(attributes[type].optional) })
   }
 
 /** EINVAL unless a queue pair of this type may go from one state to the other with exactly these attributes. */

@@ -81,6 +81,7 @@ export class Program {
         const kept: Kept = { outcome: 'waits', waits: true }
         this.kept.push(kept)
         return {
+          process: this.memory,
           get waits() {
             return kept.waits
           },
