@@ -1,9 +1,9 @@
 /** A command as its handler sees it. */
 import type { Call } from '../door.ts'
-import type { OpenedCm } from './opened-cm.ts'
+import type { CmFile } from './station.ts'
 
 export interface Command {
-  readonly file: OpenedCm
+  readonly file: CmFile
   readonly call: Call
   /** The function of librdmacm that sends it. */
   readonly verb: string

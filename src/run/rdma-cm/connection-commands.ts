@@ -7,13 +7,11 @@ import { idOf } from './id-commands.ts'
 import * as s from './structs.ts'
 
 /** `rdma_ucm_conn_param` at `at`; undefined if it is not valid, which accept means something by. */
-function connParam(verb: string, request: Uint8Array, at: number): ConnParam | undefined {
+function connParam(request: Uint8Array, at: number): ConnParam | undefined {
   const bytes = request.subarray(at, at + s.connParam.sizeBytes)
   const param = decode(s.connParam, bytes)
   if (param.valid === 0) return undefined
   const { private_data_len: length, retry_count, rnr_retry_count } = param
-  if (retry_count > 7 || rnr_retry_count > 7)
-    fail('EINVAL', `${verb}: retry counts are 0 to 7, not ${retry_count} and ${rnr_retry_count}`)
   return {
     privateData: bytes.slice(s.connPrivateDataAt, s.connPrivateDataAt + length),
     qpNum: param.qp_num & 0xffffff,
@@ -21,8 +19,9 @@ function connParam(verb: string, request: Uint8Array, at: number): ConnParam | u
     responderResources: param.responder_resources,
     initiatorDepth: param.initiator_depth,
     flowControl: param.flow_control !== 0,
-    retryCount: retry_count,
-    rnrRetryCount: rnr_retry_count,
+    // The kernel takes larger ones for the most, 7.
+    retryCount: Math.min(7, retry_count),
+    rnrRetryCount: Math.min(7, rnr_retry_count),
     ...(param.qkey === 0 ? {} : { qkey: param.qkey & 0x7fffffff }),
   }
 }
@@ -30,7 +29,7 @@ function connParam(verb: string, request: Uint8Array, at: number): ConnParam | u
 export function connect(command: Command): undefined {
   const { verb, request } = command
   const id = idOf(command, decode(s.connect, request).id)
-  const param = connParam(verb, request, 0)
+  const param = connParam(request, 0)
   if (param === undefined) fail('EINVAL', `${verb}: conn_param is not valid`)
   id.cm.connect(param)
 }
@@ -45,7 +44,7 @@ export function accept(command: Command): undefined {
   const { verb, request } = command
   const { uid, id: number } = decode(s.accept, request)
   const id = idOf(command, number)
-  const param = connParam(verb, request, 8)
+  const param = connParam(request, 8)
   if (param === undefined) {
     id.cm.establish()
     return

@@ -2,18 +2,19 @@
  * The door of `/dev/infiniband/rdma_cm`: all files that programs have open, and their ids. It drives the communication managers of the
  * run's adapters.
  */
-import { type CmId, EventChannel, type EventChannelOptions } from '../../cm/index.ts'
+import { type CmEvent, type CmId, EventChannel, type EventChannelOptions } from '../../cm/index.ts'
 import type { Parking } from '../../memory/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import type { Call, Door, OpenedFile } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { OpenedCm } from './opened-cm.ts'
 import { ProgramId, ProgramJoin } from './program-id.ts'
+import type { CmFile, Station } from './station.ts'
 
 /** Of all programs of a run. */
 const mostIds = 65_536
 
-export class RdmaCmDoor implements Door {
+export class RdmaCmDoor implements Door, Station {
   readonly path = '/dev/infiniband/rdma_cm'
   /** A miscellaneous device; the kernel takes any free minor number. */
   readonly device: readonly [number, number] = [10, 121]
@@ -23,7 +24,7 @@ export class RdmaCmDoor implements Door {
   /** Keeps the communication managers of all adapters, and drives them, once a program has opened the device. */
   #driver: EventChannel | undefined
   readonly #files = new Set<OpenedCm>()
-  readonly #arrived = new Set<OpenedCm>()
+  readonly #arrived = new Set<CmFile>()
   readonly #ids = new Map<number, ProgramId>()
   /** Those that came with requests which their program has not seen yet. */
   readonly #requests = new Set<ProgramId>()
@@ -54,7 +55,7 @@ export class RdmaCmDoor implements Door {
     return this.#lastNumber
   }
 
-  addId(file: OpenedCm, cm: CmId, uid: bigint): ProgramId {
+  addId(file: CmFile, cm: CmId, uid: bigint): ProgramId {
     if (this.#ids.size >= mostIds) {
       cm.close()
       fail('ENOMEM', `rdma_create_id: programs have ${mostIds} ids, which is the most of a run`)
@@ -65,26 +66,22 @@ export class RdmaCmDoor implements Door {
     return id
   }
 
-  /** The id that came with a request, whose program has not seen it yet. */
-  addRequest(file: OpenedCm, cm: CmId): boolean {
+  addRequest(file: CmFile, cm: CmId): boolean {
     this.forgetWithdrawn()
     if (this.#ids.size >= mostIds) return false
     this.#requests.add(this.addId(file, cm, 0n))
     return true
   }
 
-  /** The program has seen the request, or accepts it. */
-  seen(id: ProgramId): void {
-    this.#requests.delete(id)
+  seen({ listenId, id }: CmEvent): void {
+    if (listenId !== undefined) this.#requests.delete(id.context as ProgramId)
   }
 
-  /** Peers have given up requests that the program had not seen, or their listener was destroyed. */
   forgetWithdrawn(): void {
     for (const id of this.#requests) if (id.cm.closed) this.forgetId(id)
   }
 
-  /** As the kernel: ENOENT for an id that is none, EINVAL for one of another file. */
-  id(verb: string, file: OpenedCm, number: number): ProgramId {
+  id(verb: string, file: CmFile, number: number): ProgramId {
     const id = this.#ids.get(number)
     if (id === undefined) fail('ENOENT', `${verb}: there is no id ${number}`)
     if (id.file !== file) fail('EINVAL', `${verb}: id ${number} belongs to another event channel`)
@@ -105,7 +102,7 @@ export class RdmaCmDoor implements Door {
     return join
   }
 
-  join(verb: string, file: OpenedCm, number: number): ProgramJoin {
+  join(verb: string, file: CmFile, number: number): ProgramJoin {
     const join = this.#joins.get(number)
     if (join === undefined) fail('ENOENT', `${verb}: there is no joined group ${number}`)
     if (join.id.file !== file) fail('EINVAL', `${verb}: the group ${number} belongs to another event channel`)
@@ -117,13 +114,16 @@ export class RdmaCmDoor implements Door {
     join.id.joins.delete(join)
   }
 
+  fileOf(opened: OpenedFile | undefined): CmFile | undefined {
+    return opened instanceof OpenedCm && this.#files.has(opened) ? opened : undefined
+  }
+
   // --- turns ---------------------------------------------------------------------------------------------------------
 
-  arrived(file: OpenedCm): void {
+  arrived(file: CmFile): void {
     this.#arrived.add(file)
   }
 
-  /** Tells programs of the events that have come. */
   serveWaiters(): void {
     for (const file of this.#arrived) {
       this.#arrived.delete(file)
@@ -150,8 +150,8 @@ export class RdmaCmDoor implements Door {
 
   // --- the end -------------------------------------------------------------------------------------------------------
 
-  closed(file: OpenedCm): void {
-    this.#files.delete(file)
+  closed(file: CmFile): void {
+    this.#files.delete(file as OpenedCm)
     this.#arrived.delete(file)
     for (const id of [...this.#ids.values()]) if (id.file === file) this.forgetId(id)
   }

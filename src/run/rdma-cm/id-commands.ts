@@ -5,7 +5,6 @@ import { fail } from '../errnos.ts'
 import { decode, encode } from '../struct.ts'
 import { decodeAddress, hasAddress, type ProgramAddress } from './addresses.ts'
 import type { Answer, Command } from './command.ts'
-import { OpenedCm } from './opened-cm.ts'
 import type { ProgramId } from './program-id.ts'
 import * as s from './structs.ts'
 
@@ -109,8 +108,8 @@ export function resolveRoute(command: Command): undefined {
 export function migrateId(command: Command): Answer {
   const { file, call, verb, request } = command
   const { id: number, fd } = decode(s.migrateId, request)
-  const from = call.fileAt(fd)
-  if (!(from instanceof OpenedCm)) fail('EINVAL', `${verb}: descriptor ${fd} is no event channel`)
+  const from = file.door.fileOf(call.fileAt(fd))
+  if (from === undefined) fail('EINVAL', `${verb}: descriptor ${fd} is no event channel`)
   const id = file.door.id(verb, from, number)
   id.file = file
   id.cm.migrateId(file.channel)

@@ -6,10 +6,10 @@ import type { CmEvent } from '../../cm/index.ts'
 import { type Call, Errno, type KeptCall, type PolledFile, type Result } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
-import type { RdmaCmDoor } from './door.ts'
 import { eventBytes, type Subject, subjectOf } from './event-bytes.ts'
 import { type ChannelOwner, ProgramChannel } from './program-channel.ts'
 import { ProgramId } from './program-id.ts'
+import type { CmFile, Station } from './station.ts'
 import { writeCommand } from './write-call.ts'
 
 /** A thread that waits for an event. */
@@ -22,15 +22,15 @@ interface Waiter {
   readonly length: number
 }
 
-export class OpenedCm implements PolledFile, ChannelOwner {
+export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
   readonly kind = 'polled'
-  readonly door: RdmaCmDoor
+  readonly door: Station
   readonly channel: ProgramChannel
   readonly #file: EventFile
   readonly #waiters: Waiter[] = []
   #closed = false
 
-  constructor(door: RdmaCmDoor, nonBlocking: boolean) {
+  constructor(door: Station, nonBlocking: boolean) {
     this.door = door
     this.#file = new EventFile(nonBlocking)
     try {
@@ -87,7 +87,6 @@ export class OpenedCm implements PolledFile, ChannelOwner {
     this.door.arrived(this)
   }
 
-  /** GET_EVENT. */
   getEvent(call: Call, address: number, room: number, length: number): Result {
     const next = this.#next()
     if (next !== undefined) {
@@ -115,7 +114,7 @@ export class OpenedCm implements PolledFile, ChannelOwner {
 
   #take({ counted }: Subject): void {
     const event = this.channel.tryGetEvent()
-    if (event?.listenId !== undefined) this.door.seen(event.id.context as ProgramId)
+    if (event !== undefined) this.door.seen(event)
     for (const one of counted) one.reported++
     this.#showReadable()
   }
@@ -128,7 +127,6 @@ export class OpenedCm implements PolledFile, ChannelOwner {
     for (let i = this.#waiters.length - 1; i >= 0; i--) if (!this.#waiters[i]!.kept.waits) this.#waiters.splice(i, 1)
   }
 
-  /** Gives events to threads that wait for them. */
   serveWaiters(): void {
     if (this.#closed) return
     while (this.#waiters.length > 0) {

@@ -2,14 +2,18 @@
  * An id of a program: the number by which commands name it, and the id of our RDMA CM. The queue pair is the program's own: it tells its
  * number when it connects, and moves it by what INIT_QP_ATTR says.
  */
-import type { CmId } from '../../cm/index.ts'
-import type { OpenedCm } from './opened-cm.ts'
+import type { CmId, EventChannel } from '../../cm/index.ts'
+
+/** The file whose program has an id. */
+export interface IdFile {
+  readonly channel: EventChannel
+}
 
 export class ProgramId {
   readonly kind = 'id'
   readonly number: number
   /** Events go to this file: that of the program that made it, or to which it migrated. */
-  file: OpenedCm
+  file: IdFile
   cm: CmId
   /** What names it in events; 0 for one that came with a request and was not accepted yet: there are no events for it. */
   uid: bigint
@@ -21,7 +25,7 @@ export class ProgramId {
   reported = 0
   readonly joins: Set<ProgramJoin> = new Set()
 
-  constructor(number: number, file: OpenedCm, cm: CmId, uid: bigint) {
+  constructor(number: number, file: IdFile, cm: CmId, uid: bigint) {
     this.number = number
     this.file = file
     this.cm = cm

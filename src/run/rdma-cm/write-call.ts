@@ -7,8 +7,8 @@ import { fail } from '../errnos.ts'
 import { safe } from '../struct.ts'
 import { commandHandlers } from './commands.ts'
 import { asErrno } from './errors.ts'
-import type { OpenedCm } from './opened-cm.ts'
 import { type CommandName, type CommandSchema, commands, unserved } from './schema.ts'
+import type { CmFile } from './station.ts'
 import * as s from './structs.ts'
 
 const headerBytes = 8
@@ -23,7 +23,7 @@ const byNumber = new Map<number, CommandSchema & { name: CommandName }>(
 /** Where the address of the answer is in a request. */
 const responseAt = (name: CommandName): number => (name === 'CREATE_ID' ? s.createId.fields.response[0] : 0)
 
-export function writeCommand(file: OpenedCm, call: Call, address: number, length: number): Result {
+export function writeCommand(file: CmFile, call: Call, address: number, length: number): Result {
   if (length < headerBytes) fail('EINVAL', `a command of ${length} bytes is shorter than its header`)
   const header = new Uint8Array(headerBytes)
   call.process.read(address, header)

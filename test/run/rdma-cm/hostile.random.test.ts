@@ -17,7 +17,7 @@ const request = fc.constantFrom(...schemas).chain((schema) =>
     body: fc.uint8Array({ minLength: schema.requestBytes, maxLength: schema.requestBytes }).map((b) => b.slice()),
     zeros: fc.boolean(),
     id: fc.integer({ min: 0, max: 4 }),
-    idAt: fc.constantFrom(0, 8, 16, 36, 44, 56, 272, 280),
+    isMeant: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
     patches: fc.array(fc.tuple(fc.nat(300), byte), { maxLength: 3 }),
     address: fc.constantFrom(
       inet(0),
@@ -26,13 +26,22 @@ const request = fc.constantFrom(...schemas).chain((schema) =>
       inet(7, 239, 1, 1, 1),
       ib(new Uint8Array(16), 0x106, 7),
     ),
-    addressAt: fc.constantFrom(0, 8, 16, 24, 28, 144),
     param: fc.constantFrom(-1, 0, 8),
     out: fc.constantFrom(0, 4, 144, 280, 336, 65_535),
-    inBytes: fc.option(fc.nat(65_535), { nil: undefined }),
+    inBytes: fc.oneof({ weight: 8, arbitrary: fc.constant(undefined) }, fc.nat(65_535)),
     nonBlocking: fc.boolean(),
   }),
 )
+
+/** Where requests have the id that they are about. */
+const idOffsets: Readonly<Record<number, number>> = {
+  ...{ 1: 8, 2: 36, 3: 56, 5: 8, 6: 272, 8: 280, 11: 8, 14: 8, 16: 44, 17: 8, 18: 8, 19: 8, 22: 16 },
+}
+
+/** Where they have an address, and its length. */
+const addressOffsets: Readonly<Record<number, readonly [number, number]>> = {
+  ...{ 2: [8, -1], 3: [28, -1], 16: [16, -1], 20: [8, 4], 21: [144, 10], 22: [24, 20] },
+}
 
 const put = (body: Uint8Array, bytes: Uint8Array, at: number): void => {
   if (at >= 0 && at + bytes.length <= body.length) body.set(bytes, at)
@@ -52,9 +61,13 @@ it('any command ends with an answer or an errno, and the door serves others', ()
       program.resolve(ids[2]!, inet(7))
       for (const r of requests) {
         const body = Buffer.from(r.zeros ? new Uint8Array(r.body.length) : r.body)
-        put(body, r.address, r.addressAt)
+        const [addressAt, sizeAt] = addressOffsets[r.number] ?? [-1, -1]
+        put(body, r.address, addressAt)
+        if (sizeAt >= 0 && r.isMeant) put(body, Uint8Array.of(r.address.length, 0), sizeAt)
+        if (r.number === 0 && r.isMeant) put(body, Uint8Array.of(6, 1), 16)
         if (r.param >= 0) put(body, connParam(70), r.param)
-        if (r.idAt + 4 <= body.length) body.writeUInt32LE(ids[r.id] ?? r.id, r.idAt)
+        const idAt = r.isMeant ? (idOffsets[r.number] ?? 0) : 4
+        if (idAt + 4 <= body.length) body.writeUInt32LE(ids[r.id] ?? r.id, idAt)
         if (r.out > 0 && body.length >= 16) body.writeBigUInt64LE(BigInt(room), r.number === 0 ? 8 : 0)
         for (const [at, value] of r.patches) if (at < body.length) body[at] = value
         program.nonBlocking = r.nonBlocking

@@ -224,6 +224,6 @@ export function connParam(qpNum: number, privateData = '', valid = 1): Buffer {
   bytes.writeUInt32LE(qpNum, 0)
   bytes.write(privateData, 8)
   bytes.writeUInt8(privateData.length, 264)
-  bytes.set([0, 4, 2, 1, 7, 6, valid], 265)
+  bytes.set([0, 4, 2, 1, 15, 6, valid], 265)
   return bytes
 }
