@@ -66,7 +66,7 @@ _verbena() {
     'replay messages') commands='' options='-d --decode-as --roce-port -h --help' ;;
     'replay server') commands='' options='-p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
     'replay client') commands='' options='--decode-as --roce-port --mode --speed --depth -p --port -d --device -x --gid-index --wait --timeout --json -h --help' ;;
-    'run') commands='' options='-d --device --name --explain --trace --counters --json --strict --verbose -h --help' ;;
+    'run') commands='' options='-d --device --name --faults --tap --explain --trace --counters --json --strict --verbose -h --help' ;;
     'gateway') commands='convert compare hook node pipe signal check graph' options='-h --help' ;;
     'gateway convert') commands='' options='-d --log -V --version -i --input-format -o --output-format -t --types -h --help' ;;
     'gateway compare') commands='' options='-d --log -V --version -e --epsilon -v --no-values -T --no-timestamp -s --no-sequence -f --format -t --types --json -h --help' ;;
@@ -328,7 +328,8 @@ _verbena_value() {
     esac ;;
     'run') case $2 in
       -d|--device) value='device' ;;
-      --name) value='any' ;;
+      --name|--faults) value='any' ;;
+      --tap) value='file' ;;
     esac ;;
     'gateway convert') case $2 in
       -d|--log|-i|--input-format|-o|--output-format|-t|--types) value='any' ;;

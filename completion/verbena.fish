@@ -469,8 +469,10 @@ complete -c verbena -n '__verbena_at replay client' -l wait -d 'client: retry fo
 complete -c verbena -n '__verbena_at replay client' -l timeout -d 'give up when nothing arrives for this long; 0 waits forever' -r
 complete -c verbena -n '__verbena_at replay client' -l json -d 'print one JSON document and nothing else'
 complete -c verbena -n '__verbena_at replay client' -s h -l help -d 'print help'
-complete -c verbena -n '__verbena_at run' -s d -l device -d 'adapter in shared memory: shm:NAME; several times: several' -r -f -a '(__verbena_devices)'
+complete -c verbena -n '__verbena_at run' -s d -l device -d 'adapter: shm:NAME in shared memory, roce:ADDRESS or roce on the network; several times: several' -r -f -a '(__verbena_devices)'
 complete -c verbena -n '__verbena_at run' -l name -d 'as the program sees it; several times: for several' -r
+complete -c verbena -n '__verbena_at run' -l faults -d 'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms' -r
+complete -c verbena -n '__verbena_at run' -l tap -d 'write packets to this file: pcapng, or pcap by its ending; %p is the process id' -r -F
 complete -c verbena -n '__verbena_at run' -l explain -d 'say on standard error why a verb failed, each reason once for each program'
 complete -c verbena -n '__verbena_at run' -l trace -d 'write each command, work request, completion and event; a file by = alone: --trace=FILE' -F
 complete -c verbena -n '__verbena_at run' -l counters -d 'say at the end on standard error what programs and adapters have counted'

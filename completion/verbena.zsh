@@ -777,8 +777,10 @@ _verbena_replay_client() {
 
 _verbena_run() {
   _arguments -s \
-    '(-d --device)'{-d,--device}'[adapter in shared memory\: shm\:NAME; several times\: several]:dev:_verbena_devices' \
+    '(-d --device)'{-d,--device}'[adapter\: shm\:NAME in shared memory, roce\:ADDRESS or roce on the network; several times\: several]:dev:_verbena_devices' \
     --name'[as the program sees it; several times\: for several]:name:' \
+    --faults'[lose, double, delay, reorder or damage packets\: loss=3%,reordering=1%,delay=2ms]:rates:' \
+    --tap'[write packets to this file\: pcapng, or pcap by its ending; %p is the process id]:file:_files' \
     --explain'[say on standard error why a verb failed, each reason once for each program]' \
     --trace'[write each command, work request, completion and event; a file by = alone\: --trace=FILE]::file:_files' \
     --counters'[say at the end on standard error what programs and adapters have counted]' \

@@ -41,11 +41,32 @@ export interface ProgramProcess {
   covers(address: number, length: number, writable: boolean): boolean
 }
 
+/** A call that its thread waits for while others are answered: `rdma_get_cm_event` until there is an event. */
+export interface KeptCall {
+  /** Whether it waits still. If not, whoever called has gone, and nothing may be taken for it. */
+  readonly waits: boolean
+  /** Whose memory its result goes to. Throws an Errno if that has gone. */
+  readonly process: ProgramProcess
+  /** It returns this; false if whoever called has gone. */
+  answer(value: number): boolean
+  /** It fails with this errno. */
+  fail(errno: number): boolean
+}
+
+/** What a call returns, or that it is answered later. */
+export type Result = number | KeptCall
+
 /** A call on a file of ours, or its opening. */
 export interface Call {
   readonly process: ProgramProcess
   /** The thread that calls. */
   readonly tid: number
+  /** Whether the file does not block (O_NONBLOCK): what is opened, or what the call is on. */
+  readonly nonBlocking: boolean
+  /** For a call that is answered later: it returns what this returns. */
+  keep(): KeptCall
+  /** The file that descriptor `fd` of the caller is, if it is one of ours. */
+  fileAt(fd: number): OpenedFile | undefined
   /**
    * Puts a copy of a descriptor of ours into the program and returns its number there, the lowest that is free. Throws an
    * Errno (EMFILE) where the program may have no more.
@@ -53,24 +74,43 @@ export interface Call {
   addDescriptor(descriptor: number, closeOnExec: boolean): number
 }
 
-/** A file that a program has open; several descriptors, after fork those of several processes, are one file. */
-export interface OpenedFile {
+/** Calls on a file. Each throws an Errno for what fails. */
+interface FileCalls {
+  /** `ioctl(2)` with one of `servedRequests`: what it returns. */
+  ioctl(call: Call, request: number, argument: number): Result
+  /** `write(2)`, on a queue file of other lengths than a doorbell's: how many bytes were taken. */
+  write(call: Call, address: number, length: number): Result
+  /** `read(2)`: how many bytes were given. */
+  read(call: Call, address: number, length: number): Result
+  /** Nobody has it any more. Calls that were kept have gone with it. */
+  closed(): void
+}
+
+/** A memory file with queues, to which programs write doorbells. */
+export interface QueueFile extends FileCalls {
+  readonly kind: 'queues'
   /**
    * A memory file that the program gets a description of, with its position at `doorbellPosition`. The front closes this descriptor
    * after it was handed over.
    */
   readonly descriptor: number
-  /** `ioctl(2)`: what it returns. Throws an Errno. */
-  ioctl(call: Call, request: number, argument: number): number
-  /** `write(2)` of other lengths than a doorbell's: how many bytes were taken. Throws an Errno. */
-  write(call: Call, address: number, length: number): number
   /** The program has written a doorbell (its file grew), or other work may be there: looks at all queues. */
   rung(): void
   /** Whether no program has a descriptor or a mapping of it any more: asked when one has gone. */
   isLeft(): boolean
-  /** Nobody has it any more. */
-  closed(): void
 }
+
+/** A file that polls readable while something waits: see `EventFile`, which has what is needed for one. */
+export interface PolledFile extends FileCalls {
+  readonly kind: 'polled'
+  /** The program gets it as it is; the front closes this descriptor after it was handed over. */
+  readonly descriptor: number
+  /** A descriptor of this process that has an error (POLLERR) once no program has the file any more. */
+  readonly otherEnd: number
+}
+
+/** A file that a program has open; several descriptors, after fork those of several processes, are one file. */
+export type OpenedFile = QueueFile | PolledFile
 
 /** Where doorbells are written to in a memory file of a program: behind all queues. */
 export const doorbellPosition: number = 2 ** 30
@@ -79,6 +119,11 @@ export const doorbellPosition: number = 2 ** 30
 export const doorbellBytes = 32
 /** RDMA_VERBS_IOCTL: the request of all calls of ioctl(2) on uverbs devices. */
 export const verbsRequest = 0xc0181b01
+/**
+ * The requests of ioctl(2) that stop, on whatever descriptor: IB_USER_MAD_REGISTER_AGENT, …_UNREGISTER_AGENT, …_ENABLE_PKEY and
+ * …_REGISTER_AGENT2 are those of umad devices.
+ */
+export const servedRequests: readonly number[] = [verbsRequest, 0xc01c1b01, 0x40041b02, 0x1b03, 0xc0281b04]
 
 /** What a door waits for, at most. */
 export const mostDescriptors = 256
@@ -93,6 +138,8 @@ export interface Door {
   readonly parkings: readonly Parking[]
   /** Whether it tells by itself why calls on its files fail, where somebody wants to know. */
   readonly explains?: boolean
+  /** Whether its files are queue files. */
+  readonly hasQueues: boolean
   open(call: Call): OpenedFile
   /** Moves what can move: requests posted, completions written; true if something did. Called until it is false. */
   progress(): boolean
@@ -100,7 +147,7 @@ export interface Door {
    * Whether programs post many requests before they wait for the first, since this was asked last: then it is better to let them post
    * some more than to be woken for each.
    */
-  gathers(): boolean
+  gathers?(): boolean
   /** Before the supervisor sleeps: asks for wake-ups; false if something came meanwhile. After it has woken comes `progress`. */
   arm(): boolean
   /**
@@ -119,4 +166,6 @@ export interface SysfsTree {
   readonly files: ReadonlyMap<string, string>
   /** Symbolic links by path, with what they say. */
   readonly links: ReadonlyMap<string, string>
+  /** Files, with their own path rather than that of a link, whose content is asked for whenever one is opened. */
+  readonly live: ReadonlyMap<string, () => string>
 }

@@ -30,8 +30,20 @@ export const MgmtClass = {
   deviceManagement: 0x06,
   comm: 0x07,
   snmp: 0x08,
+  deviceAdministration: 0x10,
+  bootInformation: 0x12,
   congestion: 0x21,
 } as const
+
+/** Classes of vendors of the second range, which begin behind the header with RMPP's, and an OUI that says whose they are. */
+export function isVendorClass2(mgmtClass: number): boolean {
+  return mgmtClass >= 0x30 && mgmtClass <= 0x4f
+}
+
+/** Subnet management packets (SMPs), which travel between QPs 0. */
+export function isSubnClass(mgmtClass: number): boolean {
+  return mgmtClass === MgmtClass.subnLid || mgmtClass === MgmtClass.subnDirected
+}
 
 export const MadMethod = {
   get: 0x01,
@@ -40,8 +52,31 @@ export const MadMethod = {
   trap: 0x05,
   report: 0x06,
   trapRepress: 0x07,
+  getTable: 0x12,
+  getMulti: 0x14,
   getResponse: 0x81,
+  getTableResponse: 0x92,
+  /** The bit that says response. */
+  response: 0x80,
 } as const
+
+/** Status of a response, as far as all classes have it in common (13.4.7). */
+export const MadStatus = {
+  success: 0,
+  busy: 0x01,
+  badVersion: 0x04,
+  unsupportedMethod: 0x08,
+  unsupportedAttribute: 0x0c,
+  invalidField: 0x1c,
+} as const
+
+/** Attribute ids that all classes have. */
+export const MadAttribute = { classPortInfo: 0x01, notice: 0x02, informInfo: 0x03 } as const
+
+/** Whether a MAD answers another, so that it belongs to whoever sent that. TrapRepress does so without the bit. */
+export function isMadResponse(method: number): boolean {
+  return (method & MadMethod.response) !== 0 || method === MadMethod.trapRepress
+}
 
 export interface MadFields {
   baseVersion: number

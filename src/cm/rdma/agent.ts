@@ -10,6 +10,7 @@
  * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
  * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
  */
+import { GsiPort, type MadAddress, madAddress } from '../../gsi/index.ts'
 import { inRootContext, nowNs, untilNextLook } from '../../memory/index.ts'
 import {
   type CompletionChannel,
@@ -43,7 +44,6 @@ import {
   mtuInfo,
   Shares,
 } from '../ib/index.ts'
-import { GsiPort, type MadAddress, madAddress } from './gsi-port.ts'
 import { type SegmentConnection, SegmentPeers } from './segment-peers.ts'
 
 /** The `context` of a connection: what its events go to. */
@@ -143,7 +143,7 @@ export class Agent {
       limits,
       random,
       commIds: () => port.commId(),
-      send: (mad, to) => port.send(mad, to),
+      send: (mad, to) => this.#send(mad, to),
       event: (event) => this.#event(event),
       count: (what) => this.#count(counterOf[what] ?? 'cm_drops_malformed'),
       addressKey: ({ source }) => source,
@@ -157,6 +157,11 @@ export class Agent {
           : undefined
       },
     })
+  }
+
+  /** What is dropped here a peer that waits for it asks for again. */
+  #send(mad: Uint8Array, to: MadAddress): void {
+    if (!this.#port.send(mad, to)) this.#count('cm_sends_dropped')
   }
 
   #count(name: CounterName): void {
@@ -270,7 +275,7 @@ export class Agent {
       const due = takeFarewell(host, index, this.#farewells)
       if (due === undefined) continue
       const transactionId = (BigInt(due.localCommId) << 32n) | BigInt(due.remoteCommId)
-      this.#port.send(buildDreq(due, transactionId), madAddress(due.dgid, due.dlid, due.sgidIndex))
+      this.#send(buildDreq(due, transactionId), madAddress(due.dgid, due.dlid, due.sgidIndex))
       sent++
     }
     return sent
@@ -354,6 +359,21 @@ export class Agent {
       this.#cq.reqNotify()
     }
     this.process()
+  }
+
+  /**
+   * Before a thread that calls `process` by itself sleeps: what comes from now on makes an event of the channel, and wakes it.
+   * False if something has come already.
+   */
+  arm(): boolean {
+    for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
+    this.#cq.reqNotify()
+    return this.process() === 0
+  }
+
+  /** In how many milliseconds `process` has to be called though nothing comes. */
+  get dueInMs(): number {
+    return this.#millisecondsLeft(Number.POSITIVE_INFINITY)
   }
 
   /** Drives it in the event loop for this follower, until the function that is returned is called. */

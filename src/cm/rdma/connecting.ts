@@ -6,6 +6,7 @@
  *                <── REP ──  accept (the queue pair is in RTS before the REP leaves)
  *     RTR, RTS ── RTU ──>                ── Established
  */
+import { type MadAddress, madAddress } from '../../gsi/index.ts'
 import { nowNs } from '../../memory/index.ts'
 import { Access, type AhAttr, QpState, QpType } from '../../verbs/index.ts'
 import { nameConnection } from '../../verbs/provider/index.ts'
@@ -25,7 +26,6 @@ import { CmEventType, errno, type PortSpace, udpQkey } from './constants.ts'
 import type { Path } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import type { CmEventParam } from './event.ts'
-import { type MadAddress, madAddress } from './gsi-port.ts'
 import type { IdQp } from './id-qp.ts'
 import type { FullParam, IdOptionValues, IdQpType } from './params.ts'
 import type { SegmentConnection } from './segment-peers.ts'
@@ -75,6 +75,11 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
   constructor(host: ConnectionHost, agent: Agent) {
     this.#host = host
     this.#agent = agent
+  }
+
+  /** The address vector of the peer, once there is one. */
+  get peer(): AhAttr | undefined {
+    return this.#ahAttr
   }
 
   get phase(): Phase {
@@ -187,12 +192,12 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     this.#phase = 'replying'
   }
 
-  reject(privateData: Uint8Array): void {
+  reject(privateData: Uint8Array, reason: number): void {
     if (this.#failed) return
     this.#expect('reject', 'asked', 'reject answers a ConnectRequest, with the id that came with it')
     const [cm, ib] = [this.#agent.cm, this.#ib!]
     if (this.#host.qpType === QpType.UD) cm.sendSidrRep(ib, { status: SidrStatus.Reject, privateData }, nowNs())
-    else cm.sendRej(ib, { reason: CmRejReason.ConsumerReject, privateData }, nowNs())
+    else cm.sendRej(ib, { reason, privateData }, nowNs())
     this.#phase = 'over'
     this.#ended = true
   }

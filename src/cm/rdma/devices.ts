@@ -4,6 +4,7 @@
  *
  *     roce (the default)   all addresses: those of the host on the device `roce`, each 127.x.y.z on a device of its own
  *     roce:ADDRESS         that address is where everything comes from
+ *     several contexts     the first of them that has an address, or leads to one
  *     shm0, shm:NAME, …    every address of this host is the adapter itself; the GID of another adapter of the segment,
  *                          as an IPv6 address, is that one
  */
@@ -38,7 +39,7 @@ export interface Path extends Local {
 const allAddresses = 'roce'
 
 export class DeviceSet {
-  readonly #device: string | Context
+  readonly #device: string | Context | readonly Context[]
   /** Limits of the devices' communication managers, for devices that this set is the first of the thread to use. */
   readonly limits: Partial<CmLimits> | undefined
   readonly #agents = new Map<string | Context, Agent>()
@@ -48,7 +49,7 @@ export class DeviceSet {
 
   /** `onAgent` is called for every device that is used for the first time. */
   constructor(
-    device: string | Context | undefined,
+    device: string | Context | readonly Context[] | undefined,
     limits: Partial<CmLimits> | undefined,
     onAgent: (agent: Agent) => void,
     network: HostNetwork = hostNetwork,
@@ -59,8 +60,11 @@ export class DeviceSet {
     this.#device = device ?? (process.env.VERBENA_DEVICE || allAddresses)
   }
 
-  get #fixed(): boolean {
-    return this.#device !== allAddresses
+  /** The devices, if they are given; undefined for all addresses of this host. */
+  get #given(): readonly (string | Context)[] | undefined {
+    const device = this.#device
+    if (device === allAddresses) return undefined
+    return typeof device === 'object' && 'length' in device ? device : [device]
   }
 
   #agent(device: string | Context): Agent {
@@ -84,12 +88,14 @@ export class DeviceSet {
 
   /** The one device of this set, if there is only one. */
   get only(): Agent | undefined {
-    return this.#fixed ? this.#agent(this.#device) : undefined
+    const given = this.#given
+    return given?.length === 1 ? this.#agent(given[0]!) : undefined
   }
 
   /** The devices that a wildcard stands for. */
   all(): Agent[] {
-    if (this.#fixed) return [this.#agent(this.#device)]
+    const given = this.#given
+    if (given !== undefined) return given.map((device) => this.#agent(device))
     const found: Agent[] = []
     let first: unknown
     for (const device of [allAddresses, `${allAddresses}:127.0.0.1`]) {
@@ -109,13 +115,14 @@ export class DeviceSet {
   local(call: string, address: ParsedAddress): Local {
     const { bytes } = address
     const ifindex = this.#ifindexOf(call, address)
-    let agent = this.#fixed || !isLoopback(bytes) ? this.#agent(this.#device) : this.#agent(deviceName(bytes))
-    let found = this.#locals(agent, bytes, ifindex)
+    const given = this.#given
+    const agents =
+      given !== undefined ? this.all() : [this.#agent(isLoopback(bytes) ? deviceName(bytes) : allAddresses)]
+    let found: Local[] = []
+    for (let i = 0; i < agents.length && found.length === 0; i++) found = this.#locals(agents[i]!, bytes, ifindex)
     // An address of the host that is on its loopback interface, as those of routers are.
-    if (found.length === 0 && !this.#fixed && agent.ethernet && ifindex === 0 && isOwn(bytes)) {
-      agent = this.#agent(deviceName(bytes))
-      found = this.#locals(agent, bytes, 0)
-    }
+    if (found.length === 0 && given === undefined && agents[0]!.ethernet && ifindex === 0 && isOwn(bytes))
+      found = this.#locals(this.#agent(deviceName(bytes)), bytes, 0)
     if (found.length > 1 && isLinkLocal(bytes))
       throw new RdmaCmError(
         'EINVAL',
@@ -127,7 +134,7 @@ export class DeviceSet {
       throw new RdmaCmError(
         'EADDRNOTAVAIL',
         call,
-        `${formatIp(bytes)} is no address of ${agent.name}${agent.ethernet ? `, which has ${addressesOf(agent)}` : ' and none of this host'}`,
+        `${formatIp(bytes)} is no address of ${agents.map(nameAndAddresses).join(', or of ')}`,
       )
     return local
   }
@@ -136,8 +143,13 @@ export class DeviceSet {
   path(call: string, to: ParsedAddress, from: Local | undefined): Path | string {
     const ip = to.bytes
     const fixed = from?.agent ?? this.only
-    if (fixed !== undefined && !fixed.ethernet)
-      return (isMulticast(ip) ? groupInSegment(fixed, ip, from) : inSegment(fixed, ip, from)) ?? 'ENODEV'
+    const given = fixed !== undefined ? [fixed] : this.#given === undefined ? [] : this.all()
+    for (const agent of given) {
+      if (agent.ethernet) continue
+      const path = isMulticast(ip) ? groupInSegment(agent, ip, from) : inSegment(agent, ip, from)
+      if (path !== undefined) return path
+    }
+    if (given.length > 0 && given.every(({ ethernet }) => !ethernet)) return 'ENODEV'
     const group = isMulticast(ip)
     let ifindex = this.#ifindexOf(call, to)
     const only = from ?? (fixed === undefined ? undefined : onlyAddress(fixed))
@@ -191,6 +203,7 @@ export class DeviceSet {
       const [known] = agent.ethernet ? this.#locals(agent, ip, link) : []
       if (known !== undefined) return known
     }
+    if (this.#given !== undefined) return undefined
     const names = isLoopback(ip) ? [deviceName(ip)] : [allAddresses, deviceName(ip, this.#network.interfaceName(link))]
     try {
       for (const name of names) {
@@ -227,7 +240,7 @@ export class DeviceSet {
   }
 
   /** What `EventChannel` was made for. */
-  get device(): string | Context {
+  get device(): string | Context | readonly Context[] {
     return this.#device
   }
 
@@ -257,11 +270,10 @@ export function zoneOf(agent: Agent, sgidIndex: number): string {
   return (entry && hostNetwork.interfaceName(entry.ndevIfindex)) ?? ''
 }
 
-function addressesOf(agent: Agent): string {
-  return agent.context
-    .queryGidTable()
-    .map(({ gid }) => formatIp(ipOfGid(gid)))
-    .join(', ')
+function nameAndAddresses({ name, ethernet, context }: Agent): string {
+  if (!ethernet) return `${name} and none of this host`
+  const addresses = context.queryGidTable().map(({ gid }) => formatIp(ipOfGid(gid)))
+  return `${name}, which has ${addresses.join(', ')}`
 }
 
 /** To a multicast group of a segment, whose GID is its IP address. */

@@ -18,8 +18,11 @@ import { RdmaCmError } from './errors.ts'
 import type { EventId, IdEvent } from './event.ts'
 
 export interface EventChannelOptions {
-  /** Default: the environment variable VERBENA_DEVICE, else `roce`, all addresses of this host. */
-  device?: string | Context
+  /**
+   * Default: the environment variable VERBENA_DEVICE, else `roce`, all addresses of this host. Several contexts are devices of which the
+   * first that has an address, or leads to it, is taken.
+   */
+  device?: string | Context | readonly Context[]
   /**
    * How much peers can make the device's communication manager remember, which all channels of a thread share: the first
    * that uses the device decides, and one that names other limits later gets EBUSY when it uses it. Default: what the
@@ -72,6 +75,27 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
 
   get closed(): boolean {
     return this.#closed
+  }
+
+  // --- other loops -------------------------------------------------------------------------------------------------
+
+  /** @internal The event that `tryGetEvent` gives next, of those that have come. */
+  get firstEvent(): Event | undefined {
+    return this.#queue[0]
+  }
+
+  /** @internal For a thread with a loop of its own, which calls `giveTime`: see `Agent.arm`. */
+  arm(): boolean {
+    let rests = true
+    for (const agent of this.devices.agents) rests = agent.arm() && rests
+    return rests
+  }
+
+  /** @internal How long that thread may sleep, milliseconds. */
+  get dueInMs(): number {
+    let due = Number.POSITIVE_INFINITY
+    for (const agent of this.devices.agents) due = Math.min(due, agent.dueInMs)
+    return due
   }
 
   // --- events ------------------------------------------------------------------------------------------------------
@@ -172,9 +196,9 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     }
   }
 
-  /** Serves messages that have come; their events wait to be taken. */
-  giveTime(): void {
-    processAll()
+  /** Serves messages that have come; their events wait to be taken. How many messages and timers there were. */
+  giveTime(): number {
+    return processAll()
   }
 
   /** @internal For ids: frees receive buffers, since a program may make many connections before it asks for an event. */

@@ -11,6 +11,7 @@
  *     id.connect()               of an id without a channel: the call blocks, and throws if it fails
  *     await id.connectAsync()    the event loop goes on; rejects if it fails. The event is not seen on the channel.
  */
+import type { MadAddress } from '../../gsi/index.ts'
 import {
   Access,
   type CompletionChannel,
@@ -23,7 +24,7 @@ import {
   type QueuePair,
 } from '../../verbs/index.ts'
 import { describe } from '../../verbs/provider/index.ts'
-import { CmaHdr, isMalformed, parseCma } from '../../wire/index.ts'
+import { CmaHdr, CmRejReason, isMalformed, parseCma } from '../../wire/index.ts'
 import type { CmEvent as IbEvent } from '../ib/index.ts'
 import {
   type CmAddress,
@@ -40,7 +41,6 @@ import { zoneOf } from './devices.ts'
 import { RdmaCmError } from './errors.ts'
 import { type CmEventParam, IdEvent } from './event.ts'
 import { type EventChannelOptions, EventQueue } from './event-queue.ts'
-import type { MadAddress } from './gsi-port.ts'
 import { EventHandles } from './handles.ts'
 import { IdAddress } from './id-address.ts'
 import { IdQp } from './id-qp.ts'
@@ -67,6 +67,13 @@ export interface IdOptions {
 
 /** `rdma_cm_event`. */
 export class CmEvent extends IdEvent<CmId> {}
+
+export interface CmRoute {
+  readonly sgid: Uint8Array
+  readonly sgidIndex: number
+  readonly dgid: Uint8Array
+  readonly dlid: number
+}
 
 export type CmIdState = 'idle' | 'bound' | 'addrResolved' | 'routeResolved' | 'connecting' | 'listening' | 'closed'
 
@@ -171,6 +178,21 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return this.#address.nobodyListens
   }
 
+  /** `rdma_cm_id.route`: which GIDs, and LIDs where there are any, messages go between; undefined until that is known. */
+  get route(): CmRoute | undefined {
+    const { agent, path } = this.#address
+    const peer = this.#connecting?.peer
+    const dgid = path?.dgid ?? peer?.grh?.dgid
+    if (agent === undefined || dgid === undefined) return undefined
+    const { sgidIndex } = this
+    return { sgid: agent.context.queryGid(1, sgidIndex), sgidIndex, dgid, dlid: path?.dlid ?? peer?.dlid ?? 0 }
+  }
+
+  /** Which GID of the device is the source. */
+  get sgidIndex(): number {
+    return this.#connecting?.peer?.grh?.sgidIndex ?? this.#address.sgidIndex
+  }
+
   // --- addresses ---------------------------------------------------------------------------------------------------
 
   /** `rdma_bind_addr`: an address of this host and a port; 0 takes a free one. EADDRINUSE, EADDRNOTAVAIL. */
@@ -265,7 +287,8 @@ export class CmId implements ConnectionHost, ListenerOwner {
   /** `rdma_init_qp_attr`: for a queue pair that is not the id's, what its `modify` takes. */
   initQpAttr(state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts): Partial<QpAttr> {
     // As soon as there is a device: what INIT takes depends on it alone.
-    if (state === QpState.Init && this.#connecting === undefined && this.#address.agent !== undefined) {
+    const dependsOnDevice = state === QpState.Init && (this.#connecting === undefined || this.qpType === QpType.UD)
+    if (dependsOnDevice && this.#address.agent !== undefined) {
       this.#assertOpen('initQpAttr')
       const accessFlags = Access.LocalWrite | Access.RemoteWrite
       const own = this.qpType === QpType.UD ? { qkey: udpQkey } : { accessFlags }
@@ -392,11 +415,14 @@ export class CmId implements ConnectionHost, ListenerOwner {
     this.#channel.makeRoom()
   }
 
-  /** `rdma_reject`: the peer gets Rejected with status 28 and the private data; of UD Unreachable with status 2. */
-  reject(privateData?: Uint8Array): void {
+  /**
+   * `rdma_reject`: the peer gets Rejected with `reason` as status, 28 unless another one is given, and the private data; of UD
+   * Unreachable with status 2.
+   */
+  reject(privateData?: Uint8Array, reason: number = CmRejReason.ConsumerReject): void {
     const ud = this.qpType === QpType.UD
     const room = ud ? privateDataBytes.acceptUd : privateDataBytes.reject
-    this.#connection('reject').reject(checkPrivateData('reject', privateData, room))
+    this.#connection('reject').reject(checkPrivateData('reject', privateData, room), reason)
   }
 
   /** `rdma_establish`, after a ConnectResponse, when the program has moved its queue pair to RTS. */

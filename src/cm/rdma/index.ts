@@ -4,5 +4,14 @@ export { CmEventType, eventText, PortSpace, privateDataBytes, udpQkey } from './
 export { RdmaCmError, type RdmaCmErrorCode, rdmaCmErrorCodes } from './errors.ts'
 export type { CmEventParam } from './event.ts'
 export type { EventChannelOptions } from './event-queue.ts'
-export { CmEvent, CmId, type CmIdState, createEventChannel, createId, EventChannel, type IdOptions } from './id.ts'
+export {
+  CmEvent,
+  CmId,
+  type CmIdState,
+  type CmRoute,
+  createEventChannel,
+  createId,
+  EventChannel,
+  type IdOptions,
+} from './id.ts'
 export type { ConnParam, IdOptionValues, IdQpInit } from './params.ts'

@@ -1,4 +1,5 @@
 /** What an id has while it is bound or listens: a port, and a listener on every device that its address stands for. */
+import type { MadAddress } from '../../gsi/index.ts'
 import { QpType, VerbsError } from '../../verbs/index.ts'
 import {
   givePort,
@@ -17,7 +18,6 @@ import type { CmListener, CmMessageOf } from '../ib/index.ts'
 import type { Agent, ListenerOwner } from './agent.ts'
 import type { PortSpace } from './constants.ts'
 import { RdmaCmError } from './errors.ts'
-import type { MadAddress } from './gsi-port.ts'
 import type { IdOptionValues, IdQpType } from './params.ts'
 import { randomNumber } from './random.ts'
 

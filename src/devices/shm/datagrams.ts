@@ -29,6 +29,7 @@ import type { HandOver } from './hand-over.ts'
 import { canRespond } from './peer.ts'
 import type { Ranges } from './ranges.ts'
 import type { Receives } from './receives.ts'
+import type { Traffic } from './traffic.ts'
 import { type Waiting, waits } from './waiting.ts'
 
 const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, Wqe } = layout
@@ -42,6 +43,7 @@ export class Datagrams {
   readonly #waiting: Waiting
   readonly #handOver: HandOver
   readonly #failures: Failures
+  readonly #traffic: Traffic
   /** Where GRHs are put together. */
   readonly #grh: number
   readonly #gsi: GsiDispatch
@@ -58,6 +60,7 @@ export class Datagrams {
     waiting: Waiting,
     handOver: HandOver,
     failures: Failures,
+    traffic: Traffic,
   ) {
     this.#host = host
     this.#mtu = mtu
@@ -67,6 +70,7 @@ export class Datagrams {
     this.#waiting = waiting
     this.#handOver = handOver
     this.#failures = failures
+    this.#traffic = traffic
     this.#grh = host.segment.allocate(grhLength + madDispatchBytes)
     this.#mad = this.#grh + grhLength
     this.#gsi = new GsiDispatch(host)
@@ -202,6 +206,8 @@ export class Datagrams {
     const solicited = (i32[w + Wqe.flags]! & SendFlag.Solicited) !== 0
     i32[e + Cqe.slid] = i32[host.deviceWord(i32[q + Qp.device]!) + Dev.lid]! | (i32[av + Av.sl]! << 16)
     receives.consume(d, r)
+    if (this.#traffic.isCounted(q) || this.#traffic.isCounted(d))
+      this.#traffic.arrived(device, i32[w + Wqe.opcode]!, total)
     host.commit(cq, e, wrId, WcStatus.Success, WcOpcode.Recv, flags, length, immData, d, sender, solicited)
     return true
   }

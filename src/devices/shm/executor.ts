@@ -37,6 +37,7 @@ import { OneSided } from './one-sided.ts'
 import { peerOf } from './peer.ts'
 import { Ranges } from './ranges.ts'
 import { Receives } from './receives.ts'
+import { Traffic } from './traffic.ts'
 import { Waiting, waits } from './waiting.ts'
 
 const { Key, Qp, qpEngine, Wqe } = layout
@@ -59,6 +60,7 @@ export class Executor {
   readonly #messages: Messages
   readonly #oneSided: OneSided
   readonly #datagrams: Datagrams
+  readonly #traffic: Traffic
   readonly #graces: Grace[] = []
   readonly #adapters: number
   #progressing = false
@@ -78,6 +80,7 @@ export class Executor {
     const receives = new Receives(host, ranges, this.#failures)
     this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#handOver, this.#failures)
     this.#oneSided = new OneSided(host, this.#processes, ranges, this.#waiting, this.#handOver, this.#failures)
+    this.#traffic = new Traffic(host, mtu, adapters)
     this.#datagrams = new Datagrams(
       host,
       mtu,
@@ -87,6 +90,7 @@ export class Executor {
       this.#waiting,
       this.#handOver,
       this.#failures,
+      this.#traffic,
     )
   }
 
@@ -135,7 +139,11 @@ export class Executor {
     if (isHandedOver && status === WcStatus.Success && this.#handOver.givesBack(q, w)) return false
     this.#waiting.stopPending(q)
     if (status !== WcStatus.Success) this.#failures.fail(q, status)
-    else if (!this.#host.completeSend(q, WcStatus.Success, this.#oneSided.byteLen)) this.#failures.defer(q)
+    else {
+      const { byteLen } = this.#oneSided
+      if (this.#traffic.isCounted(q)) this.#traffic.executed(q, w, byteLen)
+      if (!this.#host.completeSend(q, WcStatus.Success, byteLen)) this.#failures.defer(q)
+    }
     if (isHandedOver) this.#waiting.tellOwner(q)
     return true
   }
@@ -203,6 +211,7 @@ export class Executor {
   settle(): void {
     const { parking } = this.#host.segment
     parking.wakeDeferred()
+    this.#traffic.settle()
     this.#failures.settle()
     while (this.#graces.length > 0) {
       const grace = this.#graces.pop()!

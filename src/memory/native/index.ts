@@ -19,6 +19,7 @@
  *     seccomp.ts         system calls of programs that wait for an answer (system-calls.ts: their numbers)
  *     program-memory.ts  memory of another process
  *     path-calls.ts      calls on paths, with results as the kernel writes them
+ *     hangups.ts         being told that nobody reads a pipe any more
  *     inotify.ts         being told that files change
  *     descendants.ts     processes below this one
  *     limits.ts          limits of open files
@@ -41,6 +42,7 @@ export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './de
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
 export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
+export { HangupWatcher } from './hangups.ts'
 export {
   allowedCores,
   askForShortSlices,
@@ -142,7 +144,7 @@ export {
   type RouteKind,
   routeRequest,
 } from './route-messages.ts'
-export { type InstalledFilter, installFilter, Notification } from './seccomp.ts'
+export { type InstalledFilter, installFilter, KeptNotification, Notification } from './seccomp.ts'
 export { addressText } from './sockaddr.ts'
 export { callNumber, type Processor, processors, type SystemCall, thisProcessor } from './system-calls.ts'
 export { makeTimerFd, sleepOnTimerFd } from './timers.ts'

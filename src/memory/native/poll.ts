@@ -93,6 +93,7 @@ export function drainEventFd(fd: number): boolean {
 
 const O_NONBLOCK_CLOEXEC = 0o2004000
 const O_RDWR = 2
+const O_CLOEXEC = 0o2000000
 
 /** A pipe that does not block: the descriptors for reading and for writing, which `closeFd` closes. */
 export function makePipe(): [read: number, write: number] {
@@ -109,7 +110,7 @@ export function makePipe(): [read: number, write: number] {
 export function makeLoopPipe(): number {
   const [read, write] = makePipe()
   try {
-    return openAgain(read, O_RDWR)
+    return openAgain(read, O_RDWR | O_NONBLOCK_CLOEXEC)
   } finally {
     closeFd(read)
     closeFd(write)
@@ -120,19 +121,17 @@ export function makeLoopPipe(): number {
  * Another descriptor of a pipe, for reading, with a description of its own. Node does not know it, so that a socket can own it:
  * a worker keeps a list of those that `fs.openSync` gave it, and takes one that a socket has closed for its own still.
  */
-export function readAgain(pipe: number): number {
-  return openAgain(pipe, 0)
+export function readAgain(pipe: number, nonBlocking = true): number {
+  return openAgain(pipe, nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC)
 }
 
-function openAgain(pipe: number, access: number): number {
+function openAgain(pipe: number, flags: number): number {
   const { open, koffi } = requireLibc('open')
-  const fd = open(`/proc/self/fd/${pipe}`, access | O_NONBLOCK_CLOEXEC)
+  const fd = open(`/proc/self/fd/${pipe}`, flags)
   if (fd >= 0) return fd
   const errno = koffi.errno()
   throw nativeError('open', errnoName(errno), errno, `pipe ${pipe} could not be opened again`)
 }
-
-const O_CLOEXEC = 0o2000000
 
 /** Makes `fd` another name of what `of` is; what it was is closed. */
 export function becomeDescriptor(fd: number, of: number): void {

@@ -11,6 +11,7 @@ export type SystemCall =
   | 'lgetxattr'
   | 'listxattr'
   | 'llistxattr'
+  | 'read'
   | 'write'
   | 'fstat'
   | 'ioctl'
@@ -26,6 +27,9 @@ export type SystemCall =
   | 'memfd_create'
   | 'process_vm_readv'
   | 'process_vm_writev'
+  | 'epoll_create1'
+  | 'epoll_ctl'
+  | 'epoll_pwait'
   | 'inotify_init1'
   | 'inotify_add_watch'
   | 'inotify_rm_watch'
@@ -46,6 +50,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
   x64: {
     auditArch: 0xc000003e,
     calls: {
+      read: 0,
       write: 1,
       open: 2,
       stat: 4,
@@ -59,6 +64,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       lgetxattr: 192,
       listxattr: 194,
       llistxattr: 195,
+      epoll_ctl: 233,
       waitid: 247,
       inotify_add_watch: 254,
       inotify_rm_watch: 255,
@@ -66,6 +72,8 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       newfstatat: 262,
       readlinkat: 267,
       faccessat: 269,
+      epoll_pwait: 281,
+      epoll_create1: 291,
       inotify_init1: 294,
       prlimit64: 302,
       process_vm_readv: 310,
@@ -86,12 +94,16 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       lgetxattr: 9,
       listxattr: 11,
       llistxattr: 12,
+      epoll_create1: 20,
+      epoll_ctl: 21,
+      epoll_pwait: 22,
       inotify_init1: 26,
       inotify_add_watch: 27,
       inotify_rm_watch: 28,
       ioctl: 29,
       faccessat: 48,
       openat: 56,
+      read: 63,
       write: 64,
       readlinkat: 78,
       newfstatat: 79,

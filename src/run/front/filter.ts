@@ -7,11 +7,12 @@
  *
  * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
  * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
+ * `read` and other writes are known by the number of the descriptor, and so is whether the file has doorbells.
  */
 import { type BpfInstruction, errnos, type Processor } from '../../memory/index.ts'
-import { doorbellBytes, verbsRequest } from '../door.ts'
+import { doorbellBytes, servedRequests } from '../door.ts'
 import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
-import type { NumberRange } from './numbers.ts'
+import { type NumberRange, numbersFor } from './numbers.ts'
 
 const AT_FDCWD = 0xffffff9c
 const AT_SYMLINK_NOFOLLOW = 0x100
@@ -48,12 +49,13 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   const notify = (): void => a.return(Verdict.notify)
   const allow = (): void => a.return(Verdict.allow)
   const onOthers = strict ? notify : allow
-  /** The argument `index` is a descriptor of a range of ours, as far as its number says. */
-  const ifOurs = (index: number, ours: () => void, others: () => void): void => {
+  /** The argument `index` is a descriptor of a range of ours, as far as its number says; with `queues`, one of a queue file. */
+  const ifOurs = (index: number, ours: () => void, others: () => void, queues = false): void => {
     const isOurs = a.newLabel()
     const is = a.newLabel()
     a.load(argumentOffset(index))
-    for (const { from, to } of ranges) {
+    for (const range of ranges) {
+      const { from, to } = queues ? numbersFor('queues', range) : range
       const above = a.newLabel()
       const within = a.newLabel()
       a.ifAtLeast(from, within, is)
@@ -123,14 +125,15 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     )
     a.label(ours)
     if (strict) notify()
-    else ofDoorbell(allow, notify)
+    else ofDoorbell(() => ifOurs(0, allow, notify, true), notify)
   })
+  handle(calls.read, () => ifOurs(0, notify, allow))
   handle(calls.ioctl, () => {
-    const verbs = a.newLabel()
+    const served = a.newLabel()
     a.load(argumentOffset(1))
-    a.ifEqual(verbsRequest, verbs)
+    for (const request of servedRequests) a.ifEqual(request, served)
     allow()
-    a.label(verbs)
+    a.label(served)
     notify()
   })
   handle(calls.openat, () => ofPath(2, openFlags.noFollow))

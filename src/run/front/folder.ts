@@ -2,7 +2,17 @@
  * The front's own folder, in which the files are that programs read: below it is /sys and /dev as far as they are ours, and programs get
  * descriptors of what is there. Nobody else can enter it.
  */
-import { accessSync, chmodSync, constants, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { SysfsTree } from '../door.ts'
@@ -28,18 +38,40 @@ export function folderPath(name: string): string {
 
 export class Folder {
   readonly path: string
+  readonly #live: SysfsTree['live']
 
   /** `path` must not exist yet. `devices`: paths of character devices, for which empty files are there. */
   constructor(path: string, tree: SysfsTree, devices: readonly string[]) {
     this.path = path
+    this.#live = tree.live
     mkdirSync(path, { mode: 0o700 })
     for (const folder of always) this.#makeFolder(folder)
     for (const [path, content] of tree.files) this.#writeFile(path, content)
+    for (const [path, content] of tree.live) this.#writeFile(path, content())
     for (const [path, target] of tree.links) {
       this.#makeFolder(dirname(path))
       symlinkSync(target, join(this.path, path))
     }
     for (const path of devices) this.#writeFile(path, '')
+  }
+
+  /** Before a file is opened: what is in it is asked for, if that changes. */
+  refresh(path: string): void {
+    if (this.#live.size === 0) return
+    let own: string
+    try {
+      own = realpathSync(join(this.path, path)).slice(this.path.length)
+    } catch {
+      // There is no such file, which opening it says.
+      return
+    }
+    const content = this.#live.get(own)
+    if (content === undefined) return
+    // In its place, so that who reads the one before sees no part of this one.
+    const written = join(this.path, 'new')
+    writeFileSync(written, content())
+    chmodSync(written, 0o444)
+    renameSync(written, join(this.path, own))
   }
 
   #makeFolder(path: string): void {

@@ -1,29 +1,31 @@
 /**
- * Files that programs have open at doors. One is known by the inode of its memory file, so that it does not matter how a program came to
- * its descriptor: opened, duplicated, inherited, or received from another process. inotify says that a program has written a doorbell, and
- * that nobody has the file any more, which no call has to be stopped for.
+ * Files that programs have open at doors. One is known by its inode, so that it does not matter how a program came to
+ * its descriptor: opened, duplicated, inherited, or received from another process. No call has to be stopped to learn that nobody has a file
+ * any more: of a queue file inotify says so, and that a program has written a doorbell; of a polled file the other end of its pipe.
  */
 import { fstatSync, statSync } from 'node:fs'
-import { closeFd, type FileEvents, FileWatcher, reopenMemoryFile } from '../../memory/index.ts'
-import { type Door, doorbellPosition, type OpenedFile } from '../door.ts'
+import { closeFd, type FileEvents, FileWatcher, HangupWatcher, reopenMemoryFile } from '../../memory/index.ts'
+import { type Door, doorbellPosition, type OpenedFile, type PolledFile, type QueueFile } from '../door.ts'
 
-export interface OpenFile {
+export interface OpenFile<File extends OpenedFile = OpenedFile> {
   readonly door: Door
-  readonly file: OpenedFile
+  readonly file: File
 }
 
-interface Entry extends OpenFile {
-  readonly inode: number
-  readonly watch: number
+interface Entry<File extends OpenedFile = OpenedFile> extends OpenFile<File> {
+  /** File system and inode. */
+  readonly dev: number
+  readonly ino: number
 }
 
 export class OpenFiles implements FileEvents {
   readonly #onFailure: (path: string, error: unknown) => void
   readonly #watcher = new FileWatcher()
-  readonly #byInode = new Map<number, Entry>()
-  readonly #byWatch = new Map<number, Entry>()
-  /** Of all memory files. */
-  #device = -1
+  readonly #hangups = new HangupWatcher()
+  /** By file system, of which there are two, and inode. */
+  readonly #byInode = new Map<number, Map<number, Entry>>()
+  readonly #byWatch = new Map<number, Entry<QueueFile>>()
+  readonly #byOtherEnd = new Map<number, Entry<PolledFile>>()
 
   /** `onFailure`: a file could not do what it was told, which ends nothing else. */
   constructor(onFailure: (path: string, error: unknown) => void) {
@@ -35,8 +37,13 @@ export class OpenFiles implements FileEvents {
     return this.#watcher.fd
   }
 
+  /** Readable when `lookForEnds` has. */
+  get endsDescriptor(): number {
+    return this.#hangups.fd
+  }
+
   get count(): number {
-    return this.#byInode.size
+    return this.#byWatch.size + this.#byOtherEnd.size
   }
 
   /**
@@ -45,39 +52,62 @@ export class OpenFiles implements FileEvents {
    */
   add(door: Door, file: OpenedFile): number {
     try {
-      return this.#add(door, file)
+      return file.kind === 'queues' ? this.#addQueues(door, file) : this.#addPolled(door, file)
     } catch (error) {
       file.closed()
       throw error
     }
   }
 
-  #add(door: Door, file: OpenedFile): number {
+  #addQueues(door: Door, file: QueueFile): number {
     const { ino, dev } = fstatSync(file.descriptor)
     const theirs = reopenMemoryFile(file.descriptor, doorbellPosition)
     closeFd(file.descriptor)
     const watch = this.#watcher.watch(theirs)
-    const entry: Entry = { door, file, inode: ino, watch }
-    this.#device = dev
-    this.#byInode.set(ino, entry)
+    const entry = { door, file, dev, ino }
     this.#byWatch.set(watch, entry)
+    this.#addInode(entry)
     return theirs
+  }
+
+  #addPolled(door: Door, file: PolledFile): number {
+    const { ino, dev } = fstatSync(file.descriptor)
+    this.#hangups.watch(file.otherEnd)
+    const entry = { door, file, dev, ino }
+    this.#byOtherEnd.set(file.otherEnd, entry)
+    this.#addInode(entry)
+    return file.descriptor
+  }
+
+  #addInode(entry: Entry): void {
+    const { dev, ino } = entry
+    let files = this.#byInode.get(dev)
+    if (files === undefined) {
+      files = new Map()
+      this.#byInode.set(dev, files)
+    }
+    files.set(ino, entry)
   }
 
   /** The file that descriptor `fd` of a thread is, undefined if it is none of ours. */
   find(tid: number, fd: number): OpenFile | undefined {
-    if (this.#byInode.size === 0) return undefined
+    if (this.count === 0) return undefined
     try {
       const { ino, dev } = statSync(`/proc/${tid}/fd/${fd}`)
-      return dev === this.#device ? this.#byInode.get(ino) : undefined
+      return this.#byInode.get(dev)?.get(ino)
     } catch {
       return undefined
     }
   }
 
-  /** Reports doorbells and the ends of files. */
+  /** Reports doorbells, and the ends of queue files. */
   look(): void {
     this.#watcher.drain(this)
+  }
+
+  /** Reports the ends of polled files. */
+  lookForEnds(): void {
+    this.#hangups.drain((fd) => this.#endPolled(this.#byOtherEnd.get(fd)!))
   }
 
   modified(watch: number): void {
@@ -88,16 +118,16 @@ export class OpenFiles implements FileEvents {
   closed(watch: number): void {
     const entry = this.#byWatch.get(watch)
     // Whoever has one descriptor can have opened others by way of /proc.
-    if (entry?.file.isLeft()) this.#end(entry)
+    if (entry?.file.isLeft()) this.#endQueues(watch, entry)
   }
 
   overflowed(): void {
-    for (const entry of [...this.#byInode.values()])
-      if (entry.file.isLeft()) this.#end(entry)
+    for (const [watch, entry] of [...this.#byWatch])
+      if (entry.file.isLeft()) this.#endQueues(watch, entry)
       else this.#tell(entry)
   }
 
-  #tell({ door, file }: Entry): void {
+  #tell({ door, file }: Entry<QueueFile>): void {
     try {
       file.rung()
     } catch (error) {
@@ -105,20 +135,32 @@ export class OpenFiles implements FileEvents {
     }
   }
 
-  #end(entry: Entry): void {
-    this.#byWatch.delete(entry.watch)
-    this.#byInode.delete(entry.inode)
-    this.#watcher.unwatch(entry.watch)
+  #endQueues(watch: number, entry: Entry<QueueFile>): void {
+    this.#byWatch.delete(watch)
+    this.#watcher.unwatch(watch)
+    this.#end(entry)
+  }
+
+  #endPolled(entry: Entry<PolledFile>): void {
+    this.#byOtherEnd.delete(entry.file.otherEnd)
+    this.#hangups.unwatch(entry.file.otherEnd)
+    this.#end(entry)
+  }
+
+  #end({ door, file, dev, ino }: Entry): void {
+    this.#byInode.get(dev)?.delete(ino)
     try {
-      entry.file.closed()
+      file.closed()
     } catch (error) {
-      this.#onFailure(entry.door.path, error)
+      this.#onFailure(door.path, error)
     }
   }
 
   /** Ends all that are open, as if programs had closed them. */
   close(): void {
-    for (const entry of [...this.#byInode.values()]) this.#end(entry)
+    for (const entry of [...this.#byOtherEnd.values()]) this.#endPolled(entry)
+    for (const [watch, entry] of [...this.#byWatch]) this.#endQueues(watch, entry)
     closeFd(this.#watcher.fd)
+    closeFd(this.#hangups.fd)
   }
 }

@@ -16,6 +16,7 @@ import {
   writeProgram,
 } from '../../memory/index.ts'
 import { type Door, Errno } from '../door.ts'
+import type { Folder } from './folder.ts'
 import type { Paths } from './paths.ts'
 
 const pathMax = 4096
@@ -34,7 +35,7 @@ const O_ACCMODE = 3
 const O_CREAT = 0o100
 const O_EXCL = 0o200
 const O_TRUNC = 0o1000
-const O_NONBLOCK = 0o4000
+export const O_NONBLOCK = 0o4000
 export const O_CLOEXEC = 0o2000000
 
 const characters = Buffer.from(programBytes.buffer, programBytes.byteOffset, programBytes.length)
@@ -61,7 +62,10 @@ export class PathAnswers {
   readonly #doors: ReadonlyMap<string, Door>
   readonly #processor: Processor
 
-  constructor(paths: Paths, doors: ReadonlyMap<string, Door>, processor: Processor) {
+  readonly #folder: Folder
+
+  constructor(folder: Folder, paths: Paths, doors: ReadonlyMap<string, Door>, processor: Processor) {
+    this.#folder = folder
     this.#paths = paths
     this.#doors = doors
     this.#processor = processor
@@ -73,6 +77,7 @@ export class PathAnswers {
     if ((flags & O_CREAT) !== 0 && (flags & O_EXCL) !== 0) throw new Errno(errnos.EEXIST, `${path} exists`)
     const writes = (flags & O_ACCMODE) !== 0 || (flags & O_TRUNC) !== 0
     const taken = flags & (directory | noFollow | O_NONBLOCK)
+    this.#folder.refresh(path)
     const fd = check(openPath(this.#paths.real(path), taken | O_CLOEXEC), path)
     try {
       if (writes) throw new Errno(errnos.EACCES, `${path} can only be read`)

@@ -1,14 +1,14 @@
 /** What the limits of a program leave it: numbers of descriptors that are free, and the size of files. */
 import { lstatSync, readFileSync } from 'node:fs'
-import type { NumberRange } from './numbers.ts'
+import type { Numbers } from './numbers.ts'
 
 const quiet = { throwIfNoEntry: false } as const
 
 /**
- * The lowest number of a range that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes what is
+ * The lowest of these numbers that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes what is
  * open under its number, as dup2 does; so nothing may be.
  */
-export function freeNumber(tid: number, { from, to }: NumberRange): number {
+export function freeNumber(tid: number, { from, to }: Numbers): number {
   for (let number = from; number < to; number++)
     if (lstatSync(`/proc/${tid}/fd/${number}`, quiet) === undefined) return number
   return -1
@@ -21,5 +21,17 @@ export function fileSizeLimit(tid: number): number {
     return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft)
   } catch {
     return Number.POSITIVE_INFINITY
+  }
+}
+
+const O_NONBLOCK = 0o4000
+
+/** Whether a descriptor of a thread does not block: what `fcntl` was told last. */
+export function isNonBlocking(tid: number, fd: number): boolean {
+  try {
+    const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${tid}/fdinfo/${fd}`, 'latin1'))?.[1]
+    return (Number.parseInt(flags ?? '0', 8) & O_NONBLOCK) !== 0
+  } catch {
+    return false
   }
 }

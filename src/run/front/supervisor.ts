@@ -11,6 +11,7 @@ import {
   drainEventFd,
   errnoName,
   errnos,
+  type KeptNotification,
   NativeError,
   Notification,
   type Parking,
@@ -20,13 +21,24 @@ import {
   sleepMs,
   waitReadable,
 } from '../../memory/index.ts'
-import { type Call, type Door, doorbellPosition, Errno, mostDescriptors, type SysfsTree } from '../door.ts'
+import {
+  type Call,
+  type Door,
+  doorbellPosition,
+  Errno,
+  type KeptCall,
+  mostDescriptors,
+  type OpenedFile,
+  type ProgramProcess,
+  type Result,
+  type SysfsTree,
+} from '../door.ts'
 import { Folder } from './folder.ts'
-import { type NumberRange, preferredRanges } from './numbers.ts'
+import { type NumberRange, numbersFor, preferredRanges } from './numbers.ts'
 import { type OpenFile, OpenFiles } from './open-files.ts'
-import { O_CLOEXEC, PathAnswers, readPath } from './path-answers.ts'
+import { O_CLOEXEC, O_NONBLOCK, PathAnswers, readPath } from './path-answers.ts'
 import { Paths } from './paths.ts'
-import { fileSizeLimit, freeNumber } from './program-descriptors.ts'
+import { fileSizeLimit, freeNumber, isNonBlocking } from './program-descriptors.ts'
 import { Programs } from './programs.ts'
 
 /** How long programs that post many requests may go on before they are looked at, in ms; what the kernel adds is as much. */
@@ -37,10 +49,10 @@ const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
 /** What files of programs may become: doorbells, behind their position. */
 const leastFileSize = 2 * doorbellPosition
-/** The listener, what tells of files, and what ends it. */
-const ownDescriptors = 3
 /** struct open_how begins with the flags. */
 const openHowBytes = 24
+/** Descriptors that are always waited for: calls, doorbells, ends of polled files, the end of the front. */
+const ownDescriptors = 4
 
 export interface SupervisorOptions {
   /** Of the filter. */
@@ -101,11 +113,11 @@ class Supervisor {
     this.#doors = new Map(doors.map((door) => [door.path, door]))
     this.#folder = new Folder(folder, sysfs, [...this.#doors.keys()])
     this.#paths = new Paths(this.#folder.path)
-    this.#answers = new PathAnswers(this.#paths, this.#doors, processor)
+    this.#answers = new PathAnswers(this.#folder, this.#paths, this.#doors, processor)
     this.#parkings = [...new Set(doors.flatMap(({ parkings }) => parkings))]
     this.#ranges = preferredRanges(ranges)
     this.#fds = new Int32Array(ownDescriptors + doors.length * mostDescriptors + this.#parkings.length)
-    this.#fds.set([listener, this.#files.descriptor, wake])
+    this.#fds.set([listener, this.#files.descriptor, this.#files.endsDescriptor, wake])
     this.#readable = new Uint8Array(this.#fds.length)
     this.#handle(processor)
   }
@@ -132,7 +144,8 @@ class Supervisor {
     for (const number of [calls.getxattr, calls.lgetxattr]) on(number, () => this.#attribute(-errnos.ENODATA))
     for (const number of [calls.listxattr, calls.llistxattr]) on(number, () => this.#attribute(0))
     on(calls.ioctl, () => this.#ioctl())
-    on(calls.write, () => this.#write())
+    on(calls.write, () => this.#transfer('write'))
+    on(calls.read, () => this.#transfer('read'))
   }
 
   run(): void {
@@ -150,7 +163,7 @@ class Supervisor {
 
   #gathers(): boolean {
     let any = false
-    for (const door of this.#options.doors) any = door.gathers() || any
+    for (const door of this.#options.doors) any = door.gathers?.() || any
     return any
   }
 
@@ -191,7 +204,8 @@ class Supervisor {
     const count = waitReadable(this.#parkings, this.#fds, descriptors, ms, readable)
     if (count === 0) return 0
     if (readable[1] !== 0) this.#files.look()
-    if (readable[2] !== 0) drainEventFd(this.#options.wake)
+    if (readable[2] !== 0) this.#files.lookForEnds()
+    if (readable[3] !== 0) drainEventFd(this.#options.wake)
     if (readable[0] === 1 && this.#n.receive()) this.#answer()
     // No thread is filtered any more: before Linux 6.11 receiving would wait for ever.
     else if (readable[0] === 2) this.#fds[0] = -1
@@ -292,23 +306,26 @@ class Supervisor {
   #openDevice(path: string, door: Door, flags: number): void {
     if ((flags & this.#options.processor.openFlags.directory) !== 0)
       throw new Errno(errnos.ENOTDIR, `${path} is no directory`)
-    const limit = fileSizeLimit(this.#n.tid)
-    if (limit < leastFileSize) {
-      const reason = `${path} needs files of ${leastFileSize} bytes, and the limit is ${limit} (ulimit -f): its doorbells would end the program`
-      this.#options.onProblem(reason)
-      throw new Errno(errnos.EFBIG, reason)
-    }
-    const file = door.open(this.#call())
+    if (door.hasQueues) this.#checkFileSize(path)
+    const file = door.open(this.#call(() => (flags & O_NONBLOCK) !== 0))
     this.#options.onNote?.(`thread ${this.#n.tid} opens ${path}`)
-    this.#give(this.#files.add(door, file), (flags & O_CLOEXEC) !== 0)
+    this.#give(this.#files.add(door, file), file.kind, (flags & O_CLOEXEC) !== 0)
+  }
+
+  #checkFileSize(path: string): void {
+    const limit = fileSizeLimit(this.#n.tid)
+    if (limit >= leastFileSize) return
+    const reason = `${path} needs files of ${leastFileSize} bytes, and the limit is ${limit} (ulimit -f): its doorbells would end the program`
+    this.#options.onProblem(reason)
+    throw new Errno(errnos.EFBIG, reason)
   }
 
   /** Gives a file to the program, under a number that the filter knows. */
-  #give(descriptor: number, closeOnExec: boolean): void {
+  #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean): void {
     const n = this.#n
     try {
       for (const range of this.#ranges) {
-        const number = freeNumber(n.tid, range)
+        const number = freeNumber(n.tid, numbersFor(kind, range))
         if (number < 0) continue
         const result = n.addDescriptor(descriptor, closeOnExec, number, true)
         if (result >= 0 || result === -errnos.ENOENT) return
@@ -322,12 +339,18 @@ class Supervisor {
     }
   }
 
-  #call(): Call {
+  #call(nonBlocking: () => boolean): Call {
     const n = this.#n
-    const process = this.#programs.of(n.tid)
+    const { tid } = n
+    const process = this.#programs.of(tid)
     return {
       process,
-      tid: n.tid,
+      tid,
+      get nonBlocking(): boolean {
+        return nonBlocking()
+      },
+      keep: () => keptCall(n.keep(), () => this.#programs.of(tid)),
+      fileAt: (fd) => this.#files.find(tid, fd)?.file,
       addDescriptor: (descriptor, closeOnExec) => {
         const number = n.addDescriptor(descriptor, closeOnExec, -1, false)
         if (number < 0) throw new Errno(-number, 'no more descriptors in the program')
@@ -383,18 +406,30 @@ class Supervisor {
   }
 
   #ioctl(): void {
-    const file = this.#fileOf(this.#n.word(0))
+    const n = this.#n
+    const fd = n.word(0)
+    const file = this.#fileOf(fd)
     if (file === null) return
-    const argument = safe(this.#n.argument(2))
-    this.#n.answer(file.file.ioctl(this.#call(), this.#n.word(1), argument))
+    this.#finish(file.file.ioctl(this.#callOn(fd), n.word(1), safe(n.argument(2))))
   }
 
-  #write(): void {
+  #transfer(how: 'read' | 'write'): void {
     const n = this.#n
-    const file = this.#fileOf(n.word(0))
+    const fd = n.word(0)
+    const file = this.#fileOf(fd)
     if (file === null) return
-    const length = n.argument(2)
-    n.answer(file.file.write(this.#call(), safe(n.argument(1)), safe(length)))
+    this.#finish(file.file[how](this.#callOn(fd), safe(n.argument(1)), safe(n.argument(2))))
+  }
+
+  /** A call on a file of ours that the caller has as `fd`. */
+  #callOn(fd: number): Call {
+    const { tid } = this.#n
+    return this.#call(() => isNonBlocking(tid, fd))
+  }
+
+  /** Answers, unless the door does it later. */
+  #finish(result: Result): void {
+    if (typeof result === 'number') this.#n.answer(result)
   }
 
   /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
@@ -414,6 +449,20 @@ class Supervisor {
     this.#programs.close()
     for (const door of this.#options.doors) door.close()
     this.#folder.remove()
+  }
+}
+
+/** A notification as doors see it. */
+function keptCall(kept: KeptNotification, process: () => ProgramProcess): KeptCall {
+  return {
+    get waits(): boolean {
+      return kept.valid
+    },
+    get process(): ProgramProcess {
+      return process()
+    },
+    answer: (value) => kept.answer(value),
+    fail: (errno) => kept.fail(errno),
   }
 }
 

@@ -29,23 +29,48 @@ export interface SysfsAdapter {
   readonly rate: string
   readonly capMask: number
   readonly firmware: string
+  /** Files of the port whose content changes, by their path below it: each says its content. */
+  readonly live: Readonly<Record<string, () => string>>
 }
 
 /** The ABI of uverbs, and that of the provider's queues. */
 const verbsAbi = 6
 const rxeAbi = 2
+const madAbi = 5
+/** The minor number of the first issm device. */
+const firstIssm = 64
+const rdmaCmAbi = 4
 const portStates = ['NOP', 'DOWN', 'INIT', 'ARMED', 'ACTIVE', 'ACTIVE_DEFER'] as const
 const active = 4
 
 export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
   const files = new Map<string, string>()
   const links = new Map<string, string>()
+  const live = new Map<string, () => string>()
   files.set('/sys/class/infiniband_verbs/abi_version', `${verbsAbi}\n`)
-  for (const adapter of adapters) add(adapter, files, links)
-  return { files, links }
+  files.set('/sys/class/infiniband_mad/abi_version', `${madAbi}\n`)
+  for (const adapter of adapters) add(adapter, files, links, live)
+  return { files, links, live }
 }
 
-function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<string, string>): void {
+/** What librdmacm reads to see that there is an RDMA CM: the version of its ABI, and its device. */
+export function rdmaCmSysfs([major, minor]: readonly [number, number]): SysfsTree {
+  const root = '/sys/devices/virtual/misc/rdma_cm'
+  const files = new Map([
+    [`${root}/abi_version`, `${rdmaCmAbi}\n`],
+    [`${root}/dev`, `${major}:${minor}\n`],
+    [`${root}/uevent`, `MAJOR=${major}\nMINOR=${minor}\nDEVNAME=infiniband/rdma_cm\n`],
+  ])
+  const links = new Map([['/sys/class/misc/rdma_cm', '../../devices/virtual/misc/rdma_cm']])
+  return { files, links, live: new Map() }
+}
+
+function add(
+  adapter: SysfsAdapter,
+  files: Map<string, string>,
+  links: Map<string, string>,
+  live: Map<string, () => string>,
+): void {
   const { name, index } = adapter
   const verbs = `/sys/devices/virtual/infiniband_verbs/uverbs${index}`
   links.set(`/sys/class/infiniband_verbs/uverbs${index}`, `../../devices/virtual/infiniband_verbs/uverbs${index}`)
@@ -56,6 +81,17 @@ function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<strin
     `${verbs}/uevent`,
     `MAJOR=${adapter.device[0]}\nMINOR=${adapter.device[1]}\nDEVNAME=infiniband/uverbs${index}\n`,
   )
+
+  for (const [kind, minor] of [
+    ['umad', index],
+    ['issm', firstIssm + index],
+  ] as const) {
+    const mad = `/sys/devices/virtual/infiniband_mad/${kind}${index}`
+    links.set(`/sys/class/infiniband_mad/${kind}${index}`, `../../devices/virtual/infiniband_mad/${kind}${index}`)
+    files.set(`${mad}/ibdev`, `${name}\n`)
+    files.set(`${mad}/port`, '1\n')
+    files.set(`${mad}/dev`, `${adapter.device[0]}:${minor}\n`)
+  }
 
   const root = `/sys/devices/virtual/infiniband/${name}`
   links.set(`/sys/class/infiniband/${name}`, `../../devices/virtual/infiniband/${name}`)
@@ -94,6 +130,10 @@ function add(adapter: SysfsAdapter, files: Map<string, string>, links: Map<strin
     'pkeys/0': '0xffff',
   }
   for (const [file, content] of Object.entries(ofPort)) files.set(`${port}/${file}`, `${content}\n`)
+  for (const [file, content] of Object.entries(adapter.live)) {
+    files.delete(`${port}/${file}`)
+    live.set(`${port}/${file}`, () => `${content()}\n`)
+  }
   adapter.gids.forEach(({ gid, type, netdev }, i) => {
     files.set(`${port}/gids/${i}`, `${groups(gid)}\n`)
     // The kernel's file cannot be read on InfiniBand, and a file that is there can.

@@ -4,8 +4,10 @@ import { shmDriver } from '../../devices/shm/index.ts'
 import { hostLinks } from '../../memory/index.ts'
 import { type Context, GidType, LinkLayer, type OpenOptions, openDevice } from '../../verbs/index.ts'
 import { registerDriver } from '../../verbs/provider/index.ts'
-import type { Door } from '../door.ts'
-import { type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
+import type { Door, SysfsTree } from '../door.ts'
+import { rdmaCmSysfs, type Served, type SysfsAdapter, sysfsOf } from '../front/index.ts'
+import { RdmaCmDoor } from '../rdma-cm/index.ts'
+import { IssmDoor, UmadDoor, UmadPort } from '../umad/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 import { lineOf, Output, programName, Watch, type WatchSettings } from '../watch/index.ts'
 
@@ -53,6 +55,8 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
   const opened: { readonly adapter: RunAdapter; readonly context: Context; readonly before: Counts }[] = []
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
+  /** Contexts of the RDMA CM, so that each door is told of its own objects alone. */
+  const contexts: Context[] = []
   for (const [index, adapter] of adapters.entries()) {
     const { device, name } = adapter
     const context = openDevice(device, optionsOf(device, middleware))
@@ -61,11 +65,15 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
       watch: watch && { observer: watch, device: name, seesPeers },
       ...(strict ? {} : { onOldLibrary }),
     })
-    doors.push(door)
-    shown.push(describe(context, name, index, door.device))
+    const port = new UmadPort(openDevice(device))
+    doors.push(door, new UmadDoor(port, index), new IssmDoor(port, index))
+    contexts.push(openDevice(device))
+    shown.push({ ...describe(context, name, index, door.device), live: port.files() })
     opened.push({ adapter, context, before: context.counters() })
   }
-  const served = { doors, sysfs: sysfsOf(shown) }
+  const cm = new RdmaCmDoor(contexts)
+  doors.push(cm)
+  const served = { doors, sysfs: joined([sysfsOf(shown), rdmaCmSysfs(cm.device)]) }
   if (watch === null) return served
   return {
     ...served,
@@ -97,6 +105,14 @@ function optionsOf(device: string, { faults, tap }: RunMiddleware): OpenOptions 
   return wrap.length > 0 && isOnNetwork(device) ? { wrap, drives: true } : { drives: true }
 }
 
+function joined(trees: readonly SysfsTree[]): SysfsTree {
+  return {
+    files: new Map(trees.flatMap(({ files }) => [...files])),
+    links: new Map(trees.flatMap(({ links }) => [...links])),
+    live: new Map(trees.flatMap(({ live }) => [...live])),
+  }
+}
+
 /** What sysfs shows of an adapter. */
 export function describe(
   context: Context,
@@ -122,5 +138,6 @@ export function describe(
     lid: port.lid,
     smLid: port.smLid,
     firmware: device.fwVer,
+    live: {},
   }
 }

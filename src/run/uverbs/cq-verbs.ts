@@ -1,4 +1,6 @@
 /** Completion channels and completion queues of programs. */
+
+import { decode, encode } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { bytesOf, completionVectors } from './device-verbs.ts'
 import { fail } from './errors.ts'
@@ -8,7 +10,6 @@ import type { ProgramContext } from './program-context.ts'
 import type { ProgramCq } from './program-cq.ts'
 import { makeCq } from './queues.ts'
 import type { Ring } from './ring.ts'
-import { decode, encode } from './struct.ts'
 import {
   channelAnswer,
   createCqAnswer,

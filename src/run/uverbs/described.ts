@@ -1,8 +1,9 @@
 /** Arguments and results of commands by name, as the table of commands and their structures say (schema.ts, structs.ts). */
+
+import { decode, type Struct } from '../struct.ts'
 import type { TraceValue } from '../watch/index.ts'
 import { modifiedFields } from './qp-mask.ts'
 import type { Method, WriteCommand } from './schema.ts'
-import { decode, type Struct } from './struct.ts'
 import { modifyQpRequest, qpDest, queryQpRequest, reregMrRequest } from './structs.ts'
 import { namedValue } from './value-names.ts'
 

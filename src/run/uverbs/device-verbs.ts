@@ -2,11 +2,11 @@
 import { errnos } from '../../memory/index.ts'
 import { type DeviceAttr, type GidEntry, type PortAttr, VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
+import { decode, encode } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { fail } from './errors.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramContext } from './program-context.ts'
-import { decode, encode } from './struct.ts'
 import {
   contextAnswer,
   deviceAnswer,

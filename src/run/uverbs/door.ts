@@ -14,7 +14,7 @@ import {
   type WorkCompletion,
   workCompletions,
 } from '../../verbs/index.ts'
-import type { Call, Door, OpenedFile } from '../door.ts'
+import type { Call, Door, QueueFile } from '../door.ts'
 import type { DoorWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
 import { OpenedDevice } from './opened-device.ts'
@@ -52,6 +52,7 @@ const nobody = (): void => {}
 export class UverbsDoor implements Door, Station {
   readonly path: string
   readonly device: readonly [number, number]
+  readonly hasQueues = true
   readonly parkings: readonly Parking[]
   readonly explains = true
   readonly waist: Waist
@@ -88,7 +89,7 @@ export class UverbsDoor implements Door, Station {
     this.translation = watch === null ? new Translation(waist.context) : new WatchedTranslation(waist.context)
   }
 
-  open(call: Call): OpenedFile {
+  open(call: Call): QueueFile {
     const file = new OpenedDevice(this, this, call.process.pid)
     this.#files.add(file)
     return file

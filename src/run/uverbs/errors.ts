@@ -2,33 +2,9 @@
 import { errnos } from '../../memory/index.ts'
 import { VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
+import { isAnswered } from '../errnos.ts'
 
-/** Those that the kernel's uverbs answer with. */
-const answered = [
-  'EPERM',
-  'ENOENT',
-  'EIO',
-  'EBADF',
-  'ENOMEM',
-  'EACCES',
-  'EFAULT',
-  'EBUSY',
-  'ENODEV',
-  'EINVAL',
-  'EMFILE',
-  'ENOTTY',
-  'ENOSPC',
-  'ENODATA',
-  'EPROTONOSUPPORT',
-  'EOPNOTSUPP',
-] as const
-
-export type ErrnoName = (typeof answered)[number]
-
-/** Ends a command; `reason` names the verb, what is wrong and what is allowed. */
-export function fail(code: ErrnoName, reason: string): never {
-  throw new Errno(errnos[code], reason)
-}
+export { type ErrnoName, fail } from '../errnos.ts'
 
 /** What a verb of this process, or the system, said, as the errno of `verb` in the program. */
 export function asErrno(error: unknown, verb: string): Errno {
@@ -60,5 +36,5 @@ function inWordsOfC(said: string): string {
 function numberOf(code: string): number {
   // What no kernel answers here: shared memory of the adapter has run out, or another thread does not give a lock back.
   if (code === 'ENOSPC' || code === 'ENFILE') return errnos.ENOMEM
-  return (answered as readonly string[]).includes(code) ? errnos[code as ErrnoName] : errnos.EIO
+  return isAnswered(code) ? errnos[code] : errnos.EIO
 }

@@ -11,3 +11,4 @@
 export type { DoorWatch } from './device-watch.ts'
 export { UverbsDoor } from './door.ts'
 export { processWaist } from './process-waist.ts'
+export { bitsOf as attributeMask } from './qp-mask.ts'

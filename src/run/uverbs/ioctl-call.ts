@@ -10,6 +10,7 @@
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno, verbsRequest } from '../door.ts'
+import { safe } from '../struct.ts'
 import { asErrno, fail } from './errors.ts'
 import { type GivenAttribute, MethodCall } from './method-call.ts'
 import { methodHandlers } from './methods.ts'
@@ -24,7 +25,6 @@ import {
   optionalMethods,
   unservedMethods,
 } from './schema.ts'
-import { safe } from './struct.ts'
 
 const headerBytes = 24
 const attributeBytes = 16

@@ -1,12 +1,12 @@
 /** Protection domains, memory regions and windows, and address handles of programs. */
 import { Access, type AhAttr, ReregFlag } from '../../verbs/index.ts'
+import { decode, encode, type ValuesOf } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { bytesOf } from './device-verbs.ts'
 import { fail } from './errors.ts'
 import type { MethodCall } from './method-call.ts'
 import type { ProgramAh, ProgramMr, ProgramMw, ProgramPd } from './plain-objects.ts'
 import { closeObject, type ProgramContext } from './program-context.ts'
-import { decode, encode, type ValuesOf } from './struct.ts'
 import {
   ahDriverAnswer,
   allocMwAnswer,

@@ -2,11 +2,11 @@
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno } from '../door.ts'
+import { safe } from '../struct.ts'
 import { fail } from './errors.ts'
 import type { Kind, Objects } from './objects.ts'
 import type { ProgramContext } from './program-context.ts'
 import { driverIn, driverOut, type Method } from './schema.ts'
-import { safe } from './struct.ts'
 
 const attributeBytes = 16
 const flagsAt = 4

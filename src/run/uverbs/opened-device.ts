@@ -1,5 +1,6 @@
 /** A uverbs device that a program has open: commands by either way, doorbells, and its end. */
-import type { Call, OpenedFile } from '../door.ts'
+import type { Call, QueueFile } from '../door.ts'
+import { fail } from './errors.ts'
 import { callMethod } from './ioctl-call.ts'
 import { ProgramContext } from './program-context.ts'
 import type { Station } from './station.ts'
@@ -17,7 +18,8 @@ export interface Closing {
   closed(device: OpenedDevice): void
 }
 
-export class OpenedDevice implements OpenedFile {
+export class OpenedDevice implements QueueFile {
+  readonly kind = 'queues'
   readonly descriptor: number
   readonly context: ProgramContext
   readonly #door: Closing
@@ -45,6 +47,11 @@ export class OpenedDevice implements OpenedFile {
   write(call: Call, address: number, length: number): number {
     const execute = (): number => writeCommand(this.context, call, address, length)
     return this.context.watch?.watched(call, execute) ?? execute()
+  }
+
+  /** Queues are mapped, and events have descriptors of their own. */
+  read(): number {
+    fail('EINVAL', 'a uverbs device is not read from')
   }
 
   rung(): void {

@@ -3,10 +3,10 @@
  * transition needs and takes, after the table that all devices of this library share.
  */
 import { nameOf, type PathMtu, type QpAttr, type QpModify, QpState, QpType, qpTransitions } from '../../verbs/index.ts'
+import { decode, encode, type ValuesOf } from '../struct.ts'
 import { fail } from './errors.ts'
 import { ahAttr } from './memory-verbs.ts'
 import { allBits, bitsOf, namesOf, qpMask } from './qp-mask.ts'
-import { decode, encode, type ValuesOf } from './struct.ts'
 import { type modifyQpRequest, qpDest, queryQpAnswer } from './structs.ts'
 
 const required = new Map<string, { needs: number; takes: number }>()

@@ -1,5 +1,6 @@
 /** Queue pairs of programs, and the multicast groups that they are attached to. */
 import { nameOf, QpState, QpType } from '../../verbs/index.ts'
+import { decode, encode, type ValuesOf } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { mapping, needsMapping } from './cq-verbs.ts'
 import { bytesOf } from './device-verbs.ts'
@@ -14,7 +15,6 @@ import { type ProgramSrq, recvWqeBytes } from './program-srq.ts'
 import { checkMask, modifications, queryBytes } from './qp-modify.ts'
 import { makeQp } from './queues.ts'
 import { Ring } from './ring.ts'
-import { decode, encode, type ValuesOf } from './struct.ts'
 import {
   createQpAnswer,
   createQpRequest,

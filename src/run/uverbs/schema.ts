@@ -5,7 +5,7 @@
  * kernel that does not have it: EOPNOTSUPP for a write command, EPROTONOSUPPORT for a method, whereupon libraries try another way.
  */
 
-import type { Struct } from './struct.ts'
+import type { Struct } from '../struct.ts'
 import {
   allocMwAnswer,
   allocMwRequest,

@@ -1,4 +1,6 @@
 /** Shared receive queues of programs. */
+
+import { decode, encode } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { mapping, needsMapping } from './cq-verbs.ts'
 import { bytesOf } from './device-verbs.ts'
@@ -9,7 +11,6 @@ import type { ProgramPd } from './plain-objects.ts'
 import type { ProgramContext } from './program-context.ts'
 import type { ProgramSrq } from './program-srq.ts'
 import { makeSrq } from './queues.ts'
-import { decode, encode } from './struct.ts'
 import {
   createSrqAnswer,
   createSrqRequest,

@@ -21,9 +21,9 @@ import {
   SendWorkRequest,
   type SharedReceiveQueue,
 } from '../../verbs/index.ts'
+import { safe } from '../struct.ts'
 import type { ProgramAh } from './plain-objects.ts'
 import type { Ring } from './ring.ts'
-import { safe } from './struct.ts'
 import { Recv, sgeWords, Wqe } from './work-words.ts'
 
 const kept = SendFlag.Fence | SendFlag.Solicited

@@ -11,12 +11,12 @@
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno } from '../door.ts'
+import { safe } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { commandHandlers } from './commands.ts'
 import { asErrno, fail } from './errors.ts'
 import type { ProgramContext } from './program-context.ts'
 import { unservedCommands, type WriteCommand, type WriteCommandName, writeCommands } from './schema.ts'
-import { safe } from './struct.ts'
 
 const headerBytes = 8
 const extendedHeaderBytes = 24

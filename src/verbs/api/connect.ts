@@ -3,7 +3,7 @@ import { checkObject } from '../provider/arguments.ts'
 import type { AhAttr, QpAttr, QpModify } from '../provider/attributes.ts'
 import { Access, defaultPkey, type PathMtu, QpState, QpType } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
-import { gsiQkey } from '../provider/gsi.ts'
+import { gsiQkey } from '../provider/gsi-agents.ts'
 import type { QueuePair } from './objects.ts'
 import { QueuePairObject, randomPsn } from './queue-pair.ts'
 

@@ -10,7 +10,7 @@ import { MwType, nameOf, Opcode, QpState, QpType, SendFlag } from '../provider/c
 import type { FastPath } from '../provider/device.ts'
 import { VerbsError } from '../provider/errors.ts'
 import { isMulticastGid } from '../provider/gid.ts'
-import { nameAgent, takeAgent } from '../provider/gsi.ts'
+import { nameAgent, takeAgent } from '../provider/gsi-agents.ts'
 import type { Host } from '../provider/host.ts'
 import { Cq, Pd, Qp, qpEngine, Rwqe, Sg, Srq, Wqe } from '../provider/layout.ts'
 import { retireQp } from '../provider/lifetime.ts'

@@ -13,25 +13,20 @@
  *     all others          the communication ID of the receiving side
  *     REJ without that    all agents: it ends an attempt whose REQ may not have arrived
  *
+ * MADs of other classes than that of the communication manager are not the business of these agents: see mad-classes.ts.
+ *
  * The IDs that an agent chooses begin with its slot in the table of agents (`commIdOf`). A message for no agent goes to the
  * first agent of the device that has read all that it has got, which rejects it as an adapter would; without any agent it is
  * dropped and counted.
  */
 import { CmAttribute, CmaHdr, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
-import { QpType } from './constants.ts'
-import type { Device } from './device.ts'
 import { VerbsError } from './errors.ts'
+import { agentOf, agentSlotOf, agentWord, type GsiQueuePair, idBits } from './gsi-agents.ts'
 import type { Host } from './host.ts'
-import { Agent, Meta, maxAgents, maxServices, Qp, Service } from './layout.ts'
+import { Agent, Meta, maxAgents, maxServices, Qp, Service, serviceState } from './layout.ts'
+import { madReceiver } from './mad-classes.ts'
 import { ServedKind, servedOverlap, servedWords, servesAll } from './served.ts'
 import { Sharers, unreadBy } from './shared-services.ts'
-
-export const gsiQpn = 1
-/** The Q_Key of QP 1 (10.2.5). */
-export const gsiQkey = 0x80010000
-
-/** Bits of a communication ID below the slot of its agent. */
-const idBits = 22
 
 /** Bytes of a MAD that determine its recipient: of a REQ, up to the address behind the RDMA CM's header of its private data. */
 export const madDispatchBytes: number = Mad.length + 140 + CmaHdr.length
@@ -43,96 +38,7 @@ const requestIdAt = Mad.length
 const reqPrivateDataAt = Mad.length + 140
 const sidrReqPrivateDataAt = Mad.length + 16
 
-// --- agents, under the control lock ----------------------------------------------------------------------------------
-
-export function takeAgent(host: Host): number {
-  const { i32, at } = host
-  const used = at.meta + Meta.agentsUsed
-  // Slot 0 stays free, so that no communication ID is 0.
-  for (let slot = 1; slot < Math.max(1, i32[used]!); slot++) if (i32[agentWord(host, slot)] === 0) return slot
-  const slot = Math.max(1, i32[used]!)
-  if (slot >= maxAgents)
-    throw new VerbsError('ENOMEM', 'createQp', `all ${maxAgents - 1} GSI queue pairs of the segment are in use`)
-  i32[used] = slot + 1
-  return slot
-}
-
-/** Makes the agent of a GSI queue pair known, now that it has a number. */
-export function nameAgent(host: Host, q: number): void {
-  const { i32 } = host
-  const agent = agentWord(host, i32[q + Qp.agent]! - 1)
-  i32[agent + Agent.device] = i32[q + Qp.device]!
-  i32[agent + Agent.qpSlot] = host.qpSlot(q)
-  Atomics.store(i32, agent + Agent.qpNum, i32[q + Qp.number]!)
-}
-
-/** Removes the agent and all its services from the tables. */
-export function dropAgent(host: Host, q: number): void {
-  const { i32, at } = host
-  const slot = i32[q + Qp.agent]! - 1
-  if (slot < 0) return
-  for (let i = 0; i < i32[at.meta + Meta.servicesUsed]!; i++) {
-    const service = at.services + i * Service.words
-    if (i32[service + Service.state] === 1 && i32[service + Service.agent] === slot)
-      Atomics.store(i32, service + Service.state, 0)
-  }
-  Atomics.store(i32, agentWord(host, slot) + Agent.qpNum, 0)
-  tellAgents(host)
-}
-
-/** All get an event, so that they look for connections to an agent that has ended, and for what is left of those of others. */
-export function tellAgents(host: Host): void {
-  const { i32, at } = host
-  for (let slot = 1; slot < i32[at.meta + Meta.agentsUsed]!; slot++) {
-    const agent = agentWord(host, slot)
-    const number = Atomics.load(i32, agent + Agent.qpNum)
-    if (number === 0) continue
-    const q = host.qpWord(i32[agent + Agent.qpSlot]!)
-    if (i32[q + Qp.number] === number) host.wakeChannel(host.cqWord(i32[q + Qp.recvCq]!))
-  }
-}
-
-function agentWord(host: Host, slot: number): number {
-  return host.at.agents + slot * Agent.words
-}
-
 // --- what an agent registers -----------------------------------------------------------------------------------------
-
-/** What is needed here of a queue pair of type GSI. */
-export interface GsiQueuePair {
-  readonly type: QpType
-  readonly qpNum: number
-  readonly slot: number
-  readonly pd: { readonly context: { readonly device: Device } }
-  assertOpen(verb: string): void
-}
-
-/** The slot of the agent that this queue pair is. */
-function agentSlotOf(verb: string, qp: GsiQueuePair): number {
-  qp.assertOpen(verb)
-  const { host } = qp.pd.context.device
-  if (qp.type !== QpType.GSI) throw new VerbsError('EINVAL', verb, 'qp must be a queue pair of type QpType.GSI')
-  return host.i32[host.qpWord(qp.slot) + Qp.agent]! - 1
-}
-
-/**
- * The communication ID number `serial` of this agent: 32 bits, never 0. Messages that name it come to `qp`. Only the
- * lower 22 bits of `serial` count.
- */
-export function commIdOf(qp: GsiQueuePair, serial: number): number {
-  return ((agentSlotOf('commIdOf', qp) << idBits) | (serial & ((1 << idBits) - 1))) >>> 0
-}
-
-/** The slot of the agent that chose a communication ID. */
-export function agentSlotOfCommId(commId: number): number {
-  return commId >>> idBits
-}
-
-/** What distinguishes the agent in a slot of this segment from those that had the slot before; 0 if there is none. */
-export function agentAt(qp: GsiQueuePair, slot: number): number {
-  const { host } = qp.pd.context.device
-  return slot < maxAgents ? Atomics.load(host.i32, agentWord(host, slot) + Agent.qpNum) : 0
-}
 
 /**
  * REQs and SIDR_REQs whose service ID agrees with this one in the bits of `mask`, and whose IP address is one of `served`, come to
@@ -161,7 +67,7 @@ export function registerService(
         if (free < 0) free = s
         continue
       }
-      if (i32[s + Service.device] !== index) continue
+      if (i32[s + Service.state] !== serviceState.service || i32[s + Service.device] !== index) continue
       const differs =
         ((i32[s + Service.idHigh]! ^ idHigh) & i32[s + Service.maskHigh]! & maskHigh) |
         ((i32[s + Service.idLow]! ^ idLow) & i32[s + Service.maskLow]! & maskLow)
@@ -215,7 +121,7 @@ export function unregisterService(
   const found = host.control(() => {
     for (let i = 0; i < i32[at.meta + Meta.servicesUsed]!; i++) {
       const s = at.services + i * Service.words
-      if (i32[s + Service.state] === 0 || i32[s + Service.agent] !== slot) continue
+      if (i32[s + Service.state] !== serviceState.service || i32[s + Service.agent] !== slot) continue
       if (!isService(host, s, wanted, served)) continue
       Atomics.store(i32, s + Service.state, 0)
       return true
@@ -274,12 +180,17 @@ export class GsiDispatch {
   /** The MAD u8[at, at + length), of which `madDispatchBytes` can be read; how many `targets` there are. Counts drops. */
   find(device: number, u8: Uint8Array, at: number, length: number): number {
     const host = this.#host
-    if (
-      length !== Mad.totalLength ||
-      u8[at + Mad.baseVersion] !== 1 ||
-      u8[at + Mad.mgmtClass] !== MgmtClass.comm ||
-      u8[at + Mad.method] !== MadMethod.send
-    ) {
+    const isMad = length === Mad.totalLength && u8[at + Mad.baseVersion] === 1
+    if (isMad && u8[at + Mad.mgmtClass] !== MgmtClass.comm) {
+      const q = madReceiver(host, device, u8, at)
+      if (q < 0) {
+        host.count(device, 'gsi_drops_no_agent')
+        return 0
+      }
+      this.targets[0] = q
+      return 1
+    }
+    if (!isMad || u8[at + Mad.method] !== MadMethod.send) {
       host.count(device, 'gsi_drops_malformed')
       return 0
     }
@@ -291,7 +202,7 @@ export class GsiDispatch {
     } else {
       const id = u32(u8, at + (attribute === CmAttribute.SIDR_REP ? requestIdAt : remoteCommIdAt))
       if (id === 0 && attribute === CmAttribute.REJ) return this.#all(device)
-      q = agentOf(host, device, id >>> idBits)
+      q = commAgentOf(host, device, id >>> idBits)
     }
     if (q < 0) q = this.#first(device)
     if (q < 0) {
@@ -347,7 +258,7 @@ export class GsiDispatch {
     let found = -1
     let fewest = Number.POSITIVE_INFINITY
     for (let slot = 1; slot < host.i32[host.at.meta + Meta.agentsUsed]! && fewest > 0; slot++) {
-      const q = agentOf(host, device, slot)
+      const q = commAgentOf(host, device, slot)
       if (q < 0) continue
       const unread = unreadBy(host, q)
       if (unread >= fewest) continue
@@ -361,7 +272,7 @@ export class GsiDispatch {
     const host = this.#host
     let count = 0
     for (let slot = 1; slot < host.i32[host.at.meta + Meta.agentsUsed]!; slot++) {
-      const q = agentOf(host, device, slot)
+      const q = commAgentOf(host, device, slot)
       if (q >= 0) this.targets[count++] = q
     }
     if (count === 0) host.count(device, 'gsi_drops_no_agent')
@@ -386,13 +297,7 @@ function serverOf(host: Host, s: number, device: number, high: number, low: numb
   return q >= 0 && i32[q + Qp.number] === i32[s + Service.qpNum] ? q : -1
 }
 
-/** The queue pair of an agent, −1 if there is none or it is another device's. */
-function agentOf(host: Host, device: number, slot: number): number {
-  const { i32 } = host
-  if (slot >= maxAgents) return -1
-  const agent = agentWord(host, slot)
-  const number = Atomics.load(i32, agent + Agent.qpNum)
-  if (number === 0 || i32[agent + Agent.device] !== device) return -1
-  const q = host.qpWord(i32[agent + Agent.qpSlot]!)
-  return i32[q + Qp.number] === number ? q : -1
+/** The queue pair of an agent that is a communication manager, −1 if there is none. */
+function commAgentOf(host: Host, device: number, slot: number): number {
+  return host.i32[agentWord(host, slot) + Agent.takesMads] === 1 ? -1 : agentOf(host, device, slot)
 }

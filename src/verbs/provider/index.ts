@@ -20,19 +20,8 @@ export { asVerbsError, VerbsError, type VerbsErrorCode, verbsErrorCodes } from '
 export { elementKind } from './events.ts'
 export { type DueFarewell, farewells, nameConnection, takeFarewell } from './farewells.ts'
 export { isMulticastGid } from './gid.ts'
-export {
-  agentAt,
-  agentSlotOfCommId,
-  commIdOf,
-  GsiDispatch,
-  type GsiQueuePair,
-  gsiQkey,
-  gsiQpn,
-  isServedByOthers,
-  madDispatchBytes,
-  registerService,
-  unregisterService,
-} from './gsi.ts'
+export { GsiDispatch, isServedByOthers, madDispatchBytes, registerService, unregisterService } from './gsi.ts'
+export { agentAt, agentSlotOfCommId, commIdOf, type GsiQueuePair, gsiQkey, gsiQpn } from './gsi-agents.ts'
 export { Host, noReceive, receiveTooShort, stageOf, stageUnit } from './host.ts'
 export { isOthers } from './hosting.ts'
 export { finishCompletion, journalQp } from './journal.ts'
@@ -40,6 +29,7 @@ export { recountWindows, unbindWindow } from './keys.ts'
 export * as layout from './layout.ts'
 export { type CounterName, Journal, journalStage } from './layout.ts'
 export { deviceAttr, maxMessageBytes, portAttr } from './limits.ts'
+export { type MadMethods, madAgentId, madReceiver, registerMads, takeMads, unregisterMads } from './mad-classes.ts'
 export { mcastMember } from './multicast.ts'
 export type { Platform } from './platform.ts'
 export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'

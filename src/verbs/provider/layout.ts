@@ -31,7 +31,7 @@ export const qpNumberSlots: number = 2 * maxQps
 
 /** A device: what all its contexts share. */
 export const Dev = {
-  words: 256,
+  words: 320,
   state: 0,
   guidHigh: 1,
   guidLow: 2,
@@ -82,6 +82,12 @@ export const Dev = {
   closing: 60,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
+  /** What counters of management attributes had when they were set, less what to: f64. See run/umad. */
+  managementBases: 256 /* 28 words */,
+  /** What a subnet manager has set, as PortInfo has it; zeros: nothing. */
+  portInfo: 288 /* 16 words */,
+  /** The thread that is subnet manager of the port, an attachment; 0 without one. */
+  subnetManager: 304,
 } as const
 
 /** Who drives a device on a network: all threads, the thread that drives devices, or the thread that has opened it. */
@@ -468,7 +474,14 @@ export const journalStage = { none: 0, packet: 1, receive: 2, send: 3, window: 4
 export const Mcast = { words: 8, state: 0, device: 1, qpSlot: 2, qpNum: 3, gid: 4 } as const
 
 /** A queue pair of type GSI: one of those that share QP 1 of their device. `qpNum` is 0 while the record is free. */
-export const Agent = { words: 16, qpNum: 0, device: 1, qpSlot: 2 } as const
+export const Agent = {
+  words: 16,
+  qpNum: 0,
+  device: 1,
+  qpSlot: 2,
+  /** 1: it takes MADs of all classes but that of the communication manager, which takes those alone: see mad-classes.ts. */
+  takesMads: 3,
+} as const
 
 /** A service ID for which an agent takes requests; agents that give the same `group`, not 0, share it. */
 export const Service = {
@@ -487,6 +500,23 @@ export const Service = {
   /** For requests to which addresses: see served.ts. */
   served: 10 /* 5 words */,
 } as const
+
+/** In the same table, of `state` 2: a class of MADs, and methods of it, of which requests go to an agent. See mad-classes.ts. */
+export const MadClass = {
+  state: 0,
+  agent: 1,
+  qpNum: 2,
+  device: 3,
+  mgmtClass: 4,
+  classVersion: 5,
+  /** Of the classes that have one. */
+  oui: 6,
+  /** What the agent calls it. */
+  id: 7,
+  /** A bit for each method. */
+  methods: 10 /* 4 words */,
+} as const
+export const serviceState = { free: 0, service: 1, madClass: 2 } as const
 
 /** To which agent, by the number of its queue pair, a request for a shared service went; `key` names the request. */
 export const RecentRequest = { words: 2, key: 0, qpNum: 1 } as const
@@ -746,6 +776,8 @@ export const counterNames = [
   'drops_host_busy',
   'gsi_drops_malformed',
   'gsi_drops_no_agent',
+  'mad_drops_queue',
+  'mad_drops_unmatched',
   'cm_drops_source',
   'cm_drops_unknown_id',
   'cm_drops_unexpected',

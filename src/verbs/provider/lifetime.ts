@@ -16,7 +16,7 @@
 import { EventType, QpState, QpType } from './constants.ts'
 import { deviceAt } from './device.ts'
 import { bury, isBuried, relist } from './graves.ts'
-import { dropAgent } from './gsi.ts'
+import { dropAgent } from './gsi-agents.ts'
 import { type Host, stageOf } from './host.ts'
 import {
   Chan,

@@ -1,7 +1,7 @@
 /** What a thread leaves behind that ended without closing its objects. */
 import { deviceAt } from './device.ts'
 import { leaveFarewell } from './farewells.ts'
-import { tellAgents } from './gsi.ts'
+import { tellAgents } from './gsi-agents.ts'
 import type { Host } from './host.ts'
 import { destroyKey } from './keys.ts'
 import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, maxDevices, Pd, Qp, Srq } from './layout.ts'

@@ -128,14 +128,14 @@ export class SegmentTables {
     return make()
   }
 
-  /** Counts one more of what happens seldom; any thread may. Devices that hold a lock of their own count without this. */
-  count(device: number, name: CounterName): void {
+  /** Counts one more, or `by` more, of what happens seldom; any thread may. Devices that hold a lock of their own count without this. */
+  count(device: number, name: CounterName, by = 1): void {
     const { b64 } = this.segment
     const at = (this.deviceWord(device) + Dev.counters) / 2 + counterIndex[name]
     for (;;) {
       const before = Atomics.load(b64, at)
       asBits[0] = before
-      asNumber[0] = asNumber[0]! + 1
+      asNumber[0] = asNumber[0]! + by
       if (Atomics.compareExchange(b64, at, before, asBits[0]) === before) return
     }
   }

@@ -11,7 +11,8 @@ import {
   reopenMemoryFile,
   Segment,
 } from '../../../src/memory/index.ts'
-import { type Call, type Door, Errno, type OpenedFile } from '../../../src/run/door.ts'
+import { type Call, type Door, Errno, type KeptCall, type PolledFile, type QueueFile } from '../../../src/run/door.ts'
+import { EventFile } from '../../../src/run/event-file.ts'
 import type { SysfsAdapter } from '../../../src/run/front/index.ts'
 
 export const echoAdapter: SysfsAdapter = {
@@ -27,6 +28,7 @@ export const echoAdapter: SysfsAdapter = {
   rate: '10 Gb/sec (4X SDR)',
   capMask: 0x890000,
   firmware: '1.0',
+  live: {},
 }
 
 /** What an ioctl is to do. */
@@ -63,8 +65,9 @@ export function echoDoor(log: string): Door {
   return {
     path: '/dev/infiniband/uverbs0',
     device: [231, 192],
+    hasQueues: true,
     parkings: segment === null ? [] : [segment.parking],
-    open(call): OpenedFile {
+    open(call): QueueFile {
       const number = ++opened
       let count = 0
       const opener = call.process
@@ -72,6 +75,7 @@ export function echoDoor(log: string): Door {
       if (existsSync(`${log}.kill`)) process.kill(opener.pid, 'SIGKILL')
       const own = makeMemoryFile('echo', 1 << 20)
       return {
+        kind: 'queues',
         descriptor: reopenMemoryFile(own, 0),
         ioctl(call: Call, request, argument) {
           const bytes = new Uint8Array(4 + textBytes)
@@ -101,6 +105,7 @@ export function echoDoor(log: string): Door {
           say(`write ${number} ${Buffer.from(bytes).toString('latin1')}`)
           return length
         },
+        read: () => 0,
         rung: () => say(`rung ${number}`),
         isLeft: () => isSoleDescription(own),
         closed() {
@@ -119,8 +124,64 @@ export function echoDoor(log: string): Door {
       asleep++
       return word() === seen
     },
-    gathers: () => false,
     restMs: () => Number.POSITIVE_INFINITY,
     close: () => say(`end, slept ${asleep > 0}`),
+  }
+}
+
+/**
+ * A door whose files are polled. What is written is done: `post` adds an event, `wait` takes one, and waits until there is one.
+ * Reading gives how many there are.
+ */
+export function pollDoor(log: string): Door {
+  const say = (line: string): void => appendFileSync(log, `${line}\n`)
+  return {
+    path: '/dev/infiniband/rdma_cm',
+    device: [10, 121],
+    hasQueues: false,
+    parkings: [],
+    open(opening): PolledFile {
+      const file = new EventFile(opening.nonBlocking)
+      const waiters: KeptCall[] = []
+      let events = 0
+      return {
+        kind: 'polled',
+        descriptor: file.descriptor,
+        otherEnd: file.otherEnd,
+        write(call, address, length) {
+          const bytes = new Uint8Array(length)
+          call.process.read(address, bytes)
+          const what = Buffer.from(bytes).toString('latin1')
+          if (what === 'wait') {
+            if (events > 0) events--
+            else if (call.nonBlocking) throw new Errno(11, 'no event')
+            else {
+              waiters.push(call.keep())
+              say('waits')
+              return waiters.at(-1)!
+            }
+          } else if (what === 'post') {
+            while (waiters.length > 0 && !waiters[0]!.waits) waiters.shift()
+            if (!waiters.shift()?.answer(4)) events++
+          } else throw new Errno(22, what)
+          file.readable = events > 0
+          return length
+        },
+        read(call, address) {
+          call.process.write(address, Uint8Array.of(events))
+          return 1
+        },
+        ioctl: (call, request, argument) =>
+          request === 0x1b03 ? (call.fileAt(argument)?.kind === 'polled' ? 1 : 0) : call.fileAt(argument)!.descriptor,
+        closed() {
+          file.close()
+          say('closed polled')
+        },
+      }
+    },
+    progress: () => false,
+    arm: () => true,
+    restMs: () => Number.POSITIVE_INFINITY,
+    close: () => {},
   }
 }

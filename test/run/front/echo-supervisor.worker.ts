@@ -1,12 +1,12 @@
 /** The supervisor's thread of tests: with a door that echoes. */
 import { appendFileSync } from 'node:fs'
 import { runSupervisor, sysfsOf } from '../../../src/run/front/index.ts'
-import { echoAdapter, echoDoor } from './echo-door.ts'
+import { echoAdapter, echoDoor, pollDoor } from './echo-door.ts'
 
 runSupervisor((log: string) => {
   if (log === 'fails') throw new Error('this adapter does not open')
   return {
-    ...{ doors: [echoDoor(log)], sysfs: sysfsOf([echoAdapter]) },
+    ...{ doors: [echoDoor(log), pollDoor(log)], sysfs: sysfsOf([echoAdapter]) },
     onRefused: (pid, reason) => appendFileSync(log, `refused ${pid > 0}: ${reason}\n`),
   }
 })

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type BpfInstruction, processors } from '../../../src/memory/index.ts'
-import { doorbellBytes, verbsRequest } from '../../../src/run/door.ts'
+import { doorbellBytes, servedRequests } from '../../../src/run/door.ts'
 import { Assembler, Verdict } from '../../../src/run/front/bpf.ts'
 import { filterProgram } from '../../../src/run/front/filter.ts'
 import { numberRanges } from '../../../src/run/front/numbers.ts'
@@ -42,8 +42,9 @@ describe.each(['x64', 'arm64'] as const)('the filter on %s', (name) => {
   const ranges = numberRanges(1024, 65_536)
   const program = filterProgram({ processor, ranges })
   const { calls, openFlags } = processor
-  const inRange = (fd: bigint): boolean =>
-    ranges.some(({ from, to }) => BigInt.asUintN(32, fd) >= BigInt(from) && BigInt.asUintN(32, fd) < BigInt(to))
+  const inNumbers = (fd: bigint, from: number, to: number): boolean =>
+    BigInt.asUintN(32, fd) >= BigInt(from) && BigInt.asUintN(32, fd) < BigInt(to)
+  const inRange = (fd: bigint): boolean => ranges.some(({ from, to }) => inNumbers(fd, from, to))
   const verdict = (number: number, ...args: bigint[]): number =>
     run(program, { architecture: processor.auditArch, number, arguments: args })
 
@@ -53,8 +54,11 @@ describe.each(['x64', 'arm64'] as const)('the filter on %s', (name) => {
     const when = (stops: boolean): number => (stops ? Verdict.notify : Verdict.allow)
     const ofStat = (flags: number): number =>
       bit(flags, 0x1000) ? when(isCwd || inRange(args[0]!)) : when(isCwd || !bit(flags, 0x100))
-    if (number === calls.write) return when(inRange(args[0]!) && BigInt.asUintN(32, args[2]!) !== 32n)
-    if (number === calls.ioctl) return when(BigInt.asUintN(32, args[1]!) === BigInt(verbsRequest))
+    const hasDoorbells = ranges.some(({ queues, to }) => inNumbers(args[0]!, queues, to))
+    if (number === calls.write)
+      return when(inRange(args[0]!) && !(hasDoorbells && BigInt.asUintN(32, args[2]!) === 32n))
+    if (number === calls.read) return when(inRange(args[0]!))
+    if (number === calls.ioctl) return when(servedRequests.includes(Number(BigInt.asUintN(32, args[1]!))))
     if (number === calls.openat) return when(isCwd || !bit(2, openFlags.noFollow))
     if (number === calls.newfstatat) return ofStat(3)
     if (number === calls.statx) return ofStat(2)
@@ -71,9 +75,22 @@ describe.each(['x64', 'arm64'] as const)('the filter on %s', (name) => {
   it('says of every call what it is to say', () => {
     const numbers = fc.constantFrom(...(Object.values(calls) as number[]), 0, 3, 9, 202, 500)
     const argument = fc.oneof(
-      fc.constantFrom(cwd, 0x100n, 0x1000n, 0x1100n, 16n, 20n, 32n, BigInt(verbsRequest), 1n << 32n, 0xffffff9cn),
+      fc.constantFrom(
+        cwd,
+        0x100n,
+        0x1000n,
+        0x1100n,
+        16n,
+        20n,
+        32n,
+        ...servedRequests.map(BigInt),
+        1n << 32n,
+        0xffffff9cn,
+      ),
       fc.constantFrom(BigInt(openFlags.noFollow), BigInt(openFlags.directory)),
-      fc.constantFrom(...ranges.flatMap(({ from, to }) => [from - 1, from, to - 1, to].map(BigInt))),
+      fc.constantFrom(
+        ...ranges.flatMap(({ from, queues, to }) => [from - 1, from, queues - 1, queues, to - 1, to].map(BigInt)),
+      ),
       fc.bigInt(0n, (1n << 64n) - 1n),
     )
     const call = fc.property(numbers, fc.array(argument, { minLength: 6, maxLength: 6 }), (number, args) => {
@@ -91,14 +108,12 @@ describe.each(['x64', 'arm64'] as const)('the filter on %s', (name) => {
   })
 
   it('lets a doorbell through, and no other write to a descriptor of ours', () => {
-    const [{ from }] = ranges as [(typeof ranges)[0]]
+    const [{ from, queues }] = ranges as [(typeof ranges)[0]]
     const write = (fd: number, length: number): number =>
       verdict(calls.write, BigInt(fd), 4096n, BigInt(length), 0n, 0n, 0n)
-    expect([write(from, doorbellBytes), write(from, 24), write(from - 1, 24)]).toEqual([
-      Verdict.allow,
-      Verdict.notify,
-      Verdict.allow,
-    ])
+    const { allow, notify } = Verdict
+    expect([write(queues, doorbellBytes), write(queues, 24), write(from - 1, 24)]).toEqual([allow, notify, allow])
+    expect([write(from, doorbellBytes), write(from, 24)]).toEqual([notify, notify])
   })
 
   it('stops at doorbells, too, where it is strict', () => {

@@ -112,7 +112,7 @@ describe.skipIf(!canRun)('programs below a front', () => {
         .split('\n')
         .map((line) => line.trim()),
     ).toEqual([
-      ...['//sys/class/./infiniband/:', 'rxe0', '', '/dev/infiniband:', 'uverbs0', ''],
+      ...['//sys/class/./infiniband/:', 'rxe0', '', '/dev/infiniband:', 'rdma_cm', 'uverbs0', ''],
       ...['/sys/class/net/../infiniband_verbs:', 'abi_version', 'uverbs0'],
       'character special file e7:c0',
       'character special file',
@@ -138,6 +138,53 @@ describe.skipIf(!canRun)('programs below a front', () => {
       ...{ notEnded: 'errno 14', long: 'errno 36', nowhere: 'errno 14' },
     })
   })
+
+  it('have polled files, whose calls find other files of the caller', async () => {
+    const { all, log } = await results('polled')
+    expect(all).toEqual({
+      ...{
+        states: [false, true, false],
+        read: 1,
+        posted: 1,
+        taken: 4,
+        isDevice: true,
+        empty: 'EAGAIN',
+        wrong: 'EINVAL',
+      },
+      ...{ same: 1, foreign: 0 },
+    })
+    expect(log.filter((line) => line === 'closed polled')).toHaveLength(2)
+  })
+
+  it.skipIf(!existsSync('/usr/bin/perl'))(
+    'wait in calls that are answered later; what was for one that was killed is for the next',
+    async () => {
+      const script = `
+        use Fcntl; use POSIX;
+        $| = 1; alarm 20;
+        sysopen(F, "/dev/infiniband/rdma_cm", O_RDWR) or die $!;
+        sub waiter { my $pid = fork(); return $pid if $pid; print syswrite(F, "wait") // "no: $!", "\\n"; POSIX::_exit(0) }
+        my $killed = waiter(); <STDIN>;
+        kill 9, $killed; waitpid $killed, 0;
+        syswrite(F, "post");
+        my $second = waiter(); waitpid $second, 0;
+        my @both = (waiter(), waiter()); <STDIN>;
+        syswrite(F, "post"); syswrite(F, "post");
+        waitpid $_, 0 for @both;
+        fcntl(F, F_SETFL, O_NONBLOCK); print syswrite(F, "wait") // "no: $!", "\\n"`
+      const { child, ended, log } = start(['perl', '-e', script])
+      const waits = (count: number): Promise<void> =>
+        expect.poll(() => log().filter((line) => line === 'waits').length, { interval: 5 }).toBe(count)
+      await waits(1)
+      child.stdin!.write('\n')
+      await waits(3)
+      child.stdin!.write('\n')
+      const { code, stdout, stderr } = await ended
+      expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+      expect(stdout.trim().split('\n')).toEqual(['4', '4', '4', 'no: Resource temporarily unavailable'])
+      expect(log().filter((line) => line === 'closed polled')).toHaveLength(1)
+    },
+  )
 
   it('inherit a file, which ends with its last descriptor', async () => {
     const { all, log } = await results('inherited')

@@ -15,9 +15,10 @@ describe('ranges of numbers', () => {
   ])('with limits %i and %i they are apart, ascending, and one is below both', (soft, hard) => {
     const ranges = numberRanges(soft, hard)
     expect(ranges.some(({ to }) => to <= soft)).toBe(true)
-    for (const [i, { from, to }] of ranges.entries()) {
+    for (const [i, { from, queues, to }] of ranges.entries()) {
       expect(from).toBeGreaterThan(2)
-      expect(to).toBeGreaterThan(from)
+      expect(queues).toBeGreaterThan(from)
+      expect(to).toBeGreaterThan(queues)
       expect(to).toBeLessThanOrEqual(hard)
       if (i > 0) expect(from).toBeGreaterThanOrEqual(ranges[i - 1]!.to)
     }

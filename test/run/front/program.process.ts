@@ -10,6 +10,7 @@ import {
   drainEventFd,
   fetchDescriptors,
   signalEventFd,
+  waitReadable,
 } from '../../../src/memory/native/index.ts'
 import { nativeScratch, requireLibc } from '../../../src/memory/native/libc.ts'
 import { verbsRequest } from '../../../src/run/door.ts'
@@ -171,6 +172,34 @@ const programs: Record<string, () => unknown> = {
       await Promise.all(all)
     }
     return { after: ioctl(openSync(path, 'r+'), Echo.capitals, 'x') }
+  },
+
+  /** Files that are polled: what does not wait. */
+  polled() {
+    const fd = openSync('/dev/infiniband/rdma_cm', 'r+')
+    const isReadable = (): boolean => waitReadable(Int32Array.of(fd), 1, 0) === 1
+    const states = [isReadable()]
+    const say = (what: string, file = fd): number | string => {
+      try {
+        return writeSync(file, what)
+      } catch (error) {
+        return (error as NodeJS.ErrnoException).code!
+      }
+    }
+    say('post')
+    states.push(isReadable())
+    const counted = Buffer.alloc(4)
+    const read = readSync(fd, counted)
+    const taken = say('wait')
+    states.push(isReadable())
+    const other = openSync(path, 'r+')
+    const isDevice = fstatSync(fd).isCharacterDevice()
+    const nonBlocking = openSync('/dev/infiniband/rdma_cm', 0o4002)
+    return {
+      ...{ states, read, posted: counted[0], taken, isDevice, empty: say('wait', nonBlocking), wrong: say('wrong') },
+      same: c.ioctl(fd, 0x1b03, nonBlocking),
+      foreign: c.ioctl(fd, 0x1b03, other),
+    }
   },
 
   again() {

@@ -40,6 +40,24 @@ describe('sysfs', () => {
   it('shows no type of a GID on InfiniBand', () =>
     expect(existsSync(`${folder.path}/sys/class/infiniband/rxe1/ports/1/gid_attrs`)).toBe(false))
 
+  it('asks for what changes whenever it is opened, by whatever path', () => {
+    let sent = 0
+    const live = { 'counters/port_xmit_packets': () => String(sent), sm_lid: () => '0x7' }
+    const own = new Folder(folderPath(`live${process.pid}`), sysfsOf([{ ...echoAdapter, live }]), [])
+    const path = '/sys/class/infiniband/rxe0/ports/1/counters/port_xmit_packets'
+    const now = (): string => {
+      own.refresh(path)
+      return readFileSync(`${own.path}${path}`, 'utf8')
+    }
+    expect(now()).toBe('0\n')
+    sent = 5
+    expect(now()).toBe('5\n')
+    expect(statSync(`${own.path}${path}`).mode & 0o777).toBe(0o444)
+    expect(readFileSync(`${own.path}/sys/class/infiniband/rxe0/ports/1/sm_lid`, 'utf8')).toBe('0x7\n')
+    own.refresh('/sys/class/infiniband/none')
+    own.remove()
+  })
+
   it('nobody else enters', () => expect(statSync(folder.path).mode & 0o777).toBe(0o700))
 
   it('is gone at the end', () => {

@@ -29,6 +29,25 @@ describe('RC', () => {
     expect([...b.mr.bytes.subarray(0, 6)]).toEqual([1, 2, 3, 4, 5, 0])
   })
 
+  it('counters of the port count what goes over it, as packets', () => {
+    const { a, b } = begin({ inline: 64 })
+    const { host, index } = a.program.context.device
+    const names = ['sent_pkts', 'sent_bytes', 'rdma_sends', 'rcvd_pkts', 'rcvd_bytes', 'rdma_recvs']
+    const remote = { addr: b.mr.addr, rkey: b.mr.rkey }
+    const rise = (act: () => void): number[] => {
+      const before = host.counters(index)
+      act()
+      expect(v.pollAll(a.sendCq)).toMatchObject([{ status: 0 }])
+      return names.map((name) => host.counters(index)[name]! - before[name]!)
+    }
+    const sges = [v.sge(a.mr, 0, 100)]
+    v.postRecv(b.qp.recv, 1n, v.sge(b.mr, 0, 100))
+    // BTH and ICRC are 16 bytes of each packet, the RETH 16 more, the AETH 4.
+    expect(rise(() => v.postSend(a.program, a.qp, { opcode: send, sges }))).toEqual([1, 116, 1, 1, 116, 1])
+    expect(rise(() => v.postSend(a.program, a.qp, { opcode: write, sges, remote }))).toEqual([1, 132, 1, 1, 132, 1])
+    expect(rise(() => v.postSend(a.program, a.qp, { opcode: read, sges, remote }))).toEqual([2, 152, 1, 2, 152, 1])
+  })
+
   it('several elements on both sides, and messages in the order in which they were posted', () => {
     const { a, b } = begin({ sge: 4 })
     a.mr.bytes.set(Array.from({ length: 30 }, (_, i) => i))

@@ -7,7 +7,7 @@ import { afterAll } from 'vitest'
 import { type Context, openDevice } from '../../../src/index.ts'
 import { mapDescriptor, mapPrivate, unmap } from '../../../src/memory/index.ts'
 import { addressOf } from '../../../src/memory/native/index.ts'
-import { type Call, Errno, type OpenedFile, type ProgramProcess } from '../../../src/run/door.ts'
+import { type Call, Errno, type ProgramProcess, type QueueFile } from '../../../src/run/door.ts'
 import { processWaist, UverbsDoor } from '../../../src/run/uverbs/index.ts'
 import type { Observer } from '../../../src/run/watch/index.ts'
 
@@ -131,7 +131,7 @@ export interface Answered {
 export class Program {
   readonly context: Context
   readonly memory: Memory = new Memory()
-  readonly file: OpenedFile
+  readonly file: QueueFile
   readonly door: UverbsDoor
   readonly call: Call
   readonly descriptors: Set<number> = new Set()
@@ -143,6 +143,11 @@ export class Program {
     this.call = {
       process: this.memory,
       tid: process.pid,
+      nonBlocking: false,
+      keep: () => {
+        throw new Error('no command of uverbs waits')
+      },
+      fileAt: () => undefined,
       addDescriptor: (descriptor) => {
         const fd = openSync(`/proc/self/fd/${descriptor}`, constants.O_RDONLY | constants.O_NONBLOCK)
         this.descriptors.add(fd)

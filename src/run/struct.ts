@@ -1,9 +1,9 @@
 /**
  * Structures of the kernel's ABI as data: each field has an offset and a kind. Little endian, but for those that are big endian
- * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero. The structures themselves are in structs.ts.
+ * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero.
  */
 
-/** Kinds of fields and what they are in JavaScript. `u64` is an address or a length, `raw` any 64 bits. */
+/** Kinds of fields and what they are in JavaScript. `u64` is an address or a length, `raw` any 64 bits, and some are blocks of bytes. */
 interface Kinds {
   u8: number
   u16: number
@@ -12,9 +12,16 @@ interface Kinds {
   s32: number
   u64: number
   raw: bigint
+  be32: number
   be64: bigint
+  /** 16 bytes. */
   gid: Uint8Array
+  in6: Uint8Array
+  storage: Uint8Array
 }
+
+/** Kinds that are so many bytes: a GID, struct sockaddr_in6, and sockaddr_storage. */
+const blocks: Readonly<Partial<Record<Kind, number>>> = { gid: 16, in6: 28, storage: 128 }
 
 type Kind = keyof Kinds
 type Field = readonly [offset: number, kind: Kind]
@@ -59,10 +66,14 @@ function read(view: DataView, bytes: Uint8Array, offset: number, kind: Kind): nu
       return safe(view.getUint32(offset, true), view.getUint32(offset + 4, true))
     case 'raw':
       return view.getBigUint64(offset, true)
+    case 'be32':
+      return view.getUint32(offset)
     case 'be64':
       return view.getBigUint64(offset)
     case 'gid':
-      return bytes.slice(offset, offset + 16)
+    case 'in6':
+    case 'storage':
+      return bytes.slice(offset, offset + blocks[kind]!)
   }
 }
 
@@ -110,11 +121,16 @@ function write(
     case 'raw':
       view.setBigUint64(offset, value as bigint, true)
       break
+    case 'be32':
+      view.setUint32(offset, value as number)
+      break
     case 'be64':
       view.setBigUint64(offset, value as bigint)
       break
     case 'gid':
-      bytes.set(value as Uint8Array, offset)
+    case 'in6':
+    case 'storage':
+      bytes.set((value as Uint8Array).subarray(0, blocks[kind]), offset)
       break
   }
 }

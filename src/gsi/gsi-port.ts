@@ -1,6 +1,6 @@
 /**
- * A queue pair of type GSI with its rings of buffers and address handles. A communication manager sends MADs through it;
- * the agent polls it and passes on what it receives.
+ * A queue pair of type GSI with its rings of buffers and address handles. Whoever has it sends MADs through it, polls its CQ and passes on
+ * what it receives: a communication manager, or programs that manage (run/umad).
  */
 import {
   type AddressHandle,
@@ -19,9 +19,9 @@ import {
   ScatterGather,
   SendFlag,
   VerbsError,
-} from '../../verbs/index.ts'
-import { commIdOf, gsiQkey, gsiQpn } from '../../verbs/provider/index.ts'
-import { gidOfIp, Mad, sameBytes } from '../../wire/index.ts'
+} from '../verbs/index.ts'
+import { commIdOf, gsiQkey, gsiQpn, takeMads } from '../verbs/provider/index.ts'
+import { gidOfIp, Mad, sameBytes } from '../wire/index.ts'
 
 /** Where MADs go and come from. `key` is the same for the same place, `source` for the same peer. */
 export interface MadAddress {
@@ -32,6 +32,11 @@ export interface MadAddress {
   readonly sgidIndex: number
   readonly key: string
   readonly source: string
+  /** How a MAD gets there, if not with a GRH that has these GIDs. */
+  readonly path?: AhAttr
+  /** Whom it is for, if not QP 1. */
+  readonly qpn?: number
+  readonly qkey?: number
 }
 
 export function madAddress(gid: Uint8Array, lid: number, sgidIndex: number): MadAddress {
@@ -39,8 +44,15 @@ export function madAddress(gid: Uint8Array, lid: number, sgidIndex: number): Mad
   return { gid, lid, sgidIndex, key: `${source}/${sgidIndex}`, source }
 }
 
-const receives = 1024
-const sends = 256
+export interface GsiOptions {
+  /** Messages that can come before somebody looks, a multiple of 16, and that can be on their way out. */
+  readonly receives: number
+  readonly sends: number
+  /** Of all classes but that of the communication manager, which then does not come. */
+  readonly takesMads: boolean
+}
+
+const usual: GsiOptions = { receives: 1024, sends: 256, takesMads: false }
 const receiveBytes = 320
 const sendBytes = Mad.totalLength
 /** Receives that are posted together. */
@@ -55,7 +67,8 @@ export class GsiPort {
   readonly #buffer: Uint8Array
   readonly #mr: MemoryRegion
   readonly #handles = new Map<string, AddressHandle>()
-  readonly #sendsAt = receives * receiveBytes
+  readonly #sends: number
+  readonly #sendsAt: number
   #gids: readonly GidEntry[] = []
   readonly #random: () => number
   #posted = 0
@@ -64,14 +77,23 @@ export class GsiPort {
   readonly #requests: readonly RecvWorkRequest[]
   #released = 0
 
-  constructor(pd: ProtectionDomain, cq: CompletionQueue, random: () => number) {
+  /** `random`: for communication IDs, from 0 to 1. */
+  constructor(
+    pd: ProtectionDomain,
+    cq: CompletionQueue,
+    random: () => number,
+    { receives, sends, takesMads: takes }: GsiOptions = usual,
+  ) {
     const { context } = pd
+    this.#sends = sends
+    this.#sendsAt = receives * receiveBytes
     this.#context = context
     this.#pd = pd
     this.#buffer = context.alloc(this.#sendsAt + sends * sendBytes)
     this.#mr = pd.regMr(this.#buffer, 1)
     const cap = { maxSendWr: sends, maxRecvWr: receives, maxSendSge: 1, maxRecvSge: 1, maxInlineData: 0 }
     this.qp = pd.createQp({ type: QpType.GSI, sendCq: cq, recvCq: cq, cap })
+    if (takes) takeMads(this.qp)
     connectQp(this.qp as unknown as QueuePair, { psn: 0 }, null)
     this.#random = random
     const bytes = grhLength + Mad.totalLength
@@ -84,24 +106,19 @@ export class GsiPort {
     for (let i = 0; i < receives; i++) this.release(i)
   }
 
-  /** Completions that this port can have at once. */
-  static readonly completions: number = receives + sends
+  /** Completions that a port with the usual options can have at once. */
+  static readonly completions: number = usual.receives + usual.sends
 
   /** A communication ID whose answers come here. A peer that has seen some cannot guess the others. */
   commId(): number {
     return commIdOf(this.qp, Math.floor(this.#random() * 2 ** 22))
   }
 
-  /** Sends a MAD. */
-  send(mad: Uint8Array, to: MadAddress): void {
+  /** Sends a MAD; false if it was dropped, since too many are on their way, or there is no memory for its path. */
+  send(mad: Uint8Array, to: MadAddress): boolean {
     const ah = this.full ? undefined : this.#handle(to)
-    if (ah === undefined) {
-      // A peer that waits for it repeats its message.
-      const { host, index } = this.#context.device
-      host.count(index, 'cm_sends_dropped')
-      return
-    }
-    const slot = this.#posted % sends
+    if (ah === undefined) return false
+    const slot = this.#posted % this.#sends
     const at = this.#sendsAt + slot * sendBytes
     this.#buffer.set(mad, at)
     this.#posted++
@@ -111,14 +128,15 @@ export class GsiPort {
       sendFlags: SendFlag.Signaled,
       sgList: [{ addr: this.#mr.addr + at, length: mad.length, lkey: this.#mr.lkey }],
       ah,
-      remoteQpn: gsiQpn,
-      remoteQkey: gsiQkey,
+      remoteQpn: to.qpn ?? gsiQpn,
+      remoteQkey: to.qkey ?? gsiQkey,
     })
+    return true
   }
 
   /** Whether one more message would be dropped. */
   get full(): boolean {
-    return this.#posted - this.#completed >= sends
+    return this.#posted - this.#completed >= this.#sends
   }
 
   get sending(): boolean {
@@ -172,7 +190,7 @@ export class GsiPort {
       oldest.close()
     }
     const grh = { dgid: to.gid, sgidIndex: to.sgidIndex, hopLimit: 64 }
-    const attr: AhAttr = { dlid: to.lid, portNum: 1, grh }
+    const attr: AhAttr = to.path ?? { dlid: to.lid, portNum: 1, grh }
     try {
       const made = this.#pd.createAh(attr)
       this.#handles.set(to.key, made)

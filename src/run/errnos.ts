@@ -1,0 +1,39 @@
+/** How doors end a call: with an errno that the kernel's files of RDMA answer with. */
+import { errnos } from '../memory/index.ts'
+import { Errno } from './door.ts'
+
+/** Those that programs get; all else is EIO. */
+const answered = [
+  'EPERM',
+  'ENOENT',
+  'EIO',
+  'EBADF',
+  'EAGAIN',
+  'ENOMEM',
+  'EACCES',
+  'EFAULT',
+  'EBUSY',
+  'ENODEV',
+  'EINVAL',
+  'EMFILE',
+  'ENOTTY',
+  'ENOSPC',
+  'ENOSYS',
+  'ENODATA',
+  'EPROTONOSUPPORT',
+  'EOPNOTSUPP',
+  'EADDRINUSE',
+  'EADDRNOTAVAIL',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+] as const
+
+export type ErrnoName = (typeof answered)[number]
+
+/** Whether programs get this code as it is. */
+export const isAnswered = (code: string): code is ErrnoName => (answered as readonly string[]).includes(code)
+
+/** Ends a command; `reason` names the verb, what is wrong and what is allowed. */
+export function fail(code: ErrnoName, reason: string): never {
+  throw new Errno(errnos[code], reason)
+}

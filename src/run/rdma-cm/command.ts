@@ -1,0 +1,22 @@
+/** A command as its handler sees it. */
+import type { Call } from '../door.ts'
+import type { CmFile } from './station.ts'
+
+export interface Command {
+  readonly file: CmFile
+  readonly call: Call
+  /** The function of librdmacm that sends it. */
+  readonly verb: string
+  /** The request, behind the header; as long as its structure, with zeros for what an old library leaves out. */
+  readonly request: Uint8Array
+  /** Room for the answer. */
+  readonly room: number
+}
+
+export interface Answer {
+  readonly bytes: Uint8Array
+  /** Takes back what was done, where the answer cannot be written. */
+  undo?(): void
+}
+
+export type Handler = (command: Command) => Answer | undefined

@@ -1,0 +1,32 @@
+/** The event channel of a file that a program has open: which events it is told of. */
+import { type CmEvent, CmEventType, EventChannel, type EventChannelOptions } from '../../cm/index.ts'
+
+export interface ChannelOwner {
+  /** A request came; false if there is no room for its id. */
+  requested(event: CmEvent): boolean
+  /** Whether the program can be told what became of an id. */
+  isKnown(event: CmEvent): boolean
+  /** There is an event. */
+  arrived(): void
+}
+
+export class ProgramChannel extends EventChannel {
+  readonly #owner: ChannelOwner
+
+  constructor(options: EventChannelOptions, owner: ChannelOwner) {
+    super(options)
+    this.#owner = owner
+  }
+
+  override push(event: CmEvent): void {
+    if (event.type === CmEventType.ConnectRequest) {
+      if (!this.#owner.requested(event)) {
+        // As the kernel without memory for it.
+        event.id.close()
+        return
+      }
+    } else if (!this.#owner.isKnown(event)) return
+    super.push(event)
+    this.#owner.arrived()
+  }
+}

@@ -1,0 +1,82 @@
+/** The commands of rdma_cm (rdma_user_cm.h), by number: who sends them, and how long requests and answers are. */
+import * as s from './structs.ts'
+
+export interface CommandSchema {
+  readonly number: number
+  /** The function of librdmacm that sends it. */
+  readonly verb: string
+  readonly requestBytes: number
+  /** Old libraries send at least so many of them. */
+  readonly leastBytes?: number
+  /** The least room for an answer; 0 without one. */
+  readonly answerBytes: number
+}
+
+const plain = (
+  number: number,
+  verb: string,
+  request: { readonly sizeBytes: number; readonly leastBytes?: number },
+  answerBytes = 0,
+): CommandSchema => {
+  const { sizeBytes, leastBytes } = request
+  return { number, verb, requestBytes: sizeBytes, answerBytes, ...(leastBytes === undefined ? {} : { leastBytes }) }
+}
+
+/** What is in an answer behind its `ibdev_index`, and it, came later. */
+const upTo = (field: readonly [number, string]): number => field[0]
+
+export type CommandName =
+  | 'CREATE_ID'
+  | 'DESTROY_ID'
+  | 'BIND_IP'
+  | 'RESOLVE_IP'
+  | 'RESOLVE_ROUTE'
+  | 'QUERY_ROUTE'
+  | 'CONNECT'
+  | 'LISTEN'
+  | 'ACCEPT'
+  | 'REJECT'
+  | 'DISCONNECT'
+  | 'INIT_QP_ATTR'
+  | 'GET_EVENT'
+  | 'SET_OPTION'
+  | 'NOTIFY'
+  | 'JOIN_IP_MCAST'
+  | 'LEAVE_MCAST'
+  | 'MIGRATE_ID'
+  | 'QUERY'
+  | 'BIND'
+  | 'RESOLVE_ADDR'
+  | 'JOIN_MCAST'
+
+export const commands: Readonly<Record<CommandName, CommandSchema>> = {
+  CREATE_ID: plain(0, 'rdma_create_id', s.createId, 4),
+  DESTROY_ID: plain(1, 'rdma_destroy_id', s.destroyId, 4),
+  BIND_IP: plain(2, 'rdma_bind_addr', s.bindIp),
+  RESOLVE_IP: plain(3, 'rdma_resolve_addr', s.resolveIp),
+  RESOLVE_ROUTE: plain(4, 'rdma_resolve_route', s.resolveRoute),
+  QUERY_ROUTE: plain(5, 'rdma_cm QUERY_ROUTE', s.queryRoute, upTo(s.queryRouteAnswer.fields.ibdev_index)),
+  CONNECT: plain(6, 'rdma_connect', s.connect),
+  LISTEN: plain(7, 'rdma_listen', s.listen),
+  ACCEPT: plain(8, 'rdma_accept', s.accept),
+  REJECT: plain(9, 'rdma_reject', s.reject),
+  DISCONNECT: plain(10, 'rdma_disconnect', s.disconnect),
+  INIT_QP_ATTR: plain(11, 'rdma_init_qp_attr', s.initQpAttr, s.qpAttr.sizeBytes),
+  GET_EVENT: plain(12, 'rdma_get_cm_event', s.getEvent, s.eventParamAt + s.udParam.sizeBytes),
+  SET_OPTION: plain(14, 'rdma_set_option', s.setOption),
+  NOTIFY: plain(15, 'rdma_notify', s.notify),
+  JOIN_IP_MCAST: plain(16, 'rdma_join_multicast', s.joinIpMcast, 4),
+  LEAVE_MCAST: plain(17, 'rdma_leave_multicast', s.destroyId, 4),
+  MIGRATE_ID: plain(18, 'rdma_migrate_id', s.migrateId, 4),
+  QUERY: plain(19, 'rdma_cm QUERY', s.query, s.queryPathAnswer.sizeBytes),
+  BIND: plain(20, 'rdma_bind_addr', s.bind),
+  RESOLVE_ADDR: plain(21, 'rdma_resolve_addr', s.resolveAddr),
+  JOIN_MCAST: plain(22, 'rdma_join_multicast_ex', s.joinMcast, 4),
+}
+
+/** GET_OPTION, which no kernel has served; and those that came after 22. */
+export const unserved: Readonly<Record<number, string>> = {
+  13: 'GET_OPTION',
+  23: 'RESOLVE_IB_SERVICE',
+  24: 'WRITE_CM_EVENT',
+}

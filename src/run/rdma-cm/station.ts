@@ -1,0 +1,39 @@
+/** What the parts of this door see of it, and of the files that programs have open. */
+import type { CmEvent, CmId, EventChannel, EventChannelOptions } from '../../cm/index.ts'
+import type { Call, OpenedFile, Result } from '../door.ts'
+import type { ProgramId, ProgramJoin } from './program-id.ts'
+
+/** An opened file, to commands. */
+export interface CmFile {
+  readonly door: Station
+  readonly channel: EventChannel
+  /** GET_EVENT: `room` bytes of an event at `address`; the call returns `length`. */
+  getEvent(call: Call, address: number, room: number, length: number): Result
+  /** Gives events to threads that wait for them. */
+  serveWaiters(): void
+}
+
+export interface Station {
+  readonly channelOptions: EventChannelOptions
+  addId(file: CmFile, cm: CmId, uid: bigint): ProgramId
+  /** The id that came with a request, whose program has not seen it yet; false if there is no room for it. */
+  addRequest(file: CmFile, cm: CmId): boolean
+  /** The program has been told of the request. */
+  seen(event: CmEvent): void
+  /** As the kernel: ENOENT for an id that is none, EINVAL for one of another file. */
+  id(verb: string, file: CmFile, number: number): ProgramId
+  forgetId(id: ProgramId): void
+  /** Peers have given up requests that the program had not seen, or their listener was destroyed. */
+  forgetWithdrawn(): void
+  addJoin(id: ProgramId, uid: bigint, address: string): ProgramJoin
+  join(verb: string, file: CmFile, number: number): ProgramJoin
+  forgetJoin(join: ProgramJoin): void
+  /** The file as one of this door, undefined if it is none. */
+  fileOf(opened: OpenedFile | undefined): CmFile | undefined
+  /** A file has events, or has lost some. */
+  arrived(file: CmFile): void
+  /** Tells programs of the events that have come. */
+  serveWaiters(): void
+  /** Nobody has the file any more. */
+  closed(file: CmFile): void
+}

@@ -1,0 +1,233 @@
+/**
+ * A file `/dev/infiniband/umadN` that a program has open: agents, and messages until they are read. Sizes, checks and errnos are those
+ * of Linux' user_mad.c; a message is what read(2) gives, behind a header that says where it has come from.
+ */
+import { hasRmpp, isSubnClass, Mad, madDataOffset, Rmpp, RmppFlag } from '../../wire/index.ts'
+import { type Call, Errno, type KeptCall, type PolledFile, type ProgramProcess, type Result } from '../door.ts'
+import { fail } from '../errnos.ts'
+import { EventFile } from '../event-file.ts'
+import { decode, encode } from '../struct.ts'
+import { destinationOf, senderFields } from './addresses.ts'
+import type { AgentOwner, Sender, UmadAgent } from './agent.ts'
+import { checkQp, type Registration, readRegistration, readRegistration2 } from './registration.ts'
+import { headerBytesWithoutPkey, UmadRequest, type UserMad, userMad } from './structs.ts'
+import type { UmadPort } from './umad-port.ts'
+
+/** The status of a message that had no response. */
+const ETIMEDOUT = 110
+
+const maxAgents = 32
+/** Messages that a program has not read, and their bytes: more are dropped. */
+const maxQueued = 4096
+const maxQueuedBytes = 64 << 20
+/** The largest message that may be sent. */
+const maxSendBytes = 64 << 20
+
+/** A message that waits to be read. */
+interface Queued {
+  readonly header: Partial<UserMad>
+  readonly message: Uint8Array
+  /** It was received, rather than sent in vain. */
+  readonly isReceived: boolean
+}
+
+/** A read that waits for a message. */
+interface Reading {
+  readonly call: KeptCall
+  readonly address: number
+  readonly length: number
+}
+
+export class UmadFile implements PolledFile, AgentOwner {
+  readonly kind = 'polled'
+  readonly #events: EventFile
+  readonly #port: UmadPort
+  readonly #left: (file: UmadFile) => void
+  readonly #agents = new Map<number, UmadAgent>()
+  readonly #queue: Queued[] = []
+  #queuedBytes = 0
+  readonly #readings: Reading[] = []
+  #headerBytes = headerBytesWithoutPkey
+  /** Whether an agent was ever registered: what headers look like is settled then. */
+  #isUsed = false
+  #isClosed = false
+
+  constructor(port: UmadPort, nonBlocking: boolean, left: (file: UmadFile) => void) {
+    this.#port = port
+    this.#left = left
+    this.#events = new EventFile(nonBlocking)
+  }
+
+  get descriptor(): number {
+    return this.#events.descriptor
+  }
+
+  get otherEnd(): number {
+    return this.#events.otherEnd
+  }
+
+  // --- agents --------------------------------------------------------------------------------------------------------
+
+  ioctl({ process }: Call, request: number, argument: number): Result {
+    switch (request) {
+      case UmadRequest.registerAgent:
+        return this.#register(process, argument, readRegistration)
+      case UmadRequest.registerAgent2:
+        return this.#register(process, argument, readRegistration2)
+      case UmadRequest.unregisterAgent: {
+        const bytes = new Uint8Array(4)
+        process.read(argument, bytes)
+        const index = new DataView(bytes.buffer).getUint32(0, true)
+        const agent = this.#agents.get(index)
+        if (agent === undefined) fail('EINVAL', `there is no agent ${index}`)
+        this.#agents.delete(index)
+        this.#port.unregister(agent)
+        return 0
+      }
+      case UmadRequest.enablePkey:
+        if (this.#isUsed) fail('EINVAL', 'P_Keys are asked for before the first agent is registered')
+        this.#headerBytes = userMad.sizeBytes
+        return 0
+      default:
+        fail('ENOTTY', `umad has no request 0x${request.toString(16)}`)
+    }
+  }
+
+  #register(
+    process: ProgramProcess,
+    address: number,
+    read: (process: ProgramProcess, address: number) => Registration,
+  ): number {
+    const registration = read(process, address)
+    let index = 0
+    while (this.#agents.has(index)) index++
+    if (index >= maxAgents) fail('ENOMEM', `a file has at most ${maxAgents} agents: unregister one`)
+    checkQp(registration, this.#port.fabric !== null)
+    const agent = this.#port.register(this, index, registration)
+    try {
+      const bytes = new Uint8Array(4)
+      bytes[0] = index
+      process.write(address, bytes)
+    } catch (error) {
+      this.#port.unregister(agent)
+      throw error
+    }
+    this.#agents.set(index, agent)
+    this.#isUsed = true
+    return 0
+  }
+
+  // --- sending -------------------------------------------------------------------------------------------------------
+
+  write({ process }: Call, address: number, length: number): Result {
+    const headerBytes = this.#headerBytes
+    if (length < headerBytes + Rmpp.end)
+      fail('EINVAL', `a MAD has at least ${Rmpp.end} bytes, behind ${headerBytes} of its header`)
+    if (length > headerBytes + maxSendBytes) fail('EINVAL', `a message has at most ${maxSendBytes} bytes`)
+    const start = new Uint8Array(userMad.sizeBytes)
+    process.read(address, start.subarray(0, headerBytes))
+    const header = decode(userMad, start)
+    const agent = this.#agents.get(header.id)
+    if (header.id >= maxAgents) fail('EINVAL', `agents have numbers below ${maxAgents}, not ${header.id}`)
+    if (agent === undefined) fail('EIO', `there is no agent ${header.id}`)
+    const first = new Uint8Array(Rmpp.end)
+    process.read(address + headerBytes, first)
+    const bytes = length - headerBytes
+    const isRmpp = isMultiPacket(agent, first)
+    if (bytes < madDataOffset(first[Mad.mgmtClass]!)) fail('EINVAL', 'the MAD ends within the headers of its class')
+    if (!isRmpp && bytes > Mad.totalLength)
+      fail('EINVAL', `a MAD has ${Mad.totalLength} bytes; longer messages need RMPP, by their class, agent and flags`)
+    if (isSubnClass(first[Mad.mgmtClass]!) && agent.registration.qpn !== 0)
+      fail('EINVAL', 'subnet management packets are sent by agents of QP 0')
+    const message = new Uint8Array(bytes)
+    process.read(address + headerBytes, message)
+    this.#port.send(agent, header, message, destinationOf(header), isRmpp)
+    return length
+  }
+
+  // --- receiving -----------------------------------------------------------------------------------------------------
+
+  received({ index }: UmadAgent, message: Uint8Array, from: Sender): void {
+    if (this.#queue.length >= maxQueued || this.#queuedBytes + message.length > maxQueuedBytes) {
+      const { host, index: device } = this.#port.context.device
+      host.count(device, 'mad_drops_queue')
+      return
+    }
+    const length = this.#headerBytes + message.length
+    this.#add({ header: { id: index, length, ...senderFields(from) }, message, isReceived: true })
+  }
+
+  timedOut({ index }: UmadAgent, header: UserMad, message: Uint8Array): void {
+    const again = { ...header, id: index, status: ETIMEDOUT }
+    this.#add({ header: again, message: message.subarray(0, Mad.length), isReceived: false })
+  }
+
+  #add(queued: Queued): void {
+    this.#queue.push(queued)
+    this.#queuedBytes += queued.message.length
+    while (this.#queue.length > 0 && this.#readings.length > 0) this.#answer(this.#readings.shift()!)
+    this.#events.readable = this.#queue.length > 0
+  }
+
+  #answer({ call, address, length }: Reading): void {
+    // Its message is another reader's.
+    if (!call.waits) return
+    try {
+      call.answer(this.#give(call.process, address, length))
+    } catch (error) {
+      if (!(error instanceof Errno)) throw error
+      call.fail(error.errno)
+    }
+  }
+
+  read(call: Call, address: number, length: number): Result {
+    if (length < this.#headerBytes)
+      fail('EINVAL', `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
+    if (this.#queue.length === 0) {
+      if (call.nonBlocking) fail('EAGAIN', 'no management datagram has come')
+      const kept = call.keep()
+      this.#readings.push({ call: kept, address, length })
+      return kept
+    }
+    const taken = this.#give(call.process, address, length)
+    this.#events.readable = this.#queue.length > 0
+    return taken
+  }
+
+  /** Gives the first message; it stays where it is if that fails. */
+  #give(process: ProgramProcess, address: number, length: number): number {
+    const { header, message, isReceived } = this.#queue[0]!
+    const whole = this.#headerBytes + message.length
+    const least = Math.min(whole, this.#headerBytes + Mad.totalLength)
+    if (length < (isReceived ? least : whole))
+      fail('EINVAL', `the next message has ${whole} bytes, and there is room for ${length}`)
+    const bytes = new Uint8Array(Math.min(whole, Math.max(length, least)))
+    bytes.set(encode(userMad, header).subarray(0, this.#headerBytes))
+    if (length < whole) {
+      // The header says how much room it takes, and the first segment whose it is.
+      bytes.set(message.subarray(0, Mad.totalLength), this.#headerBytes)
+      process.write(address, bytes.subarray(0, least))
+      fail('ENOSPC', `the next message has ${whole} bytes, and there is room for ${length}`)
+    }
+    bytes.set(message, this.#headerBytes)
+    process.write(address, bytes)
+    this.#queue.shift()
+    this.#queuedBytes -= message.length
+    return whole
+  }
+
+  closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    for (const agent of this.#agents.values()) this.#port.unregister(agent)
+    this.#agents.clear()
+    this.#queue.length = 0
+    this.#events.close()
+    this.#left(this)
+  }
+}
+
+/** Whether the kernel would take a message apart: of a class and an agent that have RMPP, if the message asks for it. */
+function isMultiPacket({ registration }: UmadAgent, mad: Uint8Array): boolean {
+  return registration.rmpp && hasRmpp(mad[Mad.mgmtClass]!) && (mad[Rmpp.flags]! & RmppFlag.active) !== 0
+}
