@@ -5,7 +5,7 @@
  * whoever makes it, ends its wait; an event on the channel of this thread then says which queue to poll again.
  */
 
-import type { Parking } from '../../memory/index.ts'
+import { nowNs, type Parking } from '../../memory/index.ts'
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -36,6 +36,9 @@ const pollTurns = 32
 /** While events wait for room in a pipe, which thousands take that nobody reads: milliseconds between looks. */
 const blockedPipesMs = 20
 
+/** So long a program may leave completions in a queue with a channel that it has not armed, before it is reminded; milliseconds. */
+const noticeMs = 20
+
 /** Major number of uverbs devices, and the minor number of the first. */
 const major = 231
 const firstMinor = 192
@@ -45,6 +48,8 @@ export interface DoorOptions {
   readonly watch?: DoorWatch | null
   /** Told of programs whose library sends commands by write(2), as before rdma-core 22. */
   readonly onOldLibrary?: (pid: number) => void
+  /** The time, in nanoseconds. */
+  readonly now?: () => number
 }
 
 const nobody = (): void => {}
@@ -71,13 +76,18 @@ export class UverbsDoor implements Door, Station {
   readonly #active: ProgramCq[] = []
   readonly #pending: Taken[] = []
   readonly #broken: Broken[] = []
+  /** Queues whose programs may not have noticed completions, and when that is looked at. */
+  readonly #unnoticed: ProgramCq[] = []
+  #noticeDueNs = Number.POSITIVE_INFINITY
+  readonly #now: () => number
   #polling = false
   #postedBefore = 0
   /** What others had left to this thread when it last looked (`Segment.workWord`). */
   #seenWork = 0
 
   /** `number`: that of `/dev/infiniband/uverbsN`. */
-  constructor(waist: Waist, number: number, { watch = null, onOldLibrary = nobody }: DoorOptions = {}) {
+  constructor(waist: Waist, number: number, { watch = null, onOldLibrary = nobody, now = nowNs }: DoorOptions = {}) {
+    this.#now = now
     this.watch = watch
     this.onOldLibrary = onOldLibrary
     this.path = `/dev/infiniband/uverbs${number}`
@@ -110,6 +120,7 @@ export class UverbsDoor implements Door, Station {
     moved = this.takeAsyncEvents() || moved
     if (this.#pending.length > 0) moved = this.#takePending() || moved
     while (this.#broken.length > 0) this.#broken.pop()!.fatal()
+    if (this.#unnoticed.length > 0 && this.#now() >= this.#noticeDueNs) this.#remind()
     if (this.blockedPipes.size > 0) for (const pipe of this.blockedPipes) moved = pipe.flush() || moved
     return moved
   }
@@ -172,7 +183,9 @@ export class UverbsDoor implements Door, Station {
   }
 
   restMs(): number {
-    const dueMs = Math.ceil(this.#context.device.dueInMs?.() ?? Number.POSITIVE_INFINITY)
+    let dueMs = Math.ceil(this.#context.device.dueInMs?.() ?? Number.POSITIVE_INFINITY)
+    if (this.#unnoticed.length > 0)
+      dueMs = Math.min(dueMs, Math.max(0, Math.ceil((this.#noticeDueNs - this.#now()) / 1e6)))
     return this.blockedPipes.size > 0 ? Math.min(dueMs, blockedPipesMs) : dueMs
   }
 
@@ -199,7 +212,22 @@ export class UverbsDoor implements Door, Station {
     } finally {
       this.#polling = false
     }
+    if (any && !cq.isWatched && cq.isUnnoticed) this.#watch(cq)
     return any
+  }
+
+  #watch(cq: ProgramCq): void {
+    cq.isWatched = true
+    this.#unnoticed.push(cq)
+    if (this.#unnoticed.length === 1) this.#noticeDueNs = this.#now() + noticeMs * 1e6
+  }
+
+  #remind(): void {
+    this.#noticeDueNs = Number.POSITIVE_INFINITY
+    for (const cq of this.#unnoticed.splice(0)) {
+      cq.isWatched = false
+      if (cq.isUnnoticed) cq.remind()
+    }
   }
 
   /** `wrId` says whose: the place of a queue pair for its request (0) or its receive (1), the number of a receive of an SRQ (2); that in the low two bits. */
@@ -270,6 +298,8 @@ export class UverbsDoor implements Door, Station {
     const at = this.#active.indexOf(cq)
     if (at >= 0) this.#active.splice(at, 1)
     cq.active = false
+    const watched = this.#unnoticed.indexOf(cq)
+    if (watched >= 0) this.#unnoticed.splice(watched, 1)
   }
 
   addQp(make: (slot: number) => ProgramQp): ProgramQp {

@@ -44,6 +44,8 @@ export class ProgramCq {
   readonly userHandle: bigint
   /** Whether the door polls it; else it is armed here, and an event says when there is something. */
   active = false
+  /** Whether the door looks later whether the program has noticed its completions. */
+  isWatched = false
   /** Requests in queues of this process whose completions are to come. */
   outstanding = 0
   compEvents = 0
@@ -181,6 +183,21 @@ export class ProgramCq {
     this.#producer = kept
     this.#ring = ring
     old.close()
+  }
+
+  /**
+   * Whether completions wait for a program that may sleep: it has a channel, has not armed this queue, and has not taken them. Usually it is
+   * about to. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before the call has been seen
+   * here, and rsockets, which do not look, then wait for an event for ever.
+   */
+  get isUnnoticed(): boolean {
+    const ring = this.#ring
+    return this.channel !== null && this.#armed === armedNot && ring.consumer !== this.#producer
+  }
+
+  /** Makes an event, though nobody has asked for one. */
+  remind(): void {
+    if (this.channel?.push(this.#event)) this.compEvents++
   }
 
   /** Takes back what the program has not read; how many events of each kind it has. */

@@ -35,6 +35,31 @@ describe('events of a completion channel', () => {
     expect(eventOf(p.a)).toBeUndefined()
   })
 
+  it('one for completions that are left for long: the call that was to arm the queue may have been interrupted', () => {
+    let now = 0
+    const p = begin({ now: () => now })
+    writeTo(p)
+    p.settle()
+    expect(p.a.program.door.restMs()).toBe(20)
+    now = 20e6
+    p.settle()
+    expect(eventOf(p.a)).toBe(p.a.sendCq.user)
+    // Only once, and none for what the program takes, or has armed the queue for.
+    now = 100e6
+    p.settle()
+    expect(eventOf(p.a)).toBeUndefined()
+    writeTo(p)
+    v.pollAll(p.a.sendCq)
+    now = 200e6
+    p.settle()
+    writeTo(p)
+    v.reqNotify(p.a.program, p.a.sendCq)
+    now = 300e6
+    p.settle()
+    expect(eventOf(p.a)).toBeUndefined()
+    expect(p.a.program.door.restMs()).toBe(Number.POSITIVE_INFINITY)
+  })
+
   it('none for completions that were there before', () => {
     const p = begin()
     writeTo(p)

@@ -31,10 +31,12 @@ export interface PairOptions extends v.QpInit, v.Connection {
   connected?: boolean
   /** Who is told of all that happens. */
   observer?: Observer
+  /** The time of the door, nanoseconds; it stands still without this. */
+  now?: () => number
 }
 
 export function makePair(options: PairOptions = {}): Pair {
-  const { door, context } = openDoor(options.observer)
+  const { door, context } = openDoor(options.observer, undefined, options.now)
   const { type = 2, cqe = 64, srqWr = 0, connected = true } = options
   const make = (): End => {
     const program = new Program(door, context)

@@ -21,10 +21,11 @@ afterAll(() => rmSync(`/dev/shm/verbena-${segment}`, { force: true }))
 export function openDoor(
   observer?: Observer,
   onOldLibrary: (pid: number) => void = () => {},
+  now: () => number = () => 0,
 ): { door: UverbsDoor; context: Context } {
   const context = openDevice(`shm:${segment}`)
   const watch = observer ? { observer, device: 'rxe0', seesPeers: true } : null
-  return { door: new UverbsDoor(processWaist(context), 0, { watch, onOldLibrary }), context }
+  return { door: new UverbsDoor(processWaist(context), 0, { watch, onOldLibrary, now }), context }
 }
 
 /** Lets the door work until nothing moves. */
