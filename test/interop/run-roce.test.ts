@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { loopbackDevice } from '../loopback.ts'
 import { images, judge, outputs, roles, useStage } from './encounter.ts'
 import { ours } from './lab/index.ts'
-import { meet, runOn, serveAndAsk, testMeetings, there, well } from './run-kit.ts'
+import { has, meet, runOn, serveAndAsk, testMeetings, there, well } from './run-kit.ts'
 
 let port = 31_000 + (process.pid % 1000) * 8
 const nextPort = (): number => port++
@@ -44,6 +44,17 @@ for (const program of programs)
     const stdout = well(await runOn([loopbackDevice(1)], serveAndAsk(command, `${command} 127.0.0.1`, at)))
     expect(stdout).not.toMatch(/invalid data/)
   })
+
+// UCX takes the kind of a datagram's IP header from the service level of its completion, where Soft-RoCE has 0 as well: it would drop
+// all of IPv4.
+const withUcx = has('ucx_perftest') ? there : it.skip
+withUcx('ucx_perftest over rc_verbs', async () => {
+  const at = nextPort()
+  const ucx = 'UCX_NET_DEVICES=rxe0:1 UCX_TLS=rc_verbs,ud_verbs,self UCX_UD_VERBS_ETH_DGID_CHECK=n'
+  const command = `${ucx} ucx_perftest -p ${at} -t tag_lat -s 4096 -n 200`
+  const stdout = well(await runOn([loopbackDevice(1)], serveAndAsk(command, `${command} 127.0.0.1`, at)))
+  expect(stdout).toMatch(/^Final: +200 /m)
+})
 
 testMeetings('on one address', () => [loopbackDevice(1), loopbackDevice(1)], nextPort, ['rc', 'ud'])
 testMeetings('on two addresses', () => [loopbackDevice(2), loopbackDevice(3)], nextPort, ['uc', 'srq'])
