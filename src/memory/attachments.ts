@@ -210,8 +210,8 @@ export abstract class Attachments {
     return [...own, this.lockValue]
   }
 
-  /** Whether the thread that wrote this value into a lock still has its attachment and runs. */
-  protected ownerAlive(owner: number): boolean {
+  /** Whether the thread that wrote its `lockValue` somewhere, into a lock for example, still has its attachment and runs. */
+  ownerAlive(owner: number): boolean {
     const id = owner & ownerMask
     return this.i32[attachmentWord(id) + Attachment.state] === owner && this.attachmentAlive(id)
   }

@@ -211,8 +211,10 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
   /** For a queue pair that the program moves by itself: what `modify` takes to INIT, RTR, RTS. */
   qpAttr(state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts): ReturnType<Manager['qpAttr']> {
     const attr = this.#agent.cm.qpAttr(this.#ib!, state, { sgidIndex: this.#sgidIndex })
-    if (state !== QpState.Rtr || this.#host.qpType !== QpType.RC) return attr
-    return { ...attr, minRnrTimer: this.#host.options.minRnrTimer }
+    if (this.#host.qpType !== QpType.RC) return attr
+    const { minRnrTimer, ackTimeout } = this.#host.options
+    if (state === QpState.Rtr) return { ...attr, minRnrTimer }
+    return state === QpState.Rts && ackTimeout > 0 ? { ...attr, timeout: ackTimeout } : attr
   }
 
   /** Takes the id's queue pair to RTS. */
@@ -221,15 +223,10 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     const serves = limits.responderResources > 0 ? Access.RemoteRead | Access.RemoteAtomic : 0
     const reliable = this.#host.qpType === QpType.RC
     const accessFlags = Access.LocalWrite | Access.RemoteWrite | (reliable ? serves : 0)
-    const { ackTimeout } = this.#host.options
     this.#host.idQp!.ready(
       { ...this.qpAttr(QpState.Init), accessFlags },
       { ...this.qpAttr(QpState.Rtr), ...(reliable ? { maxDestRdAtomic: limits.responderResources } : {}) },
-      {
-        ...this.qpAttr(QpState.Rts),
-        ...(reliable ? { maxRdAtomic: limits.initiatorDepth } : {}),
-        ...(reliable && ackTimeout > 0 ? { timeout: ackTimeout } : {}),
-      },
+      { ...this.qpAttr(QpState.Rts), ...(reliable ? { maxRdAtomic: limits.initiatorDepth } : {}) },
     )
     nameConnection(this.#host.idQp!.qp, localCommId, remoteCommId)
   }

@@ -19,6 +19,7 @@ import {
 import { noFault, type ProcessBytes, stagedBytes } from '../process-memory/index.ts'
 import type { Failures } from './failures.ts'
 import { canRespond, reach } from './peer.ts'
+import type { Traffic } from './traffic.ts'
 
 const { Qp, qpEngine, Rwqe, Sg, Wqe } = layout
 
@@ -58,6 +59,7 @@ export class Bursts {
   readonly #host: Host
   readonly #processes: ProcessBytes
   readonly #failures: Failures
+  readonly #traffic: Traffic
   readonly #from = new RangeList()
   readonly #to = new RangeList()
   /** Length of each message, and of all together. */
@@ -66,10 +68,11 @@ export class Bursts {
   /** Whether the bytes of all are in the send queue. */
   #inline = false
 
-  constructor(host: Host, processes: ProcessBytes, failures: Failures) {
+  constructor(host: Host, processes: ProcessBytes, failures: Failures, traffic: Traffic) {
     this.#host = host
     this.#processes = processes
     this.#failures = failures
+    this.#traffic = traffic
   }
 
   /** Executes what it can at the front of `q`, hosted here and in RTS; false if that is nothing. The send lock is held. */
@@ -89,6 +92,7 @@ export class Bursts {
     } finally {
       segment.unlock(d + Qp.rqLock)
     }
+    for (let i = 0; i < done; i++) this.#traffic.executed(q, this.#request(q, i), 0)
     for (let i = 0; i < done; i++)
       if (!host.completeSend(q, WcStatus.Success, 0)) {
         this.#failures.defer(q)

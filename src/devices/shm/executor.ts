@@ -76,11 +76,11 @@ export class Executor {
     this.#failures = new Failures(host)
     this.#waiting = new Waiting(host)
     this.#handOver = new HandOver(host, ranges, this.#waiting)
-    this.#bursts = new Bursts(host, this.#processes, this.#failures)
     const receives = new Receives(host, ranges, this.#failures)
     this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#handOver, this.#failures)
     this.#oneSided = new OneSided(host, this.#processes, ranges, this.#waiting, this.#handOver, this.#failures)
     this.#traffic = new Traffic(host, mtu, adapters)
+    this.#bursts = new Bursts(host, this.#processes, this.#failures, this.#traffic)
     this.#datagrams = new Datagrams(
       host,
       mtu,

@@ -77,8 +77,8 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
   readonly stdout: Readable | null
   readonly stderr: Readable | null
   /**
-   * Resolves when the program and all that came of it have ended, and its streams and records are complete. Rejects only where a
-   * signal has ended it.
+   * Resolves when the program and all that came of it have ended, and its streams and records are complete. Rejects only where the
+   * `AbortSignal` of its options has ended it.
    */
   readonly ended: Promise<RunEnded>
   #counters: CountersRecord | null = null
@@ -176,7 +176,11 @@ export async function run(program: string, args: readonly string[] = [], options
     ...(cwd === undefined ? {} : { cwd }),
   })
   return await new Promise((resolve, reject) => {
-    child.once('error', ({ code = '', message }: NodeJS.ErrnoException) => reject(new RunFailure(code, message)))
+    child.once('error', ({ code = '', message }: NodeJS.ErrnoException) => {
+      // Of a folder that is not there Node.js says the same as of a program.
+      const isFolder = cwd !== undefined && code === 'ENOENT'
+      reject(new RunFailure(code, isFolder ? `cwd: there is no folder ${cwd}` : message))
+    })
     child.on('message', (message: ChildMessage) => {
       if (message.kind === 'failed') reject(new RunFailure(message.code, message.message))
       else resolve(new RunChild(child, message.pid, signal))

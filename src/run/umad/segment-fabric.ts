@@ -54,27 +54,35 @@ export class SegmentFabric implements Links {
     return new SegmentNode(this.#host, this.#attr, `${this.#name}/${index}`, index)
   }
 
-  /** Whether a program is subnet manager of a port: of a thread that lives. */
+  /** Whether a program is subnet manager of a port. */
   isManaged(index: number): boolean {
-    const manager = this.#host.i32[this.#host.deviceWord(index) + Dev.subnetManager]!
-    return manager !== 0 && this.#host.segment.attachmentAlive(manager)
+    return isManaged(this.#host, this.#host.deviceWord(index))
   }
 
   /** This thread's program becomes subnet manager of a port, if no other one is, or stops being it. */
   manage(index: number, is: boolean): boolean {
     const host = this.#host
     const at = host.deviceWord(index) + Dev.subnetManager
-    const { me } = host.segment
+    const { lockValue } = host.segment
     return host.control(() => {
       if (!is) {
-        if (host.i32[at] === me) host.i32[at] = 0
+        if (host.i32[at] === lockValue) host.i32[at] = 0
         return true
       }
       if (this.isManaged(index)) return false
-      host.i32[at] = me
+      host.i32[at] = lockValue
       return true
     })
   }
+}
+
+/**
+ * Of the device whose record is at `dev`. A run that was killed is subnet manager no more, also when another thread has got its number
+ * since.
+ */
+function isManaged({ i32, segment }: Host, dev: number): boolean {
+  const manager = i32[dev + Dev.subnetManager]!
+  return manager !== 0 && segment.ownerAlive(manager)
 }
 
 class SegmentNode implements ManagedNode {
@@ -118,17 +126,16 @@ class SegmentNode implements ManagedNode {
   }
 
   portInfo(): PortInfo {
-    const { i32, u8 } = this.#host
+    const host = this.#host
+    const { i32, u8 } = host
     const dev = this.#dev
     const at = 4 * (dev + Dev.portInfo)
     const isSet = u8.subarray(at, at + portInfoCodec.length).some((byte) => byte !== 0)
     const info = isSet ? portInfoCodec.read(u8, at) : initialPortInfo
-    const manager = i32[dev + Dev.subnetManager]!
-    const isSm = manager !== 0 && this.#host.segment.attachmentAlive(manager)
     return {
       ...info,
       lid: i32[dev + Dev.lid]!,
-      capabilityMask: capabilities | (isSm ? PortCapability.isSm : 0),
+      capabilityMask: capabilities | (isManaged(host, dev) ? PortCapability.isSm : 0),
       qKeyViolations: Math.min(i32[dev + Dev.qkeyViolations]! >>> 0, 0xffff),
     }
   }

@@ -166,14 +166,16 @@ export class UmadFile implements PolledFile, AgentOwner {
     this.#queue.push(queued)
     this.#queuedBytes += queued.message.length
     while (this.#queue.length > 0 && this.#readings.length > 0) this.#answer(this.#readings.shift()!)
-    this.#events.readable = this.#queue.length > 0
+    this.#showReadable()
   }
 
   #answer({ call, address, length }: Reading): void {
     // Its message is another reader's.
     if (!call.waits) return
     try {
-      call.answer(this.#give(call.process, address, length))
+      const whole = this.#give(call.process, address, length)
+      // Of a thread that was killed in this moment it is another reader's, too.
+      if (call.answer(whole)) this.#take()
     } catch (error) {
       if (!(error instanceof Errno)) throw error
       call.fail(error.errno)
@@ -185,16 +187,22 @@ export class UmadFile implements PolledFile, AgentOwner {
       fail('EINVAL', `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
     if (this.#queue.length === 0) {
       if (call.nonBlocking) fail('EAGAIN', 'no management datagram has come')
+      // Threads that were killed while they waited are forgotten here.
+      this.#dropGone()
       const kept = call.keep()
       this.#readings.push({ call: kept, address, length })
       return kept
     }
-    const taken = this.#give(call.process, address, length)
-    this.#events.readable = this.#queue.length > 0
-    return taken
+    const whole = this.#give(call.process, address, length)
+    this.#take()
+    return whole
   }
 
-  /** Gives the first message; it stays where it is if that fails. */
+  #dropGone(): void {
+    for (let i = this.#readings.length - 1; i >= 0; i--) if (!this.#readings[i]!.call.waits) this.#readings.splice(i, 1)
+  }
+
+  /** Copies the first message to the program, and says how long it is; it stays where it is until it is taken. */
   #give(process: ProgramProcess, address: number, length: number): number {
     const { header, message, isReceived } = this.#queue[0]!
     const whole = this.#headerBytes + message.length
@@ -211,9 +219,16 @@ export class UmadFile implements PolledFile, AgentOwner {
     }
     bytes.set(message, this.#headerBytes)
     process.write(address, bytes)
-    this.#queue.shift()
-    this.#queuedBytes -= message.length
     return whole
+  }
+
+  #take(): void {
+    this.#queuedBytes -= this.#queue.shift()!.message.length
+    this.#showReadable()
+  }
+
+  #showReadable(): void {
+    this.#events.readable = this.#queue.length > 0
   }
 
   closed(): void {
@@ -222,6 +237,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     for (const agent of this.#agents.values()) this.#port.unregister(agent)
     this.#agents.clear()
     this.#queue.length = 0
+    this.#readings.length = 0
     this.#events.close()
     this.#left(this)
   }

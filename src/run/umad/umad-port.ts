@@ -415,10 +415,20 @@ interface Gsi {
 }
 
 function openGsi(context: Context): Gsi {
-  const channel = context.createCompChannel()
-  const cq = context.createCq(gsiOptions.receives + gsiOptions.sends, { channel, singleThreaded: true })
-  const pd = context.allocPd()
-  return { channel, cq, pd, port: new GsiPort(pd, cq, Math.random, gsiOptions) }
+  const made: { close(): void }[] = []
+  const add = <T extends { close(): void }>(one: T): T => {
+    made.unshift(one)
+    return one
+  }
+  try {
+    const channel = add(context.createCompChannel())
+    const cq = add(context.createCq(gsiOptions.receives + gsiOptions.sends, { channel, singleThreaded: true }))
+    const pd = add(context.allocPd())
+    return { channel, cq, pd, port: new GsiPort(pd, cq, Math.random, gsiOptions) }
+  } catch (error) {
+    for (const one of made) one.close()
+    throw error
+  }
 }
 
 function closeGsi({ channel, cq, pd, port }: Gsi): void {

@@ -33,7 +33,7 @@ export function whyRequestFailed(failed: Failed, request: Request, status: numbe
 }
 
 function cause(failed: Failed, request: Request, status: number): string {
-  const { host, qp } = failed
+  const { qp } = failed
   const { attr } = qp.query()
   const peer = `queue pair ${hex(attr.destQpNum)}`
   switch (status) {
@@ -41,7 +41,7 @@ function cause(failed: Failed, request: Request, status: number): string {
     case WcStatus.LocAccessErr:
       return `local protection error: ${localCause(failed, request)}`
     case WcStatus.LocLenErr:
-      return `local length error: ${request.length} bytes; ${lengthLimit(qp, attr.pathMtu, request)}`
+      return `local length error: ${request.length} bytes; ${lengthLimit(qp, request)}`
     case WcStatus.LocQpOpErr:
       return needs[request.opcode]?.local && attr.maxRdAtomic === 0
         ? 'local QP operation error: max_rd_atomic of this queue pair is 0; READs and atomics need 1 or more'
@@ -59,14 +59,16 @@ function cause(failed: Failed, request: Request, status: number): string {
     case WcStatus.RemOpErr:
       return `remote operation error: ${peer} could not complete it: its own completion says why`
     default:
-      return host === undefined ? nameOf(WcStatus, status) : wcStatusText(status)
+      return wcStatusText(status)
   }
 }
 
-function lengthLimit(qp: QueuePair, pathMtu: number, { opcode }: Request): string {
+function lengthLimit({ type, pd }: QueuePair, { opcode }: Request): string {
   if (opcode.startsWith('IBV_WR_ATOMIC')) return 'an atomic operation has 8'
-  if (qp.type !== QpType.UD) return 'a message has at most max_msg_sz of the port'
-  return pathMtu > 0 ? `a datagram has at most ${pathMtu}` : 'a datagram has at most active_mtu of the port'
+  const { maxMsgSz, activeMtu } = pd.context.queryPort(1)
+  return type === QpType.UD
+    ? `a datagram has at most ${activeMtu}, the active_mtu of the port`
+    : `a message has at most ${maxMsgSz}, the max_msg_sz of the port`
 }
 
 const at = (addr: string, length: number, name: string, key: string): string =>

@@ -28,20 +28,22 @@ and standard streams are its own. The command ends when the last process that ca
 Needs Linux 5.14 or later (5.19: signals repeat no command) on x86-64 or arm64.`
 
 interface Options extends WatchOptions {
-  device: string[]
-  name: string[]
+  device?: string[]
+  name?: string[]
   faults?: string
   tap?: string
   verbose?: boolean
   strict?: boolean
 }
 
-const collect = (value: string, before: string[]): string[] => [...before, value]
+const collect = (value: string, before: string[] = []): string[] => [...before, value]
 
 export function configure(command: Command): void {
   takeValueByEquals(command, '--trace')
   command
-    .description('Run a program of libibverbs unmodified: what it asks the kernel about RDMA adapters, we answer.')
+    .description(
+      'Run a program of libibverbs, librdmacm or libibumad unmodified: what it asks the kernel about RDMA adapters, we answer.',
+    )
     .argument('<program>', 'what to start, found by PATH')
     .argument('[args...]', 'its arguments')
     .passThroughOptions()
@@ -49,9 +51,8 @@ export function configure(command: Command): void {
       '-d, --device <dev>',
       'adapter: shm:NAME in shared memory, roce:ADDRESS or roce on the network; several times: several (default: shm:run)',
       collect,
-      [],
     )
-    .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect, [])
+    .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect)
     .option(
       '--faults <rates>',
       'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms (default: none)',
@@ -74,7 +75,7 @@ export function configure(command: Command): void {
     .option('--verbose', 'say on standard error what programs open, and which calls fail')
     .addHelpText('after', examples)
     .action(async (program: string, args: string[], options: Options) => {
-      const adapters = runAdapters(options.device, options.name)
+      const adapters = runAdapters(options.device ?? [], options.name ?? [])
       try {
         end(await start(program, args, options, adapters))
       } catch (error) {
@@ -91,7 +92,7 @@ const startCodes: Readonly<Record<string, number>> = { ENOENT: 127, EACCES: 126 
 async function start(
   program: string,
   args: readonly string[],
-  { device, name, faults, tap, verbose = false, strict = false, ...watching }: Options,
+  { device = [], name = [], faults, tap, verbose = false, strict = false, ...watching }: Options,
   adapters: ReturnType<typeof runAdapters>,
 ): Promise<Ended> {
   const { env } = process

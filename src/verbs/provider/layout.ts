@@ -86,7 +86,7 @@ export const Dev = {
   managementBases: 256 /* 28 words */,
   /** What a subnet manager has set, as PortInfo has it; zeros: nothing. */
   portInfo: 288 /* 16 words */,
-  /** The thread that is subnet manager of the port, an attachment; 0 without one. */
+  /** The thread that is subnet manager of the port, as the use of an attachment (`lockValue`); 0 without one. */
   subnetManager: 304,
 } as const
 

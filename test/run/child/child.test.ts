@@ -75,6 +75,9 @@ describe.skipIf(!canRun)('run', () => {
     await expect(run('true', [], { devices, names: ['mlx5_0'] })).rejects.toMatchObject({
       message: expect.stringMatching(/names begin with rxe/),
     })
+    await expect(run('true', [], { devices, cwd: '/no/such/folder' })).rejects.toMatchObject({
+      ...{ code: 'ENOENT', message: 'cwd: there is no folder /no/such/folder' },
+    })
     await expect(run('true', [], { signal: AbortSignal.abort() })).rejects.toThrow(/abort/)
   })
 

@@ -58,6 +58,8 @@ export type Outcome = number | { errno: number } | 'waits'
 export interface Kept {
   outcome: Outcome
   waits: boolean
+  /** Its thread ends in the moment in which it gets an answer. */
+  isKilled: boolean
 }
 
 export class Program {
@@ -78,7 +80,7 @@ export class Program {
       tid: process.pid,
       nonBlocking: this.nonBlocking,
       keep: (): KeptCall => {
-        const kept: Kept = { outcome: 'waits', waits: true }
+        const kept: Kept = { outcome: 'waits', waits: true, isKilled: false }
         this.kept.push(kept)
         return {
           process: this.memory,
@@ -86,6 +88,7 @@ export class Program {
             return kept.waits
           },
           answer: (value) => {
+            if (kept.isKilled) return false
             kept.outcome = value
             return true
           },

@@ -1,6 +1,8 @@
 /** The doors of umad, for programs on one adapter: of one run, and of two. */
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { VerbsError } from '../../../src/index.ts'
 import { IssmDoor, type UmadPort } from '../../../src/run/umad/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { Mad, nodeInfoCodec, portInfoCodec, put32, Rmpp, SubnAttribute, u16, u32 } from '../../../src/wire/index.ts'
 import { mad } from '../../management/node.ts'
 import { newAdapter, Program } from './program.ts'
@@ -58,6 +60,18 @@ function answer(server: Program, agent: number): void {
 }
 
 describe('agents', () => {
+  it('leave nothing behind where there is no room for their queue pair', () => {
+    const { context } = otherRun
+    const channel = vi.spyOn(context, 'createCompChannel')
+    vi.spyOn(context, 'allocPd').mockImplementationOnce(() => {
+      throw new VerbsError('ENOMEM', 'allocPd', 'no more')
+    })
+    expect(b.register(4)).toEqual({ errno: 12 })
+    expect(channel.mock.results[0]!.value).toMatchObject({ closed: true })
+    vi.restoreAllMocks()
+    expect(b.register(4)).toBe(0)
+  })
+
   it('have the lowest numbers that are free', () => {
     expect([a.register(4), a.register(3, { version: 2, rmpp: 1 }), a.register(0x81)]).toEqual([0, 1, 2])
     expect([a.unregister(1), a.unregister(1), a.register(1)]).toEqual([0, EINVAL, 1])
@@ -230,6 +244,15 @@ describe('files', () => {
     expect(a.kept.map(({ outcome }) => outcome)).toEqual(['waits', 320])
   })
 
+  it('keep a message whose reader is killed while it gets it', () => {
+    const agent = a.register(1) as number
+    a.nonBlocking = false
+    expect([a.read(), a.read()]).toEqual(['waits', 'waits'])
+    a.kept[0]!.isKilled = true
+    a.send(agent, mad(1, 1, SubnAttribute.nodeInfo), { timeoutMs: 100 })
+    expect(a.kept.map(({ outcome }) => outcome)).toEqual(['waits', 320])
+  })
+
   it.each([
     ['too short a message', () => a.write(new Uint8Array(64 + 35)), EINVAL],
     ['no such agent', () => a.send(1, mad(4, 1, 1)), { errno: 5 }],
@@ -271,5 +294,17 @@ describe('files', () => {
     door.open(call)
     expect(isSm()).toBe(true)
     door.close()
+  })
+
+  it('of issm leave no manager behind where another thread has got the number of one that was killed', () => {
+    const { host, index } = port.context.device
+    const door = new IssmDoor(port, 0)
+    // A use of the attachment of this thread that has ended.
+    host.i32[host.deviceWord(index) + layout.Dev.subnetManager] = host.segment.me
+    expect(port.files().cap_mask!()).toBe('0x00010800')
+    door.open({ nonBlocking: true } as Parameters<typeof door.open>[0])
+    expect(port.files().cap_mask!()).toBe('0x00010802')
+    door.close()
+    expect(port.files().cap_mask!()).toBe('0x00010800')
   })
 })

@@ -169,6 +169,15 @@ describe('requests', () => {
     expect(all('completion').map(({ status }) => status)).toContain('IBV_WC_WR_FLUSH_ERR')
   })
 
+  it('that are too long say how long one may be', () => {
+    const { a, b } = begin({ type: 4 })
+    const ud = { qpn: b.qp.number, qkey: 0x11111111, ah: v.createAh(a.program, a.pd) }
+    v.postSend(a.program, a.qp, { wrId: 7n, opcode: 2, ud, sges: [v.sge(a.mr, 0, 5000)] })
+    expect(reasons()).toEqual([
+      expect.stringMatching(/local length error: 5000 bytes; a datagram has at most 4096, the active_mtu of the port$/),
+    ])
+  })
+
   it('of which the peer says nothing name what it has to permit', () => {
     const p = begin()
     v.postSend(p.a.program, p.a.qp, { ...at(p, 0), sges: [v.sge(p.a.mr, 0, 64)], remote: { addr: 0, rkey: 1 } })
