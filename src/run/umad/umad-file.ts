@@ -173,7 +173,8 @@ export class UmadFile implements PolledFile, AgentOwner {
     // Its message is another reader's.
     if (!call.waits) return
     try {
-      call.answer(this.#give(call.process, address, length))
+      // Of a thread that was killed in this moment the message is another's.
+      if (call.answer(this.#give(call.process, address, length))) this.#take()
     } catch (error) {
       if (!(error instanceof Errno)) throw error
       call.fail(error.errno)
@@ -185,16 +186,24 @@ export class UmadFile implements PolledFile, AgentOwner {
       fail('EINVAL', `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
     if (this.#queue.length === 0) {
       if (call.nonBlocking) fail('EAGAIN', 'no management datagram has come')
+      // Threads that were killed while they waited are forgotten here.
+      this.#dropGone()
       const kept = call.keep()
       this.#readings.push({ call: kept, address, length })
       return kept
     }
     const taken = this.#give(call.process, address, length)
+    this.#take()
     this.#events.readable = this.#queue.length > 0
     return taken
   }
 
-  /** Gives the first message; it stays where it is if that fails. */
+  #dropGone(): void {
+    const readings = this.#readings
+    for (let i = readings.length - 1; i >= 0; i--) if (!readings[i]!.call.waits) readings.splice(i, 1)
+  }
+
+  /** Gives a copy of the first message; `#take` takes it away. */
   #give(process: ProgramProcess, address: number, length: number): number {
     const { header, message, isReceived } = this.#queue[0]!
     const whole = this.#headerBytes + message.length
@@ -211,9 +220,11 @@ export class UmadFile implements PolledFile, AgentOwner {
     }
     bytes.set(message, this.#headerBytes)
     process.write(address, bytes)
-    this.#queue.shift()
-    this.#queuedBytes -= message.length
     return whole
+  }
+
+  #take(): void {
+    this.#queuedBytes -= this.#queue.shift()!.message.length
   }
 
   closed(): void {

@@ -58,6 +58,8 @@ export type Outcome = number | { errno: number } | 'waits'
 export interface Kept {
   outcome: Outcome
   waits: boolean
+  /** Its thread is killed before the answer. */
+  dies: boolean
 }
 
 export class Program {
@@ -78,7 +80,7 @@ export class Program {
       tid: process.pid,
       nonBlocking: this.nonBlocking,
       keep: (): KeptCall => {
-        const kept: Kept = { outcome: 'waits', waits: true }
+        const kept: Kept = { outcome: 'waits', waits: true, dies: false }
         this.kept.push(kept)
         return {
           process: this.memory,
@@ -86,6 +88,7 @@ export class Program {
             return kept.waits
           },
           answer: (value) => {
+            if (kept.dies) return false
             kept.outcome = value
             return true
           },

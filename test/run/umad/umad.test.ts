@@ -230,6 +230,28 @@ describe('files', () => {
     expect(a.kept.map(({ outcome }) => outcome)).toEqual(['waits', 320])
   })
 
+  it('keep a message whose reader was killed for the next one', () => {
+    const agent = a.register(1) as number
+    a.nonBlocking = false
+    a.read()
+    a.kept[0]!.dies = true
+    a.send(agent, mad(1, 1, SubnAttribute.nodeInfo), { timeoutMs: 100 })
+    expect(a.kept[0]!.outcome).toBe('waits')
+    expect(a.read()).toBe(320)
+  })
+
+  it('forget readers that were killed', () => {
+    a.nonBlocking = false
+    let asked = 0
+    for (let i = 0; i < 100; i++) {
+      a.read()
+      const kept = a.kept[i]!
+      Object.defineProperty(kept, 'waits', { get: () => asked++ < 0 })
+    }
+    // Each was asked once: by the reader behind it.
+    expect(asked).toBe(99)
+  })
+
   it.each([
     ['too short a message', () => a.write(new Uint8Array(64 + 35)), EINVAL],
     ['no such agent', () => a.send(1, mad(4, 1, 1)), { errno: 5 }],
