@@ -1,6 +1,7 @@
 /** The doors of umad, for programs on one adapter: of one run, and of two. */
-import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { IssmDoor, type UmadPort } from '../../../src/run/umad/index.ts'
+import { Outgoing } from '../../../src/run/umad/outgoing.ts'
 import { Mad, nodeInfoCodec, portInfoCodec, put32, Rmpp, SubnAttribute, u16, u32 } from '../../../src/wire/index.ts'
 import { mad } from '../../management/node.ts'
 import { newAdapter, Program } from './program.ts'
@@ -192,6 +193,25 @@ describe('messages between programs', () => {
     const arrived = [b.receive(), b.receive(), b.receive(), b.receive()].filter((message) => message !== null)
     expect(arrived).toHaveLength(3)
     expect(a.door.restMs()).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  it('cost turns nothing in which nothing of them happens', () => {
+    const client = a.register(0x32, { ...pings, methods: [] }) as number
+    b.register(0x32, pings)
+    for (let i = 0; i < 100; i++) a.send(client, ping(i), { timeoutMs: 60_000 })
+    a.door.restMs()
+    const asked = vi.spyOn(Outgoing.prototype, 'deadlineNs', 'get')
+    try {
+      for (let i = 0; i < 10; i++) {
+        a.door.progress()
+        expect(a.door.arm()).toBe(true)
+        expect(a.door.restMs()).toBeGreaterThan(0)
+      }
+      // The packets were sent, which the first turn sees.
+      expect(asked.mock.calls.length).toBeLessThanOrEqual(200)
+    } finally {
+      asked.mockRestore()
+    }
   })
 
   it('are of several packets where class and agent have RMPP', () => {
