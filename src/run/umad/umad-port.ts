@@ -75,6 +75,8 @@ export class UmadPort {
   /** While programs have agents. */
   #gsi: Gsi | null = null
   #serial = 0
+  /** What `#deadline` says; null after something that may have changed it. Turns of the supervisor ask often, and thousands may wait. */
+  #due: number | null = null
 
   /** `context`: the port's alone. */
   constructor(context: Context) {
@@ -116,6 +118,7 @@ export class UmadPort {
 
   /** Requests of it that wait are forgotten. */
   unregister(agent: UmadAgent): void {
+    this.#due = null
     this.#agents.delete(agent.transactionHigh)
     for (const sent of this.#outgoing) if (sent.agent === agent) this.#outgoing.delete(sent)
     if (agent.registration.mgmtClass !== 0 && this.#gsi !== null)
@@ -137,6 +140,7 @@ export class UmadPort {
    * of several packets.
    */
   send(agent: UmadAgent, header: UserMad, message: Uint8Array, to: MadAddress, isRmpp: boolean): void {
+    this.#due = null
     if (!isMadResponse(message[Mad.method]!)) put32(message, Mad.transactionId, agent.transactionHigh)
     const sent = new Outgoing(agent, header, message, to, isRmpp)
     if (this.#isDuplicate(sent)) fail('EINVAL', 'a MAD of this transaction and class is on its way already')
@@ -248,6 +252,7 @@ export class UmadPort {
     for (let left: number = gsiOptions.receives + gsiOptions.sends; left > 0 && this.#gsi !== null; ) {
       const count = cq.poll(this.#wc)
       if (count <= 0) break
+      this.#due = null
       for (let i = 0; i < count; i++) {
         const { wrId, opcode, status, slid, sl, srcQp, pkeyIndex, wcFlags } = this.#wc[i]!
         if (opcode !== WcOpcode.Recv) port.sent()
@@ -362,6 +367,7 @@ export class UmadPort {
   #expire(): boolean {
     const now = nowNs()
     if (this.#deadline() > now) return false
+    this.#due = null
     let any = false
     for (const sent of this.#outgoing) {
       if (sent.deadlineNs > now) continue
@@ -385,6 +391,11 @@ export class UmadPort {
   }
 
   #deadline(): number {
+    this.#due ??= this.#firstDeadline()
+    return this.#due
+  }
+
+  #firstDeadline(): number {
     let first = Number.POSITIVE_INFINITY
     for (const { deadlineNs } of this.#outgoing) first = Math.min(first, deadlineNs)
     for (const { receiver } of this.#agents.values()) first = Math.min(first, receiver?.deadlineNs ?? first)

@@ -76,9 +76,10 @@ export function writeCommand(context: ProgramContext, call: Call, address: numbe
   call.process.read(address, bytes)
   const view = new DataView(bytes.buffer)
   const known = commandOf(view.getUint32(0, true))
-  if (known.name === 'GET_CONTEXT') context.station.onOldLibrary(call.process.pid)
   const parts = known.extended ? extendedParts(known, bytes, view) : plainParts(known, bytes, view)
   const answer = execute(context, known, { call, ...parts })
+  // A file has one context: this is said once for each, whatever else a program tries.
+  if (known.name === 'GET_CONTEXT') context.station.onOldLibrary(call.process.pid)
   respond(call, answer, parts)
   return length
 }

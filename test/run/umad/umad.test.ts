@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { VerbsError } from '../../../src/index.ts'
 import { IssmDoor, type UmadPort } from '../../../src/run/umad/index.ts'
+import { Outgoing } from '../../../src/run/umad/outgoing.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { Mad, nodeInfoCodec, portInfoCodec, put32, Rmpp, SubnAttribute, u16, u32 } from '../../../src/wire/index.ts'
 import { mad } from '../../management/node.ts'
@@ -208,6 +209,25 @@ describe('messages between programs', () => {
     expect(a.door.restMs()).toBe(Number.POSITIVE_INFINITY)
   })
 
+  it('cost turns nothing in which nothing of them happens', () => {
+    const client = a.register(0x32, { ...pings, methods: [] }) as number
+    b.register(0x32, pings)
+    for (let i = 0; i < 100; i++) a.send(client, ping(i), { timeoutMs: 60_000 })
+    a.door.restMs()
+    const asked = vi.spyOn(Outgoing.prototype, 'deadlineNs', 'get')
+    try {
+      for (let i = 0; i < 10; i++) {
+        a.door.progress()
+        expect(a.door.arm()).toBe(true)
+        expect(a.door.restMs()).toBeGreaterThan(0)
+      }
+      // The packets were sent, which the first turn sees.
+      expect(asked.mock.calls.length).toBeLessThanOrEqual(200)
+    } finally {
+      asked.mockRestore()
+    }
+  })
+
   it('are of several packets where class and agent have RMPP', () => {
     const server = a.register(3, { version: 2, rmpp: 1, methods: [0x12] }) as number
     const client = b.register(3, { version: 2, rmpp: 1 }) as number
@@ -251,6 +271,18 @@ describe('files', () => {
     a.kept[0]!.isKilled = true
     a.send(agent, mad(1, 1, SubnAttribute.nodeInfo), { timeoutMs: 100 })
     expect(a.kept.map(({ outcome }) => outcome)).toEqual(['waits', 320])
+  })
+
+  it('forget readers that were killed', () => {
+    a.nonBlocking = false
+    let asked = 0
+    for (let i = 0; i < 100; i++) {
+      a.read()
+      const kept = a.kept[i]!
+      Object.defineProperty(kept, 'waits', { get: () => asked++ < 0 })
+    }
+    // Each was asked once: by the reader behind it.
+    expect(asked).toBe(99)
   })
 
   it.each([

@@ -10,6 +10,8 @@ let door: UverbsDoor
 let context: Context
 let program: Program
 const programs: Program[] = []
+/** How often the door has told of an old library. */
+let told = 0
 const another = (): Program => {
   const made = new Program(door, context)
   programs.push(made)
@@ -17,7 +19,8 @@ const another = (): Program => {
 }
 
 beforeEach(() => {
-  const opened = openDoor()
+  told = 0
+  const opened = openDoor(undefined, () => told++)
   door = opened.door
   context = opened.context
   program = another()
@@ -75,6 +78,15 @@ describe('opening', () => {
     expect(answer.readUInt32LE(4)).toBe(1)
     const pd = program.write(3, Buffer.alloc(8), 4).readUInt32LE(0)
     program.write(4, v.words(pd))
+  })
+
+  it('by write(2): an old library is told of once for each file, and not where that fails', () => {
+    expect(errno(() => program.write(0, Buffer.alloc(8), 4))).toBe(ENOSPC)
+    expect(told).toBe(0)
+    program.write(0, Buffer.alloc(8), 8)
+    expect(told).toBe(1)
+    for (let i = 0; i < 3; i++) expect(errno(() => program.write(0, Buffer.alloc(8), 8))).toBe(EINVAL)
+    expect(told).toBe(1)
   })
 
   it('without a context nothing is served, and there is one for a file', () => {
