@@ -6,8 +6,18 @@
  * This process keeps the end for writing. Events that the program has not read are in the pipe still; `takeBack` takes those of an
  * object that is destroyed out again, since the program waits until it has acknowledged as many as were read.
  */
-import { closeSync, constants, fstatSync, openSync, readSync, statSync, writeSync } from 'node:fs'
-import { closeFd, makePipe } from '../../memory/index.ts'
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { closeFd, makePipe, thisProcessor } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { fail } from './errors.ts'
 
@@ -21,6 +31,10 @@ export class EventPipe {
   readonly inode: number
   /** Objects whose events come here. */
   users = 0
+  /** How many of these have been asked for an event that has not come yet. */
+  armed = 0
+  /** Of the program that made it. */
+  readonly #pid: number
   readonly #write: number
   /** Those of a door that have something waiting. */
   readonly #blocked: Set<EventPipe>
@@ -35,7 +49,7 @@ export class EventPipe {
       // What the program gets blocks, so that it has a description of its own.
       blocking = openSync(`/proc/self/fd/${read}`, constants.O_RDONLY)
       const descriptor = call.addDescriptor(blocking, true)
-      return { pipe: new EventPipe(write, eventBytes, blocked), descriptor }
+      return { pipe: new EventPipe(call.process.pid, write, eventBytes, blocked), descriptor }
     } catch (error) {
       closeFd(write)
       throw error
@@ -45,7 +59,8 @@ export class EventPipe {
     }
   }
 
-  private constructor(write: number, eventBytes: number, blocked: Set<EventPipe>) {
+  private constructor(pid: number, write: number, eventBytes: number, blocked: Set<EventPipe>) {
+    this.#pid = pid
     this.#write = write
     this.#blocked = blocked
     this.eventBytes = eventBytes
@@ -71,6 +86,21 @@ export class EventPipe {
     }
     if (this.#waiting.length === 0) this.#blocked.delete(this)
     return moved
+  }
+
+  /** Whether a thread of the program is blocked in reading from it. */
+  isAwaited(): boolean {
+    const tasks = `/proc/${this.#pid}/task`
+    try {
+      return readdirSync(tasks).some((task) => {
+        const [call, descriptor] = readFileSync(`${tasks}/${task}/syscall`, 'latin1').split(' ')
+        if (Number(call) !== thisProcessor?.calls.read) return false
+        return statSync(`/proc/${this.#pid}/fd/${Number(descriptor)}`).ino === this.inode
+      })
+    } catch {
+      // It has ended, or a thread has meanwhile.
+      return false
+    }
   }
 
   #put(event: Uint8Array): boolean {

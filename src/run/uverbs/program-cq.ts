@@ -112,6 +112,7 @@ export class ProgramCq {
 
   /** `ibv_req_notify_cq`. What is armed for all is not armed for less. */
   arm(solicitedOnly: boolean): void {
+    if (this.channel !== null && this.#armed === armedNot) this.channel.armed++
     if (this.#armed !== armedNext) this.#armed = solicitedOnly ? armedSolicited : armedNext
   }
 
@@ -154,10 +155,15 @@ export class ProgramCq {
     this.#producer = next
     const armed = this.#armed
     if (armed === armedNext || (armed === armedSolicited && (solicited || status !== WcStatus.Success))) {
-      this.#armed = armedNot
+      this.#disarm()
       if (this.channel?.push(this.#event)) this.compEvents++
     }
     return true
+  }
+
+  #disarm(): void {
+    if (this.channel !== null && this.#armed !== armedNot) this.channel.armed--
+    this.#armed = armedNot
   }
 
   #overran(): void {
@@ -186,18 +192,18 @@ export class ProgramCq {
   }
 
   /**
-   * Whether completions wait for a program that may sleep: it has a channel, has not armed this queue, and has not taken them. Usually it is
-   * about to. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before the call has been seen
-   * here, and rsockets, which do not look, then wait for an event for ever.
+   * Whether completions wait that nobody has asked to be told of, neither here nor for another queue of the channel. Usually the program is
+   * about to take them. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before the
+   * call has been seen here, and rsockets, which do not look, then wait for ever.
    */
   get isUnnoticed(): boolean {
     const ring = this.#ring
-    return this.channel !== null && this.#armed === armedNot && ring.consumer !== this.#producer
+    return this.channel !== null && this.channel.armed === 0 && ring.consumer !== this.#producer
   }
 
-  /** Makes an event, though nobody has asked for one. */
+  /** Makes an event that nobody has asked for, if the program waits for one. */
   remind(): void {
-    if (this.channel?.push(this.#event)) this.compEvents++
+    if (this.channel?.isAwaited() && this.channel.push(this.#event)) this.compEvents++
   }
 
   /** Takes back what the program has not read; how many events of each kind it has. */
@@ -216,6 +222,7 @@ export class ProgramCq {
   close(): void {
     if (!this.cq.closed) this.cq.close()
     this.#ring.close()
+    this.#disarm()
     if (this.channel) this.channel.users--
     if (this.events) this.events.users--
   }
