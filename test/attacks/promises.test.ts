@@ -20,7 +20,7 @@ it('the tests that docs/internals/security.md names exist', () => {
       const files = ['test', 'random.test', 'slow.test'].map((kind) => new URL(`test/${name}.${kind}.ts`, root))
       const file = files.find((each) => existsSync(each))
       expect(file, name).toBeDefined()
-      expect(readFileSync(file!, 'utf8'), name).toMatch(/\b(it|test)\b.*\(/)
+      expect(readFileSync(file!, 'utf8'), name).toMatch(/\b(it|test|test[A-Z]\w*)\b.*\(/)
     }
   }
 })

@@ -110,12 +110,17 @@ export const groupHManagement: Group = (it) => {
   it('127 what is no message of the communication manager is dropped and counted', async (t) => {
     const [client, server] = [agent(t, 0), agent(t, 1)]
     t.register(server.qp, 8n)
-    const before = t.context(1).counters().gsi_drops_malformed!
+    const drops = (): readonly [malformed: number, noAgent: number] => {
+      const { gsi_drops_malformed: malformed, gsi_drops_no_agent: noAgent } = t.context(1).counters()
+      return [malformed!, noAgent!]
+    }
+    const [malformed, noAgent] = drops()
     const mad = new Uint8Array(madBytes)
     emitCm(cmMessage('REQ', 1n, { serviceId: 8n }), mad, 0)
-    const damaged = [mad.subarray(0, 255), mad.subarray(0, 0), ...[0, 1, 3].map((at) => mad.with(at, 0x55))]
-    for (const bytes of damaged) await post(t, client, server, bytes)
-    await t.until('counted drops', () => t.context(1).counters().gsi_drops_malformed === before + damaged.length)
+    const damaged = [mad.subarray(0, 255), mad.subarray(0, 0), ...[0, 3].map((at) => mad.with(at, 0x55))]
+    const ofAnotherClass = mad.with(1, 0x55)
+    for (const bytes of [...damaged, ofAnotherClass]) await post(t, client, server, bytes)
+    await t.until('counted drops', () => drops().join() === [malformed + damaged.length, noAgent + 1].join())
     await t.expectQuiet(server.recvCq)
   })
 

@@ -87,6 +87,7 @@ export interface Device {
    * descriptors to wait for as well; how many there are, −1 if there is something to do already. Then follows `endSleep`, before `progress`.
    */
   beginSleep?(into: Int32Array, from: number): number
+  /** After the wait that `beginSleep` began. */
   endSleep?(): void
   /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void

@@ -1,4 +1,5 @@
 /** Queue pairs that one process hosts, on an adapter that several drive: what others come upon is left to it. */
+import { setImmediate } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import {
   connectQp,
@@ -39,22 +40,36 @@ describe.skipIf(!nativeAvailable)('a process that stops', () => {
         ...{ ah, remoteQpn: other.endpoint.qpn, remoteQkey: defaultQkey },
       })
     }
+    const completes = (): boolean => a.completions(a.sendCq).length > 0
     const flood = async (count: number): Promise<void> => {
       for (let sent = 0; sent < count; sent++) {
         send(1)
         let done = false
-        await until('a completion', () => (done ||= a.completions(a.sendCq).length > 0))
+        await until('a completion', () => (done ||= completes()))
       }
     }
-    other.child.kill('SIGSTOP')
+    // One that is stopped while it has the device's lock lets all others wait, so it is to be stopped while it has not.
+    for (let stopped = false; !stopped; ) {
+      other.child.kill('SIGSTOP')
+      send(1)
+      for (const deadline = performance.now() + 100; !stopped && performance.now() < deadline; await setImmediate())
+        stopped = completes()
+      if (stopped) break
+      other.child.kill('SIGCONT')
+      await until('a completion', completes)
+    }
     await flood(1100)
     expect(context.counters().drops_host_busy).toBeGreaterThan(0)
     other.child.kill('SIGCONT')
     await other.order({ receive: { wrId: 9, addr: other.address, length: 200 } })
+    let outstanding = 0
     await until('a message', () => {
       if (other.completions.length > 0) return true
-      send(2)
-      a.completions(a.sendCq)
+      if (outstanding < 32) {
+        send(2)
+        outstanding++
+      }
+      outstanding -= a.completions(a.sendCq).length
       return false
     })
     expect(other.completions[0]).toMatchObject({ wrId: 9, status: 0, byteLen: 104 })
