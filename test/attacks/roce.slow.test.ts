@@ -78,9 +78,9 @@ describe.skipIf(!nativeAvailable)('a stranger at the port of a roce device', { t
       ['drops_source', () => from.bytes(to(connected, W.RcSendOnly, { payload: randomBytes(64) }))],
       ['drops_source', () => from.bytes(ackTo(connected))],
       ['drops_source', () => from.bytes(to(connected, W.Cnp, { cnp: { reserved: new Uint8Array(16) } }))],
-      // Management, but not of the class that there is.
+      // Management, but of a class that nobody has registered.
       [
-        'gsi_drops_malformed',
+        'gsi_drops_no_agent',
         () =>
           changed(
             madPacket(cmMessage('RTU', 1n, { localCommId: 1, remoteCommId: 2 })),
