@@ -138,7 +138,7 @@ export class Buffers {
       this.#host.segment.copyOrdered(at, from, length)
       return true
     }
-    return this.processes!.deliverOrdered(at, this.#pid, from, length, tailOf(at + length, length)) === 0
+    return this.processes!.deliverOrdered(at, this.#pid, from, length) === 0
   }
 
   /** An atomic at a place in another process that `resolve` found last; false if nothing is there any more. Then comes `found`. */
@@ -226,10 +226,4 @@ export class Buffers {
       room += Math.max(0, i32[sge + Sg.length]!)
     return room
   }
-}
-
-/** Length of the naturally aligned word that ends a range, which is to appear last. */
-function tailOf(end: number, length: number): number {
-  for (const n of [8, 4, 2]) if (length >= n && end % n === 0) return n
-  return 1
 }

@@ -6,7 +6,7 @@ export interface ProcessMemory {
   /** Copies from one place to another, each of a process or of the segment; 0 if it could. */
   move(to: number, toPid: number, from: number, fromPid: number, length: number): number
   /** Copies from the segment to a process, so that the last bytes appear last; 0 if it could. */
-  deliverOrdered(to: number, pid: number, from: number, length: number, tail: number): number
+  deliverOrdered(to: number, pid: number, from: number, length: number): number
   /** FETCH_AND_ADD, or CMP_AND_SWP, of eight bytes there; 0 if it could. What was there before is at `word` then. */
   atomic(at: number, pid: number, swaps: boolean, compareAdd: bigint, swap: bigint): number
   readonly word: number

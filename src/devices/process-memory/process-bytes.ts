@@ -184,8 +184,9 @@ export class ProcessBytes {
     return vm.write(pid) === 0 ? noFault : targetFault
   }
 
-  /** Copies one place of the segment to one of a process, the last `tail` bytes, naturally aligned, after all others. */
-  deliverOrdered(to: number, pid: number, from: number, length: number, tail: number): number {
+  /** Copies one place of the segment to one of a process, the naturally aligned word that ends it after all else. */
+  deliverOrdered(to: number, pid: number, from: number, length: number): number {
+    const tail = tailBytes(to + length, length)
     const vm = this.#vm!
     const address = processAddress(to)
     const rest = length - tail

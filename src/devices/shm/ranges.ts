@@ -159,13 +159,13 @@ export class Ranges {
     let total = 0
     for (let i = 0; i < fromCount; i++) total += fromLength[i]!
     if (total === 0) return noFault
-    const tail = tailBytes(to + total, total)
     if (fromCount === 1 && !this.fromAway && total < oneCallBytes)
-      return processes.deliverOrdered(to, pid, from[0]!, total, tail)
+      return processes.deliverOrdered(to, pid, from[0]!, total)
+    const tail = tailBytes(to + total, total)
     let fault = this.#copyFrom(0, total - tail, to, pid)
     if (fault === noFault) fault = this.#copyFrom(total - tail, tail, processes.word, 0)
     if (fault !== noFault) return fault
-    if (pid !== 0) return processes.deliverOrdered(to + total - tail, pid, processes.word, tail, tail)
+    if (pid !== 0) return processes.deliverOrdered(to + total - tail, pid, processes.word, tail)
     this.#copyOrdered(to + total - tail, processes.word, tail)
     return noFault
   }
