@@ -7,10 +7,13 @@
  * these once more. It stays empty if that would prove nothing: a property with a counterexample has failed, whatever other
  * inputs do, and an error that belongs to no file may come from any.
  *
+ * VERBENA_FAILURES names a file to which each failure is added: its test, and the beginning of what was thrown.
+ *
  * VERBENA_TEST_TIMES names a file that gets how long each test took, as JSON: milliseconds by `keyOf`.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, SerializedError, TestCase, TestModule } from 'vitest/node'
 
 export default class TallyReporter implements Reporter {
@@ -19,6 +22,7 @@ export default class TallyReporter implements Reporter {
     let runs = 0
     let counterexamples = 0
     const times: Record<string, number> = {}
+    const failures = errors.map((error) => failureOf('outside of a test', [error]))
     // Of a worker that was killed (stuck-reporter.ts) only the files that it left tell.
     const ofFiles = errors.filter(({ message }) => !String(message).startsWith('[vitest-pool]: Worker'))
     const files = new Set(ofFiles.map((error) => String(error.VITEST_TEST_PATH ?? '')))
@@ -28,19 +32,24 @@ export default class TallyReporter implements Reporter {
     for (const module of modules) {
       let failed = 0
       for (const test of module.children.allTests()) {
-        const { state } = test.result()
+        const { state, errors: thrown = [] } = test.result()
         const { propertyRuns = 0, propertyFailed = false } = test.meta()
         runs += propertyRuns
         times[keyOf(test)] = test.diagnostic()?.duration ?? 0
         if (state === 'failed') {
           failed++
+          failures.push(failureOf(keyOf(test), thrown))
           if (propertyFailed) counterexamples++
         } else if (state in tally) tally[state as 'passed' | 'skipped']++
       }
-      if (module.state() === 'failed') files.add(module.moduleId)
+      if (module.state() === 'failed') {
+        files.add(module.moduleId)
+        if (failed === 0) failures.push(failureOf(relative(process.cwd(), module.moduleId), module.errors()))
+      }
       tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed
     }
     const { VERBENA_FAILED_FILES: list, VERBENA_TEST_TIMES: timesFile, VERBENA_LOOKS: looks } = process.env
+    if (process.env.VERBENA_FAILURES && failures.length > 0) appendFileSync(process.env.VERBENA_FAILURES, failures.join(''))
     if (timesFile && looks !== '0') {
       mkdirSync(dirname(timesFile), { recursive: true })
       writeFileSync(timesFile, JSON.stringify(times))
@@ -54,6 +63,14 @@ export default class TallyReporter implements Reporter {
 
 function listOf(files: ReadonlySet<string>): string {
   return [...files].map((file) => `${relative(process.cwd(), file)}\n`).join('')
+}
+
+const mostOfFailure = 500
+
+/** A line with the test, and the beginning of each message, indented. */
+function failureOf(test: string, errors: readonly SerializedError[]): string {
+  const messages = errors.map(({ message = '' }) => stripVTControlCharacters(String(message)).slice(0, mostOfFailure))
+  return `${test}\n${messages.map((message) => `${message.replace(/^/gm, '    ')}\n`).join('')}`
 }
 
 /** Its file and full name. */
