@@ -7,26 +7,11 @@ import { EventEmitter } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { entryModule } from '../../memory/entry-module.ts'
-import type { CountersRecord, TraceRecord } from '../watch/index.ts'
+import type { CountersRecord, TraceRecord } from '../watch/records.ts'
 import { type ChildMessage, type ChildSettings, endMessage, recordsDescriptor } from './messages.ts'
 import { readRecords } from './records.ts'
 
-export type {
-  AdapterCounts,
-  CommandRecord,
-  CompletionRecord,
-  CountersRecord,
-  EventRecord,
-  NoteRecord,
-  ProgramCounts,
-  ProgramRecord,
-  ReceiveRecord,
-  RequestRecord,
-  RunCounts,
-  TraceRecord,
-  TraceSge,
-  TraceValue,
-} from '../watch/index.ts'
+export type * from '../watch/records.ts'
 
 type Stdio = 'pipe' | 'inherit' | 'ignore'
 

@@ -14,7 +14,9 @@ const byte = fc.integer({ min: 0, max: 255 })
 const request = fc.constantFrom(...schemas).chain((schema) =>
   fc.record({
     number: fc.constant(schema.number),
-    body: fc.uint8Array({ minLength: schema.requestBytes, maxLength: schema.requestBytes }).map((b) => b.slice()),
+    body: fc
+      .uint8Array({ minLength: schema.request.sizeBytes, maxLength: schema.request.sizeBytes })
+      .map((b) => b.slice()),
     zeros: fc.boolean(),
     id: fc.integer({ min: 0, max: 4 }),
     isMeant: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
