@@ -43,7 +43,7 @@ function rejectionCause(event: CmEvent): string {
   const { status, id } = event
   switch (status) {
     case CmRejReason.InvalidServiceId:
-      return `reason 8, invalid service ID: ${id.nobodyListens}; start the server first, on the same adapter and with the same port and port space`
+      return `reason 8, invalid service ID: ${id.nobodyListens}; start the server first, with the same port and port space`
     case CmRejReason.ConsumerReject:
       return 'reason 28, consumer reject: the program there called rdma_reject or destroyed the id that came with the request; Linux says so, too, where one listens on this port of another address'
     case CmRejReason.NoResources:

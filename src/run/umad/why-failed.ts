@@ -1,7 +1,7 @@
 /** Why a management datagram had no response, or one that says no: a sentence with who was asked, and what can be done. */
 import { followRoute } from '../../management/index.ts'
 import { madReceiver } from '../../verbs/provider/index.ts'
-import { isMadResponse, isSubnClass, Mad, MadStatus, MgmtClass, u16 } from '../../wire/index.ts'
+import { isMadResponse, isSubnClass, isVendorClass2, Mad, MadStatus, MgmtClass, u16 } from '../../wire/index.ts'
 import type { UserMad } from './structs.ts'
 import type { UmadPort } from './umad-port.ts'
 
@@ -50,11 +50,11 @@ export function whyRefused(name: string, lid: number, message: Uint8Array): stri
   const status = isSubnClass(mgmtClass) ? u16(message, Mad.status) & 0x7fff : u16(message, Mad.status)
   if (status === 0 || !isMadResponse(message[Mad.method]!)) return undefined
   const from = lid === 0xffff ? 'the end of the route' : `LID ${lid}`
-  return `${name} of ${from} says status 0x${status.toString(16)}: ${statusText(status)}`
+  return `${name} of ${from} says status 0x${status.toString(16)}: ${statusText(status, mgmtClass)}`
 }
 
 /** The common part is in the lower bits; what is above is the class's own. */
-function statusText(status: number): string {
+function statusText(status: number, mgmtClass: number): string {
   switch (status & 0x1f) {
     case MadStatus.busy:
       return 'busy, ask again'
@@ -63,7 +63,10 @@ function statusText(status: number): string {
     case MadStatus.unsupportedMethod:
       return 'it does not have this method'
     case MadStatus.unsupportedAttribute:
-      return 'it does not have this attribute, or not with this method'
+      // So an adapter answers requests of classes that nobody serves.
+      return isVendorClass2(mgmtClass)
+        ? `no program serves this class there${servers[mgmtClass] ?? ''}`
+        : 'it does not have this attribute, or not with this method'
     case MadStatus.invalidField:
       return 'a field of the attribute or its modifier is not valid'
     default:

@@ -65,7 +65,7 @@ export class Counting {
       case 'mad':
         if (record.direction === 'sent') counts.madsSent++
         else if (record.direction === 'received') counts.madsReceived++
-        else counts.errors++
+        if (record.reason !== undefined) counts.errors++
         break
       case 'receive':
       case 'note':
