@@ -20,9 +20,9 @@ export interface RunOptions {
   readonly devices?: readonly string[]
   /** As the program sees them (default: `rxe0`, `rxe1`, …); names begin with `rxe`. */
   readonly names?: readonly string[]
-  /** Says on the program's standard error why a verb failed, each reason once. */
+  /** Says on the program's standard error why a verb, an event of the RDMA CM or a management datagram failed, each reason once. */
   readonly explain?: boolean
-  /** Tells of each command, work request, completion and event: the event `record`. */
+  /** Tells of each command, work request, completion, event and management datagram: the event `record`. */
   readonly trace?: boolean
   /** Counts: `counters`. */
   readonly counters?: boolean

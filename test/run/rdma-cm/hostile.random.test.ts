@@ -5,6 +5,7 @@ import { Errno } from '../../../src/run/door.ts'
 import { decodeAddress, encodeAddress } from '../../../src/run/rdma-cm/addresses.ts'
 import { commands } from '../../../src/run/rdma-cm/schema.ts'
 import { holds } from '../../property.ts'
+import { writing } from '../watch/recording.ts'
 import { CmProgram, connParam, ib, inet, openCmDoor, settle } from './program.ts'
 
 const schemas = Object.values(commands)
@@ -50,7 +51,7 @@ const put = (body: Uint8Array, bytes: Uint8Array, at: number): void => {
 }
 
 it('any command ends with an answer or an errno, and the door serves others', () => {
-  const { door, context } = openCmDoor()
+  const { door, context } = openCmDoor(writing)
   let answered = 0
   const property = fc.property(fc.array(request, { minLength: 1, maxLength: 12 }), (requests) => {
     const program = new CmProgram(door)

@@ -1,5 +1,13 @@
-/** An observer that keeps what it is told. */
+/** Observers for tests: one that keeps what it is told, and one that writes it to nobody. */
 import type { Observer, ProgramRecord } from '../../../src/run/watch/index.ts'
+import { textOf } from '../../../src/run/watch/text.ts'
+
+/** Puts together all that a trace would have: what hostile programs do must not make that fail. */
+export const writing: Observer = {
+  detailed: true,
+  observed: (pid) => ({ pid, program: 'test' }),
+  record: (record) => void [textOf(record), JSON.stringify(record)],
+}
 
 export type RecordOf<T extends ProgramRecord['type']> = Extract<ProgramRecord, { type: T }>
 
