@@ -2,7 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type Comparison, compare } from '../../bench/comparison.ts'
-import { groupOf, heading, programs, programsSummary, type Run, replaced, summary, table } from '../../scripts/performance.ts'
+import {
+  groupOf,
+  heading,
+  programs,
+  programsSummary,
+  type Run,
+  replaced,
+  summary,
+  table,
+} from '../../scripts/performance.ts'
 
 const row = (
   name: string,

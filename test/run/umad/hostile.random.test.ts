@@ -44,7 +44,9 @@ test('any calls', () => {
           default: {
             const bytes = some(oneOf([36, 256, 256, 256, 600]))
             bytes.set([1, oneOf(classes), oneOf([1, 2]), oneOf([1, 2, 5, 7, 0x12, 0x81, 0x92])])
-            isOutcome(program.send(random(4), bytes, { lid: oneOf([0, 1, 2, 3, 0xffff]), timeoutMs: oneOf([0, 1, 1000]) }))
+            isOutcome(
+              program.send(random(4), bytes, { lid: oneOf([0, 1, 2, 3, 0xffff]), timeoutMs: oneOf([0, 1, 1000]) }),
+            )
           }
         }
       for (let i = 0; program.door.progress(); i++) expect(i).toBeLessThan(10_000)
