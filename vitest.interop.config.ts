@@ -11,6 +11,6 @@ export default defineConfig({
     testTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
-    reporters: ['default', './test/stuck-reporter.ts', './test/tally-reporter.ts'],
+    reporters: ['default', './test/stuck-reporter.ts', './test/tally-reporter.ts', './test/interop/ran-reporter.ts'],
   },
 })

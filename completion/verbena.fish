@@ -473,8 +473,8 @@ complete -c verbena -n '__verbena_at run' -s d -l device -d 'adapter: shm:NAME i
 complete -c verbena -n '__verbena_at run' -l name -d 'as the program sees it; several times: for several' -r
 complete -c verbena -n '__verbena_at run' -l faults -d 'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms' -r
 complete -c verbena -n '__verbena_at run' -l tap -d 'write packets to this file: pcapng, or pcap by its ending; %p is the process id' -r -F
-complete -c verbena -n '__verbena_at run' -l explain -d 'say on standard error why a verb failed, each reason once for each program'
-complete -c verbena -n '__verbena_at run' -l trace -d 'write each command, work request, completion and event; a file by = alone: --trace=FILE' -F
+complete -c verbena -n '__verbena_at run' -l explain -d 'say on standard error why a verb, an event of the RDMA CM or a management datagram failed, once for each program'
+complete -c verbena -n '__verbena_at run' -l trace -d 'write each command, work request, completion, event and datagram; a file by = alone: --trace=FILE' -F
 complete -c verbena -n '__verbena_at run' -l counters -d 'say at the end on standard error what programs and adapters have counted'
 complete -c verbena -n '__verbena_at run' -l json -d 'write the trace and the counters as JSON, an object a line'
 complete -c verbena -n '__verbena_at run' -l strict -d 'stop at doorbells, so that ibv_post_send has the kernel\'s errors; and for libibverbs before rdma-core 22'

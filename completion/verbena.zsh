@@ -781,8 +781,8 @@ _verbena_run() {
     --name'[as the program sees it; several times\: for several]:name:' \
     --faults'[lose, double, delay, reorder or damage packets\: loss=3%,reordering=1%,delay=2ms]:rates:' \
     --tap'[write packets to this file\: pcapng, or pcap by its ending; %p is the process id]:file:_files' \
-    --explain'[say on standard error why a verb failed, each reason once for each program]' \
-    --trace'[write each command, work request, completion and event; a file by = alone\: --trace=FILE]::file:_files' \
+    --explain'[say on standard error why a verb, an event of the RDMA CM or a management datagram failed, once for each program]' \
+    --trace'[write each command, work request, completion, event and datagram; a file by = alone\: --trace=FILE]::file:_files' \
     --counters'[say at the end on standard error what programs and adapters have counted]' \
     --json'[write the trace and the counters as JSON, an object a line]' \
     --strict'[stop at doorbells, so that ibv_post_send has the kernel'\''s errors; and for libibverbs before rdma-core 22]' \

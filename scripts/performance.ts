@@ -4,6 +4,11 @@
  *     npm run --silent bench -- --json > build/performance.json
  *     node --import tsx scripts/performance.ts build/performance.json
  *
+ * or the tables of programs under `verbena run` alone, from a run of these:
+ *
+ *     npm run --silent bench -- --only run,busy-run --json > build/performance.json
+ *     node --import tsx scripts/performance.ts build/performance.json programs
+ *
  * A table stands between `<!-- figures: NAME -->` and `<!-- end of figures -->`. Where a row of the README or a whole table has no
  * figures in the run, nothing is written, and the names of what is missing are printed.
  */
@@ -28,12 +33,13 @@ const groups = {
   collectives: / on two cores, shm$/,
   'one core': /^one core: /,
   busy: /^busy: /,
+  programs: /^(busy: )?verbena run/,
 } as const
 export type Group = keyof typeof groups
 
 /** The first group that a comparison fits; sockets on `roce` are among the sockets. */
 export function groupOf({ name }: Comparison): Group | undefined {
-  const order: Group[] = ['one core', 'busy', 'cpu', 'collectives', 'sockets', 'memory', 'network']
+  const order: Group[] = ['programs', 'one core', 'busy', 'cpu', 'collectives', 'sockets', 'memory', 'network']
   return order.find((group) => groups[group].test(name))
 }
 
@@ -117,6 +123,29 @@ export function summary({ comparisons }: Run): string {
   return lines.join('\n')
 }
 
+/** Programs under `verbena run`: of which run they are, which may be another one, and a row for each comparison. */
+export function programs(run: Run): string {
+  const comparisons = run.comparisons.filter((one) => groupOf(one) === 'programs')
+  return `${heading({ ...run, comparisons })}\n\n${table(run, ['programs'])}`
+}
+
+/** A few of them for README.md. */
+export function programsSummary(run: Run): string {
+  const chosen = [
+    ['`ib_send_lat -e`, 8 bytes, half of a round trip', 'verbena run: ib_send_lat -e, 8 bytes, typical'],
+    ['`ib_write_bw`, 64 KiB', 'verbena run: ib_write_bw, 64 KiB'],
+    ['`ib_write_bw`, 64 KiB, `roce` on loopback', 'verbena run on roce: ib_write_bw, 64 KiB'],
+    ['`make` of 50 files', 'verbena run: make of 50 files'],
+  ] as const
+  const lines = chosen.map(([title, name]) => {
+    const found = run.comparisons.find((one) => one.name === name)
+    if (found === undefined) throw new Error(`the run has nothing of: ${name}`)
+    const { ours, peer, theirs, unit } = found
+    return `| ${title} | ${figure(ours, unit)} | ${peer}: ${figure(theirs, unit)} |`
+  })
+  return ['| program under `verbena run` | | peer |', '| --- | ---: | ---: |', ...lines].join('\n')
+}
+
 /** `text` with what stands between the marks of `name` replaced. */
 export function replaced(text: string, name: string, figures: string): string {
   const [from, to] = [`<!-- figures: ${name} -->`, '<!-- end of figures -->']
@@ -126,24 +155,38 @@ export function replaced(text: string, name: string, figures: string): string {
   return `${text.slice(0, start + from.length)}\n\n${figures}\n\n${text.slice(end)}`
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [file] = process.argv.slice(2)
-  if (file === undefined) throw new Error('usage: node --import tsx scripts/performance.ts RESULT.json')
-  const run = JSON.parse(readFileSync(file, 'utf8')) as Run
-  const pages = new Map<string, [name: string, figures: string][]>([
+type Part = readonly [name: string, figures: (run: Run) => string]
+
+const pages: readonly (readonly [page: string, parts: readonly Part[]])[] = [
+  [
+    'docs/performance.md',
     [
-      'docs/performance.md',
-      [
-        ['run', heading(run)],
-        ['alone', table(run, ['memory', 'network', 'sockets', 'cpu', 'collectives'])],
-        ['busy', table(run, ['busy', 'one core'])],
-      ],
+      ['run', heading],
+      ['alone', (run) => table(run, ['memory', 'network', 'sockets', 'cpu', 'collectives'])],
+      ['busy', (run) => table(run, ['busy', 'one core'])],
+      ['programs', programs],
     ],
-    ['README.md', [['summary', summary(run)]]],
-  ])
-  for (const [page, parts] of pages) {
+  ],
+  [
+    'README.md',
+    [
+      ['summary', summary],
+      ['programs', programsSummary],
+    ],
+  ],
+]
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [file, only] = process.argv.slice(2)
+  if (file === undefined) throw new Error('usage: node --import tsx scripts/performance.ts RESULT.json [TABLE]')
+  const run = JSON.parse(readFileSync(file, 'utf8')) as Run
+  for (const [page, all] of pages) {
+    const parts = all.filter(([name]) => only === undefined || name === only)
     const path = fileURLToPath(new URL(`../${page}`, import.meta.url))
-    const text = parts.reduce((before, [name, figures]) => replaced(before, name, figures), readFileSync(path, 'utf8'))
+    const text = parts.reduce(
+      (before, [name, figures]) => replaced(before, name, figures(run)),
+      readFileSync(path, 'utf8'),
+    )
     writeFileSync(path, text)
     console.log(`${page}: ${parts.map(([name]) => name).join(', ')}`)
   }

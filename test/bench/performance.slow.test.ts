@@ -2,7 +2,16 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { type Comparison, compare } from '../../bench/comparison.ts'
-import { groupOf, heading, type Run, replaced, summary, table } from '../../scripts/performance.ts'
+import {
+  groupOf,
+  heading,
+  programs,
+  programsSummary,
+  type Run,
+  replaced,
+  summary,
+  table,
+} from '../../scripts/performance.ts'
 
 const row = (
   name: string,
@@ -70,13 +79,29 @@ describe('tables from a run', () => {
     expect(() => summary(less)).toThrow('busy: HTTP, 16 connections, roce, one adapter')
   })
 
+  it('of programs under run say of which run they are', () => {
+    const others = [
+      row('verbena run: ib_send_lat -e, 8 bytes, typical', 40, 'sockperf (TCP)', 30, 'µs', 2),
+      row('verbena run: ib_write_bw, 64 KiB', 2000, 'iperf3 (TCP)', 1000, 'MB/s', 1),
+      row('verbena run on roce: ib_write_bw, 64 KiB', 900, 'iperf3 (TCP)', 1000, 'MB/s', 0.5),
+      row('verbena run: make of 50 files', 800, 'without run', 700, 'ms', 1.3),
+      row('busy: verbena run: ib_send_bw, 8 bytes', 90_000, 'the goal', 200_000, 'messages/s', 1),
+    ]
+    const both = { ...run, comparisons: [...run.comparisons, ...others] }
+    expect(programs(both)).toMatch(/^One run of 28 November 2026: [^|]* of 5 rows/)
+    expect(programs(both).match(/^\| (busy: )?verbena run/gm)).toHaveLength(5)
+    expect(table(both, ['busy'])).not.toContain('verbena run')
+    expect(programsSummary(both)).toContain('| `ib_write_bw`, 64 KiB | 2,000 MB/s | iperf3 (TCP): 1,000 MB/s |')
+    expect(() => programsSummary(run)).toThrow('verbena run: ib_send_lat -e')
+  })
+
   it('take their place between the marks, and the pages have all of them', () => {
     expect(replaced('a\n<!-- figures: x -->\nold\n<!-- end of figures -->\nb', 'x', 'new')).toBe(
       'a\n<!-- figures: x -->\n\nnew\n\n<!-- end of figures -->\nb',
     )
     expect(() => replaced('a', 'x', 'new')).toThrow('figures: x')
     const page = (name: string) => readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
-    for (const name of ['run', 'alone', 'busy']) replaced(page('docs/performance.md'), name, '')
-    replaced(page('README.md'), 'summary', '')
+    for (const name of ['run', 'alone', 'busy', 'programs']) replaced(page('docs/performance.md'), name, '')
+    for (const name of ['summary', 'programs']) replaced(page('README.md'), name, '')
   })
 })

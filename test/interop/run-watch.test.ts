@@ -1,11 +1,11 @@
-/** What `verbena run` says of unmodified programs of libibverbs: reasons, a trace, counts, errnos of doorbells; and `verbena/run` with them. */
+/** What `verbena run` says of unmodified programs: reasons, a trace, counts, errnos of doorbells; and `verbena/run` with them. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { TraceRecord } from '../../src/run/watch/index.ts'
+import type { CountersRecord, TraceRecord } from '../../src/run/watch/index.ts'
 import { command, runChildModule } from '../built.ts'
 import { blocksOf, root, textOf } from '../docs/markdown.ts'
 import { type Ended, start } from './launchers.ts'
@@ -29,6 +29,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const run = (...args: string[]): Promise<Ended> =>
   start(process.execPath, [command, 'run', '--device', device, ...args]).ended
+
+const records = (file: string): TraceRecord[] =>
+  readFileSync(file, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
 
 /** A program and the same as its client, which connects until the server listens. */
 const pingPong =
@@ -101,17 +107,77 @@ there('--trace=FILE --json writes an object a line, and the counts last', async 
   const file = join(folder, 'trace.json')
   const { code, stderr } = await run(`--trace=${file}`, '--json', '--', failures)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
-  const records: TraceRecord[] = readFileSync(file, 'utf8')
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  const failed = records.filter((record) => record.type === 'command' && record.errno === 'EINVAL')
+  const all = records(file)
+  const failed = all.filter((record) => record.type === 'command' && record.errno === 'EINVAL')
   expect(failed).toHaveLength(4)
-  expect(records.at(-1)).toMatchObject({ type: 'counters', adapters: [{ failures: 5, errors: 5 }] })
-  expect(records.filter((record) => record.type === 'completion')).toEqual(
+  expect(all.at(-1)).toMatchObject({ type: 'counters', adapters: [{ failures: 5, errors: 5 }] })
+  expect(all.filter((record) => record.type === 'completion')).toEqual(
     expect.arrayContaining([expect.objectContaining({ wrId: '0x7', status: 'IBV_WC_REM_ACCESS_ERR' })]),
   )
 })
+
+test.skipIf(lacking.length > 0 || !has('rping'))(
+  'rping: commands and events of the RDMA CM, and why it is rejected',
+  async () => {
+    const port = 32_000 + (process.pid % 4000)
+    const file = join(folder, 'rping.json')
+    const rping = (end: string): string => `rping ${end} -a 127.0.0.1 -C 2 -p ${port}`
+    const { code, stderr } = await run(
+      ...['--explain', `--trace=${file}`, '--json', '--', 'sh', '-c'],
+      // Nobody sees from outside when the server listens.
+      `${rping('-c')} > ${folder}/alone 2>&1; ${rping('-s')} & until ${rping('-c')} > /dev/null 2>&1; do kill -0 $! || exit 9; done; wait`,
+    )
+    expect(code, stderr).toBe(0)
+    expect(stderr).toMatch(
+      new RegExp(
+        `^rping\\[\\d+\\]: RDMA_CM_EVENT_REJECTED: 127\\.0\\.0\\.1 port ${port} .*reason 8, invalid service ID: nobody`,
+        'm',
+      ),
+    )
+    const all = records(file)
+    const programs = (all.at(-1) as CountersRecord).programs.filter(({ received }) => received > 0)
+    expect(programs).toHaveLength(2)
+    const told = programs.map(({ pid, cmEvents }) => {
+      const own = all.filter((record) => record.type !== 'counters' && record.pid === pid)
+      const events = own.flatMap((record) => (record.type === 'cm-event' ? record.event.slice(14) : []))
+      expect(cmEvents).toBe(events.length)
+      return { events, verbs: new Set(own.flatMap((record) => (record.type === 'command' ? record.verb : []))) }
+    })
+    const client = told.find(({ verbs }) => verbs.has('rdma_connect'))!
+    const server = told.find(({ verbs }) => verbs.has('rdma_listen'))!
+    const resolved = ['ADDR_RESOLVED', 'ROUTE_RESOLVED']
+    expect(client.events).toEqual([...resolved, 'CONNECT_RESPONSE', 'DISCONNECTED'])
+    expect(server.events).toEqual(['CONNECT_REQUEST', 'ESTABLISHED', 'DISCONNECTED'])
+    for (const verb of ['rdma_create_id', 'rdma_accept', 'rdma_init_qp_attr', 'rdma_destroy_id', 'ibv_reg_mr'])
+      for (const { verbs } of [client, server]) expect(verbs).toContain(verb)
+  },
+)
+
+test.skipIf(lacking.length > 0 || !has('smpquery'))(
+  'smpquery: its management datagrams, and who did not answer',
+  async () => {
+    const { stderr } = await run(
+      '--trace',
+      '--explain',
+      '--counters',
+      '--',
+      'sh',
+      '-c',
+      'smpquery nodeinfo 1; smpquery -t 100 nodeinfo 9',
+    )
+    const name = 'smpquery\\[\\d+\\]'
+    for (const line of [
+      `${name} umad_register\\(qp=0, mgmt_class=0x1, class_version=1, rmpp=0\\) = agent=0$`,
+      `${name}   sends SubnGet\\(NodeInfo\\) tid=0x\\w+ status=0x0 lid=1 qp=0 length=256$`,
+      `${name}   gets SubnGetResp\\(NodeInfo\\) tid=0x\\w+ status=0x0 lid=1 qp=0 length=256$`,
+      `${name}   has no response to SubnGet\\(NodeInfo\\) tid=0x\\w+ status=0x0 lid=9 qp=0 length=256 \\(umad_send: .*\\)$`,
+      `^${name}: umad_send: SubnGet\\(NodeInfo\\) to LID 9 QP 0 had no response within 100 ms: no adapter has that LID; there are 1 and 2$`,
+      `^${name} +\\d+ +0 +0 +0 +0 +0 +0 +1 +1 +0 +0$`,
+      `^${name} +\\d+ +0 +0 +0 +0 +0 +0 +1 +0 +1 +0$`,
+    ])
+      expect(stderr).toMatch(new RegExp(line, 'm'))
+  },
+)
 
 there('verbena/run hands out records and counts', async () => {
   const module = (await import(pathToFileURL(runChildModule).href)) as typeof import('../../src/run/child/index.ts')

@@ -70,17 +70,28 @@ export class ProcessVm {
    * some of it may be copied; ESRCH without such a process, EPERM if the kernel forbids it.
    */
   read(pid: number): number {
-    const { processVmReadv, koffi } = this.#libc
-    const { address } = this.#lists
-    const n = processVmReadv(pid, address, this.#here, address + thereAt, this.#there, 0)
-    return n === this.#lengthThere ? 0 : n < 0 ? koffi.errno() : errnos.EFAULT
+    const n = this.readSome(pid)
+    return n === this.#lengthThere ? 0 : n < 0 ? -n : errnos.EFAULT
   }
 
   /** Copies what is here to what is there; as `read`. */
   write(pid: number): number {
+    const n = this.writeSome(pid)
+    return n === this.#lengthHere ? 0 : n < 0 ? -n : errnos.EFAULT
+  }
+
+  /** As much as can be copied: how many bytes that are, or a negative errno. */
+  readSome(pid: number): number {
+    const { processVmReadv, koffi } = this.#libc
+    const { address } = this.#lists
+    const n = processVmReadv(pid, address, this.#here, address + thereAt, this.#there, 0)
+    return n < 0 ? -koffi.errno() : n
+  }
+
+  writeSome(pid: number): number {
     const { processVmWritev, koffi } = this.#libc
     const { address } = this.#lists
     const n = processVmWritev(pid, address, this.#here, address + thereAt, this.#there, 0)
-    return n === this.#lengthHere ? 0 : n < 0 ? koffi.errno() : errnos.EFAULT
+    return n < 0 ? -koffi.errno() : n
   }
 }

@@ -25,8 +25,6 @@ export type SystemCall =
   | 'faccessat2'
   | 'seccomp'
   | 'memfd_create'
-  | 'process_vm_readv'
-  | 'process_vm_writev'
   | 'epoll_create1'
   | 'epoll_ctl'
   | 'epoll_pwait'
@@ -76,8 +74,6 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       epoll_create1: 291,
       inotify_init1: 294,
       prlimit64: 302,
-      process_vm_readv: 310,
-      process_vm_writev: 311,
       seccomp: 317,
       memfd_create: 319,
       statx: 332,
@@ -111,8 +107,6 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       waitid: 95,
       socket: 198,
       prlimit64: 261,
-      process_vm_readv: 270,
-      process_vm_writev: 271,
       seccomp: 277,
       memfd_create: 279,
       statx: 291,

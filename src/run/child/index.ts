@@ -7,26 +7,11 @@ import { EventEmitter } from 'node:events'
 import type { Readable, Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { entryModule } from '../../memory/entry-module.ts'
-import type { CountersRecord, TraceRecord } from '../watch/index.ts'
+import type { CountersRecord, TraceRecord } from '../watch/records.ts'
 import { type ChildMessage, type ChildSettings, endMessage, recordsDescriptor } from './messages.ts'
 import { readRecords } from './records.ts'
 
-export type {
-  AdapterCounts,
-  CommandRecord,
-  CompletionRecord,
-  CountersRecord,
-  EventRecord,
-  NoteRecord,
-  ProgramCounts,
-  ProgramRecord,
-  ReceiveRecord,
-  RequestRecord,
-  RunCounts,
-  TraceRecord,
-  TraceSge,
-  TraceValue,
-} from '../watch/index.ts'
+export type * from '../watch/records.ts'
 
 type Stdio = 'pipe' | 'inherit' | 'ignore'
 
@@ -35,9 +20,9 @@ export interface RunOptions {
   readonly devices?: readonly string[]
   /** As the program sees them (default: `rxe0`, `rxe1`, …); names begin with `rxe`. */
   readonly names?: readonly string[]
-  /** Says on the program's standard error why a verb failed, each reason once. */
+  /** Says on the program's standard error why a verb, an event of the RDMA CM or a management datagram failed, each reason once. */
   readonly explain?: boolean
-  /** Tells of each command, work request, completion and event: the event `record`. */
+  /** Tells of each command, work request, completion, event and management datagram: the event `record`. */
   readonly trace?: boolean
   /** Counts: `counters`. */
   readonly counters?: boolean

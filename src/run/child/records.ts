@@ -1,6 +1,6 @@
 /** Records from the lines in which they come. */
 import type { Readable } from 'node:stream'
-import type { TraceRecord } from '../watch/index.ts'
+import type { TraceRecord } from '../watch/records.ts'
 
 /** Calls back for each; resolves when there are no more. */
 export async function readRecords(stream: Readable, onRecord: (record: TraceRecord) => void): Promise<void> {

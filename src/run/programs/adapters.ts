@@ -66,12 +66,13 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
       ...(strict ? {} : { onOldLibrary }),
     })
     const port = new UmadPort(openDevice(device))
-    doors.push(door, new UmadDoor(port, index), new IssmDoor(port, index))
+    const umad = new UmadDoor(port, index, watch && { observer: watch, device: name })
+    doors.push(door, umad, new IssmDoor(port, index))
     contexts.push(openDevice(device))
     shown.push({ ...describe(context, name, index, door.device), live: port.files() })
     opened.push({ adapter, context, before: context.counters() })
   }
-  const cm = new RdmaCmDoor(contexts)
+  const cm = new RdmaCmDoor(contexts, watch && { observer: watch, adapters })
   doors.push(cm)
   const served = { doors, sysfs: joined([sysfsOf(shown), rdmaCmSysfs(cm.device)]) }
   if (watch === null) return served

@@ -52,6 +52,20 @@ export function hasAddress(bytes: Uint8Array): boolean {
   return (bytes[0]! | (bytes[1]! << 8)) !== Family.unspecified
 }
 
+/** For a trace; undefined where there is none. */
+export function addressText(bytes: Uint8Array): string | undefined {
+  if (!hasAddress(bytes)) return undefined
+  const family = bytes[0]! | (bytes[1]! << 8)
+  const size = sizes[family]
+  if (size === undefined || bytes.length < size) return `address family ${family}`
+  const { address, port } = decodeAddress('', bytes, size)
+  return socketText(address, port)
+}
+
+/** `192.0.2.7:7471`, `[fe80::1]:7471`. */
+export const socketText = (address: string, port: number): string =>
+  address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
+
 export interface EncodedAddress {
   readonly bytes: Uint8Array
   readonly size: number

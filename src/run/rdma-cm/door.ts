@@ -7,6 +7,7 @@ import type { Parking } from '../../memory/index.ts'
 import type { Context } from '../../verbs/index.ts'
 import type { Call, Door, OpenedFile } from '../door.ts'
 import { fail } from '../errnos.ts'
+import type { CmWatch } from './cm-watch.ts'
 import { OpenedCm } from './opened-cm.ts'
 import { ProgramId, ProgramJoin } from './program-id.ts'
 import type { CmFile, Station } from './station.ts'
@@ -19,8 +20,10 @@ export class RdmaCmDoor implements Door, Station {
   /** A miscellaneous device; the kernel takes any free minor number. */
   readonly device: readonly [number, number] = [10, 121]
   readonly hasQueues = false
+  readonly explains = true
   readonly parkings: readonly Parking[]
   readonly channelOptions: EventChannelOptions
+  readonly watch: CmWatch | null
   /** Keeps the communication managers of all adapters, and drives them, once a program has opened the device. */
   #driver: EventChannel | undefined
   readonly #files = new Set<OpenedCm>()
@@ -32,7 +35,8 @@ export class RdmaCmDoor implements Door, Station {
   #lastNumber = 0
 
   /** `contexts`: of the adapters, in the order in which programs see them. */
-  constructor(contexts: readonly Context[]) {
+  constructor(contexts: readonly Context[], watch: CmWatch | null = null) {
+    this.watch = watch
     this.parkings = contexts.map(({ device }) => device.host.segment.parking)
     this.channelOptions = { device: contexts.length === 1 ? contexts[0]! : contexts }
   }
@@ -42,7 +46,7 @@ export class RdmaCmDoor implements Door, Station {
       this.#driver = new EventChannel(this.channelOptions)
       this.#driver.devices.all()
     }
-    const file = new OpenedCm(this, call.nonBlocking)
+    const file = new OpenedCm(this, call)
     this.#files.add(file)
     return file
   }

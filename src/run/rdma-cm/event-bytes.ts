@@ -1,5 +1,5 @@
 /** Events as programs get them: `rdma_ucm_event_resp`. */
-import type { CmEvent, CmEventParam } from '../../cm/index.ts'
+import type { CmEvent } from '../../cm/index.ts'
 import { CmEventType } from '../../cm/index.ts'
 import { type AhAttr, QpType } from '../../verbs/index.ts'
 import { encode } from '../struct.ts'
@@ -28,15 +28,21 @@ export function subjectOf(event: CmEvent): Subject | undefined {
 export function eventBytes(event: CmEvent, { number, uid }: Subject): Uint8Array {
   const bytes = encode(s.event, { uid, id: number, event: event.type, status: event.status })
   const isUd = event.id.qpType === QpType.UD
-  bytes.set(isUd ? udBytes(event.param) : connBytes(event), s.eventParamAt)
+  bytes.set(isUd ? udBytes(event) : connBytes(event), s.eventParamAt)
   return bytes
 }
 
 /** Messages that end a connection or say that it is there have nothing for the program, whatever private data they carry. */
 const silent: ReadonlySet<number> = new Set([CmEventType.Disconnected, CmEventType.TimewaitExit])
 
-function connBytes({ type, param }: CmEvent): Uint8Array {
-  const privateData = silent.has(type) ? new Uint8Array(0) : param.privateData.subarray(0, 255)
+/** As much as there is room for. */
+export function privateDataOf({ type, param }: CmEvent): Uint8Array {
+  return silent.has(type) ? new Uint8Array(0) : param.privateData.subarray(0, 255)
+}
+
+function connBytes(event: CmEvent): Uint8Array {
+  const { param } = event
+  const privateData = privateDataOf(event)
   const bytes = encode(s.connParam, {
     qp_num: param.qpNum ?? 0,
     private_data_len: privateData.length,
@@ -51,8 +57,9 @@ function connBytes({ type, param }: CmEvent): Uint8Array {
   return bytes
 }
 
-function udBytes({ qpNum = 0, qkey = 0, privateData, ahAttr }: CmEventParam): Uint8Array {
-  const data = privateData.subarray(0, 255)
+function udBytes(event: CmEvent): Uint8Array {
+  const { qpNum = 0, qkey = 0, ahAttr } = event.param
+  const data = privateDataOf(event)
   const bytes = encode(s.udParam, { qp_num: qpNum, qkey, private_data_len: data.length })
   if (ahAttr !== undefined) bytes.set(ahBytes(ahAttr), s.udAhAttrAt)
   bytes.set(data, s.udPrivateDataAt)

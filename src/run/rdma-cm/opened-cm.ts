@@ -6,6 +6,7 @@ import type { CmEvent } from '../../cm/index.ts'
 import { type Call, Errno, type KeptCall, type PolledFile, type Result } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
+import { CmFileWatch } from './cm-watch.ts'
 import { eventBytes, type Subject, subjectOf } from './event-bytes.ts'
 import { type ChannelOwner, ProgramChannel } from './program-channel.ts'
 import { ProgramId } from './program-id.ts'
@@ -26,12 +27,14 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
   readonly kind = 'polled'
   readonly door: Station
   readonly channel: ProgramChannel
+  readonly watch: CmFileWatch | null
   readonly #file: EventFile
   readonly #waiters: Waiter[] = []
   #closed = false
 
-  constructor(door: Station, nonBlocking: boolean) {
+  constructor(door: Station, { nonBlocking, process }: Call) {
     this.door = door
+    this.watch = door.watch && new CmFileWatch(door.watch, process.pid)
     this.#file = new EventFile(nonBlocking)
     try {
       this.channel = new ProgramChannel(door.channelOptions, this)
@@ -50,8 +53,9 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
   }
 
   write(call: Call, address: number, length: number): Result {
+    const execute = (): Result => writeCommand(this, call, address, length)
     try {
-      return writeCommand(this, call, address, length)
+      return this.watch?.watched(call, execute) ?? execute()
     } finally {
       // Events go with ids that are destroyed.
       this.#showReadable()
@@ -91,7 +95,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
     const next = this.#next()
     if (next !== undefined) {
       call.process.write(address, next.bytes.subarray(0, room))
-      this.#take(next.subject)
+      this.#take(next.subject, call.process.pid)
       return length
     }
     if (call.nonBlocking) fail('EAGAIN', 'rdma_get_cm_event: there is no event, and the channel does not block')
@@ -112,10 +116,14 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
     return undefined
   }
 
-  #take({ counted }: Subject): void {
+  /** `pid`: the process that has got it. */
+  #take(subject: Subject, pid: number): void {
     const event = this.channel.tryGetEvent()
-    if (event !== undefined) this.door.seen(event)
-    for (const one of counted) one.reported++
+    if (event !== undefined) {
+      this.door.seen(event)
+      this.watch?.handedOut(event, subject, pid)
+    }
+    for (const one of subject.counted) one.reported++
     this.#showReadable()
   }
 
@@ -142,7 +150,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
         continue
       }
       // Of a thread that was killed in this moment the event is another's.
-      if (kept.answer(length)) this.#take(next.subject)
+      if (kept.answer(length)) this.#take(next.subject, kept.process.pid)
     }
     this.#showReadable()
   }

@@ -1,26 +1,40 @@
-/** The commands of rdma_cm (rdma_user_cm.h), by number: who sends them, and how long requests and answers are. */
+/** The commands of rdma_cm (rdma_user_cm.h), by number: who sends them, and what requests and answers look like. */
+import type { Struct } from '../struct.ts'
 import * as s from './structs.ts'
 
 export interface CommandSchema {
   readonly number: number
   /** The function of librdmacm that sends it. */
   readonly verb: string
-  readonly requestBytes: number
+  readonly request: Struct
   /** Old libraries send at least so many of them. */
   readonly leastBytes?: number
   /** The least room for an answer; 0 without one. */
   readonly answerBytes: number
+  /** What a trace shows of an answer. */
+  readonly answer?: Struct
 }
 
 const plain = (
   number: number,
   verb: string,
-  request: { readonly sizeBytes: number; readonly leastBytes?: number },
+  request: Struct & { readonly leastBytes?: number },
   answerBytes = 0,
+  answer?: Struct,
 ): CommandSchema => {
-  const { sizeBytes, leastBytes } = request
-  return { number, verb, requestBytes: sizeBytes, answerBytes, ...(leastBytes === undefined ? {} : { leastBytes }) }
+  const { leastBytes } = request
+  return {
+    ...{ number, verb, request, answerBytes },
+    ...(leastBytes === undefined ? {} : { leastBytes }),
+    ...(answer === undefined ? {} : { answer }),
+  }
 }
+
+/** Of an answer of one number: what that is. */
+const one = (name: string): Struct => ({ sizeBytes: 4, fields: { [name]: [0, 'u32'] } })
+const newId = one('id')
+const newGroup = one('group')
+const reported = one('events_reported')
 
 /** What is in an answer behind its `ibdev_index`, and it, came later. */
 const upTo = (field: readonly [number, string]): number => field[0]
@@ -49,29 +63,39 @@ export type CommandName =
   | 'RESOLVE_ADDR'
   | 'JOIN_MCAST'
 
+export interface NamedCommand extends CommandSchema {
+  readonly name: CommandName
+}
+
 export const commands: Readonly<Record<CommandName, CommandSchema>> = {
-  CREATE_ID: plain(0, 'rdma_create_id', s.createId, 4),
-  DESTROY_ID: plain(1, 'rdma_destroy_id', s.destroyId, 4),
+  CREATE_ID: plain(0, 'rdma_create_id', s.createId, 4, newId),
+  DESTROY_ID: plain(1, 'rdma_destroy_id', s.destroyId, 4, reported),
   BIND_IP: plain(2, 'rdma_bind_addr', s.bindIp),
   RESOLVE_IP: plain(3, 'rdma_resolve_addr', s.resolveIp),
   RESOLVE_ROUTE: plain(4, 'rdma_resolve_route', s.resolveRoute),
-  QUERY_ROUTE: plain(5, 'rdma_cm QUERY_ROUTE', s.queryRoute, upTo(s.queryRouteAnswer.fields.ibdev_index)),
+  QUERY_ROUTE: plain(
+    5,
+    'rdma_cm QUERY_ROUTE',
+    s.queryRoute,
+    upTo(s.queryRouteAnswer.fields.ibdev_index),
+    s.queryRouteAnswer,
+  ),
   CONNECT: plain(6, 'rdma_connect', s.connect),
   LISTEN: plain(7, 'rdma_listen', s.listen),
   ACCEPT: plain(8, 'rdma_accept', s.accept),
   REJECT: plain(9, 'rdma_reject', s.reject),
   DISCONNECT: plain(10, 'rdma_disconnect', s.disconnect),
-  INIT_QP_ATTR: plain(11, 'rdma_init_qp_attr', s.initQpAttr, s.qpAttr.sizeBytes),
+  INIT_QP_ATTR: plain(11, 'rdma_init_qp_attr', s.initQpAttr, s.qpAttr.sizeBytes, s.qpAttr),
   GET_EVENT: plain(12, 'rdma_get_cm_event', s.getEvent, s.eventParamAt + s.udParam.sizeBytes),
   SET_OPTION: plain(14, 'rdma_set_option', s.setOption),
   NOTIFY: plain(15, 'rdma_notify', s.notify),
-  JOIN_IP_MCAST: plain(16, 'rdma_join_multicast', s.joinIpMcast, 4),
-  LEAVE_MCAST: plain(17, 'rdma_leave_multicast', s.destroyId, 4),
-  MIGRATE_ID: plain(18, 'rdma_migrate_id', s.migrateId, 4),
+  JOIN_IP_MCAST: plain(16, 'rdma_join_multicast', s.joinIpMcast, 4, newGroup),
+  LEAVE_MCAST: plain(17, 'rdma_leave_multicast', s.destroyId, 4, reported),
+  MIGRATE_ID: plain(18, 'rdma_migrate_id', s.migrateId, 4, reported),
   QUERY: plain(19, 'rdma_cm QUERY', s.query, s.queryPathAnswer.sizeBytes),
   BIND: plain(20, 'rdma_bind_addr', s.bind),
   RESOLVE_ADDR: plain(21, 'rdma_resolve_addr', s.resolveAddr),
-  JOIN_MCAST: plain(22, 'rdma_join_multicast_ex', s.joinMcast, 4),
+  JOIN_MCAST: plain(22, 'rdma_join_multicast_ex', s.joinMcast, 4, newGroup),
 }
 
 /** GET_OPTION, which no kernel has served; and those that came after 22. */

@@ -1,12 +1,15 @@
 /** What the parts of this door see of it, and of the files that programs have open. */
 import type { CmEvent, CmId, EventChannel, EventChannelOptions } from '../../cm/index.ts'
 import type { Call, OpenedFile, Result } from '../door.ts'
+import type { CmFileWatch, CmWatch } from './cm-watch.ts'
 import type { ProgramId, ProgramJoin } from './program-id.ts'
 
 /** An opened file, to commands. */
 export interface CmFile {
   readonly door: Station
   readonly channel: EventChannel
+  /** Who is told what the program does with it. */
+  readonly watch: CmFileWatch | null
   /** GET_EVENT: `room` bytes of an event at `address`; the call returns `length`. */
   getEvent(call: Call, address: number, room: number, length: number): Result
   /** Gives events to threads that wait for them. */
@@ -15,6 +18,7 @@ export interface CmFile {
 
 export interface Station {
   readonly channelOptions: EventChannelOptions
+  readonly watch: CmWatch | null
   addId(file: CmFile, cm: CmId, uid: bigint): ProgramId
   /** The id that came with a request, whose program has not seen it yet; false if there is no room for it. */
   addRequest(file: CmFile, cm: CmId): boolean

@@ -7,13 +7,13 @@ import { fail } from '../errnos.ts'
 import { safe } from '../struct.ts'
 import { commandHandlers } from './commands.ts'
 import { asErrno } from './errors.ts'
-import { type CommandName, type CommandSchema, commands, unserved } from './schema.ts'
+import { type CommandName, type CommandSchema, commands, type NamedCommand, unserved } from './schema.ts'
 import type { CmFile } from './station.ts'
 import * as s from './structs.ts'
 
 const headerBytes = 8
 
-const byNumber = new Map<number, CommandSchema & { name: CommandName }>(
+const byNumber = new Map<number, NamedCommand>(
   (Object.entries(commands) as [CommandName, CommandSchema][]).map(([name, schema]) => [
     schema.number,
     { ...schema, name },
@@ -36,17 +36,20 @@ export function writeCommand(file: CmFile, call: Call, address: number, length: 
   if (inBytes + headerBytes > length)
     fail('EINVAL', `${known?.verb ?? number}: the header says ${inBytes} bytes, and ${length - headerBytes} follow it`)
   if (known === undefined) fail('ENOSYS', `${unserved[number]} is not served`)
-  const { name, verb, requestBytes, leastBytes, answerBytes } = known
+  const { name, verb, leastBytes, answerBytes } = known
+  const requestBytes = known.request.sizeBytes
   if (room < answerBytes) fail('ENOSPC', `${verb}: room for ${room} bytes of answer is less than ${answerBytes}`)
   // The kernel copies the whole structure, whatever the header says, but of those that have grown.
   const bytes = leastBytes === undefined ? requestBytes : Math.min(inBytes, requestBytes)
   if (bytes < (leastBytes ?? 0)) fail('EINVAL', `${verb}: a request of ${inBytes} bytes is shorter than ${leastBytes}`)
   const request = new Uint8Array(requestBytes)
   call.process.read(address + headerBytes, request.subarray(0, bytes))
+  file.watch?.command(known, request)
   if (name === 'GET_EVENT') return file.getEvent(call, addressIn(request, 0), Math.min(room, s.event.sizeBytes), length)
   try {
     const answer = commandHandlers[name]({ file, call, verb, request, room })
     if (answer === undefined) return length
+    file.watch?.answered(known, answer.bytes)
     try {
       call.process.write(addressIn(request, responseAt(name)), answer.bytes.subarray(0, room))
     } catch (error) {

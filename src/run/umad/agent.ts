@@ -19,6 +19,8 @@ export interface AgentOwner {
   received(agent: UmadAgent, message: Uint8Array, from: Sender): void
   /** There was no response to what its agent has sent. */
   timedOut(agent: UmadAgent, header: UserMad, message: Uint8Array): void
+  /** Nor will the program be told, which has stopped waiting a moment before. */
+  gaveUp(header: UserMad, message: Uint8Array): void
 }
 
 /** Messages of several packets that an agent receives at once, and bytes of them: a table of all paths of a subnet of a thousand ports. */

@@ -1,9 +1,11 @@
 /** The doors of one adapter's management: `/dev/infiniband/umadN`, and `issmN`, which makes its port that of a subnet manager while it is open. */
 import type { Parking } from '../../memory/index.ts'
 import type { Call, Door, OpenedFile } from '../door.ts'
+import type { DoorWatch } from '../watch/index.ts'
 import { IssmFile } from './issm-file.ts'
 import { UmadFile } from './umad-file.ts'
 import type { UmadPort } from './umad-port.ts'
+import { UmadWatch } from './umad-watch.ts'
 
 /** Character devices of Linux: the major number is that of uverbs, too. */
 const major = 231
@@ -14,18 +16,22 @@ export class UmadDoor implements Door {
   readonly device: readonly [number, number]
   readonly parkings: readonly Parking[]
   readonly hasQueues = false
+  readonly explains = true
   readonly #port: UmadPort
+  readonly #watch: DoorWatch | null
   readonly #files = new Set<UmadFile>()
 
-  constructor(port: UmadPort, number: number) {
+  constructor(port: UmadPort, number: number, watch: DoorWatch | null = null) {
+    this.#watch = watch
     this.path = `/dev/infiniband/umad${number}`
     this.device = [major, number]
     this.parkings = port.parkings
     this.#port = port
   }
 
-  open({ nonBlocking }: Call): OpenedFile {
-    const file = new UmadFile(this.#port, nonBlocking, (left) => this.#files.delete(left))
+  open({ nonBlocking, process }: Call): OpenedFile {
+    const watch = this.#watch && new UmadWatch(this.#watch, process.pid, this.#port)
+    const file = new UmadFile(this.#port, nonBlocking, (left) => this.#files.delete(left), watch)
     this.#files.add(file)
     return file
   }

@@ -12,6 +12,7 @@ export class Outgoing {
   /** A MAD, or all of a message. */
   readonly message: Uint8Array
   readonly to: MadAddress
+  readonly transaction: string
   readonly isResponse: boolean
   readonly rmpp: RmppSender | null
   readonly timeoutNs: number
@@ -24,6 +25,7 @@ export class Outgoing {
     this.header = header
     this.message = message
     this.to = to
+    this.transaction = transactionOf(message)
     this.isResponse = isMadResponse(message[Mad.method]!)
     this.timeoutNs = header.timeoutMs * 1e6
     this.#retriesLeft = header.retries
@@ -53,13 +55,12 @@ export class Outgoing {
     return this.#deadline <= nowNs
   }
 
-  /** Whether it has that transaction and class: the upper half of the transaction is its agent's. */
-  matches(mad: Uint8Array): boolean {
-    const own = this.message
-    return (
-      u32(own, Mad.transactionId) === u32(mad, Mad.transactionId) &&
-      u32(own, Mad.transactionId + 4) === u32(mad, Mad.transactionId + 4) &&
-      own[Mad.mgmtClass] === mad[Mad.mgmtClass]
-    )
+  /** Its time is all but over: a program that measures it as well may be first. */
+  isNearlyLate(nowNs: number): boolean {
+    return this.#deadline - this.timeoutNs / 10 <= nowNs
   }
 }
+
+/** What names a request and its response: transaction and class. */
+export const transactionOf = (mad: Uint8Array): string =>
+  `${u32(mad, Mad.transactionId)}/${u32(mad, Mad.transactionId + 4)}/${mad[Mad.mgmtClass]}`

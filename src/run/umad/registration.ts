@@ -37,7 +37,7 @@ export function readRegistration2(process: ProgramProcess, address: number): Reg
   const { qpn, mgmtClass, classVersion, flags, oui, methods, rmppVersion: rmpp } = decode(registerAgent2, bytes)
   if ((flags & ~userRmppFlag) !== 0) {
     process.write(address + flagsAt, Uint8Array.of(userRmppFlag, 0, 0, 0))
-    fail('EINVAL', `registering an agent: of flags 0x${flags.toString(16)} only ${userRmppFlag} (user RMPP) is known`)
+    fail('EINVAL', `umad_register: of flags 0x${flags.toString(16)} only ${userRmppFlag} (user RMPP) is known`)
   }
   return checked(qpn, mgmtClass, classVersion, oui, methods, rmpp, (flags & userRmppFlag) !== 0)
 }
@@ -52,7 +52,7 @@ function checked(
   userRmpp: boolean,
 ): Registration {
   const wrong = fault(qpn, mgmtClass, classVersion, oui, rmpp, userRmpp)
-  if (wrong !== null) fail('EINVAL', `registering an agent: ${wrong}`)
+  if (wrong !== null) fail('EINVAL', `umad_register: ${wrong}`)
   const words = new Int32Array(4)
   const view = new DataView(methods.buffer, methods.byteOffset, methods.byteLength)
   for (let i = 0; i < words.length; i++) words[i] = view.getInt32(4 * i, true)
@@ -92,5 +92,5 @@ function fault(
 /** Adapters on Ethernet have no QP 0. */
 export function checkQp({ qpn }: Registration, hasQp0: boolean): void {
   if (qpn === 0 && !hasQp0)
-    fail('EPROTONOSUPPORT', 'registering an agent: an adapter on Ethernet has no subnet management (QP 0)')
+    fail('EPROTONOSUPPORT', 'umad_register: an adapter on Ethernet has no subnet management (QP 0)')
 }

@@ -12,6 +12,7 @@ import type { AgentOwner, Sender, UmadAgent } from './agent.ts'
 import { checkQp, type Registration, readRegistration, readRegistration2 } from './registration.ts'
 import { headerBytesWithoutPkey, UmadRequest, type UserMad, userMad } from './structs.ts'
 import type { UmadPort } from './umad-port.ts'
+import type { UmadWatch } from './umad-watch.ts'
 
 /** The status of a message that had no response. */
 const ETIMEDOUT = 110
@@ -43,6 +44,7 @@ export class UmadFile implements PolledFile, AgentOwner {
   readonly #events: EventFile
   readonly #port: UmadPort
   readonly #left: (file: UmadFile) => void
+  readonly #watch: UmadWatch | null
   readonly #agents = new Map<number, UmadAgent>()
   readonly #queue: Queued[] = []
   #queuedBytes = 0
@@ -52,9 +54,10 @@ export class UmadFile implements PolledFile, AgentOwner {
   #isUsed = false
   #isClosed = false
 
-  constructor(port: UmadPort, nonBlocking: boolean, left: (file: UmadFile) => void) {
+  constructor(port: UmadPort, nonBlocking: boolean, left: (file: UmadFile) => void, watch: UmadWatch | null) {
     this.#port = port
     this.#left = left
+    this.#watch = watch
     this.#events = new EventFile(nonBlocking)
   }
 
@@ -68,7 +71,12 @@ export class UmadFile implements PolledFile, AgentOwner {
 
   // --- agents --------------------------------------------------------------------------------------------------------
 
-  ioctl({ process }: Call, request: number, argument: number): Result {
+  ioctl(call: Call, request: number, argument: number): Result {
+    const execute = (): Result => this.#ioctl(call, request, argument)
+    return this.#watch?.watched(call, execute) ?? execute()
+  }
+
+  #ioctl({ process }: Call, request: number, argument: number): Result {
     switch (request) {
       case UmadRequest.registerAgent:
         return this.#register(process, argument, readRegistration)
@@ -78,14 +86,16 @@ export class UmadFile implements PolledFile, AgentOwner {
         const bytes = new Uint8Array(4)
         process.read(argument, bytes)
         const index = new DataView(bytes.buffer).getUint32(0, true)
+        this.#watch?.see('umad_unregister', () => ({ agent: index }))
         const agent = this.#agents.get(index)
-        if (agent === undefined) fail('EINVAL', `there is no agent ${index}`)
+        if (agent === undefined) fail('EINVAL', `umad_unregister: there is no agent ${index}`)
         this.#agents.delete(index)
         this.#port.unregister(agent)
         return 0
       }
       case UmadRequest.enablePkey:
-        if (this.#isUsed) fail('EINVAL', 'P_Keys are asked for before the first agent is registered')
+        this.#watch?.see('umad_open_port', () => ({ pkeys: 1 }))
+        if (this.#isUsed) fail('EINVAL', 'umad_open_port: P_Keys are asked for before the first agent is registered')
         this.#headerBytes = userMad.sizeBytes
         return 0
       default:
@@ -99,9 +109,10 @@ export class UmadFile implements PolledFile, AgentOwner {
     read: (process: ProgramProcess, address: number) => Registration,
   ): number {
     const registration = read(process, address)
+    this.#watch?.registers(registration)
     let index = 0
     while (this.#agents.has(index)) index++
-    if (index >= maxAgents) fail('ENOMEM', `a file has at most ${maxAgents} agents: unregister one`)
+    if (index >= maxAgents) fail('ENOMEM', `umad_register: a file has at most ${maxAgents} agents: unregister one`)
     checkQp(registration, this.#port.fabric !== null)
     const agent = this.#port.register(this, index, registration)
     try {
@@ -114,34 +125,46 @@ export class UmadFile implements PolledFile, AgentOwner {
     }
     this.#agents.set(index, agent)
     this.#isUsed = true
+    this.#watch?.results(() => ({ agent: index }))
     return 0
   }
 
   // --- sending -------------------------------------------------------------------------------------------------------
 
-  write({ process }: Call, address: number, length: number): Result {
+  write(call: Call, address: number, length: number): Result {
+    const execute = (): Result => this.#send(call, address, length)
+    return this.#watch?.watched(call, execute) ?? execute()
+  }
+
+  #send({ process }: Call, address: number, length: number): number {
     const headerBytes = this.#headerBytes
     if (length < headerBytes + Rmpp.end)
-      fail('EINVAL', `a MAD has at least ${Rmpp.end} bytes, behind ${headerBytes} of its header`)
-    if (length > headerBytes + maxSendBytes) fail('EINVAL', `a message has at most ${maxSendBytes} bytes`)
+      fail('EINVAL', `umad_send: a MAD has at least ${Rmpp.end} bytes, behind ${headerBytes} of its header`)
+    if (length > headerBytes + maxSendBytes) fail('EINVAL', `umad_send: a message has at most ${maxSendBytes} bytes`)
     const start = new Uint8Array(userMad.sizeBytes)
     process.read(address, start.subarray(0, headerBytes))
     const header = decode(userMad, start)
     const agent = this.#agents.get(header.id)
-    if (header.id >= maxAgents) fail('EINVAL', `agents have numbers below ${maxAgents}, not ${header.id}`)
-    if (agent === undefined) fail('EIO', `there is no agent ${header.id}`)
+    if (header.id >= maxAgents) fail('EINVAL', `umad_send: agents have numbers below ${maxAgents}, not ${header.id}`)
+    if (agent === undefined) fail('EIO', `umad_send: there is no agent ${header.id}`)
     const first = new Uint8Array(Rmpp.end)
     process.read(address + headerBytes, first)
     const bytes = length - headerBytes
     const isRmpp = isMultiPacket(agent, first)
-    if (bytes < madDataOffset(first[Mad.mgmtClass]!)) fail('EINVAL', 'the MAD ends within the headers of its class')
+    if (bytes < madDataOffset(first[Mad.mgmtClass]!))
+      fail('EINVAL', 'umad_send: the MAD ends within the headers of its class')
     if (!isRmpp && bytes > Mad.totalLength)
-      fail('EINVAL', `a MAD has ${Mad.totalLength} bytes; longer messages need RMPP, by their class, agent and flags`)
+      fail(
+        'EINVAL',
+        `umad_send: a MAD has ${Mad.totalLength} bytes; longer messages need RMPP, by their class, agent and flags`,
+      )
     if (isSubnClass(first[Mad.mgmtClass]!) && agent.registration.qpn !== 0)
-      fail('EINVAL', 'subnet management packets are sent by agents of QP 0')
+      fail('EINVAL', 'umad_send: subnet management packets are sent by agents of QP 0')
     const message = new Uint8Array(bytes)
     process.read(address + headerBytes, message)
+    this.#watch?.sends(header, message)
     this.#port.send(agent, header, message, destinationOf(header), isRmpp)
+    this.#watch?.sent(header, message, process.pid)
     return length
   }
 
@@ -158,8 +181,13 @@ export class UmadFile implements PolledFile, AgentOwner {
   }
 
   timedOut({ index }: UmadAgent, header: UserMad, message: Uint8Array): void {
+    this.#watch?.unanswered(header, message)
     const again = { ...header, id: index, status: ETIMEDOUT }
     this.#add({ header: again, message: message.subarray(0, Mad.length), isReceived: false })
+  }
+
+  gaveUp(header: UserMad, message: Uint8Array): void {
+    this.#watch?.unanswered(header, message)
   }
 
   #add(queued: Queued): void {
@@ -175,7 +203,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     try {
       const whole = this.#give(call.process, address, length)
       // Of a thread that was killed in this moment it is another reader's, too.
-      if (call.answer(whole)) this.#take()
+      if (call.answer(whole)) this.#take(call.process.pid)
     } catch (error) {
       if (!(error instanceof Errno)) throw error
       call.fail(error.errno)
@@ -183,10 +211,16 @@ export class UmadFile implements PolledFile, AgentOwner {
   }
 
   read(call: Call, address: number, length: number): Result {
+    const execute = (): Result => this.#receive(call, address, length)
+    return this.#watch?.watched(call, execute) ?? execute()
+  }
+
+  #receive(call: Call, address: number, length: number): Result {
+    this.#watch?.see('umad_recv', () => ({ length }), true)
     if (length < this.#headerBytes)
-      fail('EINVAL', `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
+      fail('EINVAL', `umad_recv: read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
     if (this.#queue.length === 0) {
-      if (call.nonBlocking) fail('EAGAIN', 'no management datagram has come')
+      if (call.nonBlocking) fail('EAGAIN', 'umad_recv: no management datagram has come')
       // Threads that were killed while they waited are forgotten here.
       this.#dropGone()
       const kept = call.keep()
@@ -194,7 +228,7 @@ export class UmadFile implements PolledFile, AgentOwner {
       return kept
     }
     const whole = this.#give(call.process, address, length)
-    this.#take()
+    this.#take(call.process.pid)
     return whole
   }
 
@@ -208,22 +242,25 @@ export class UmadFile implements PolledFile, AgentOwner {
     const whole = this.#headerBytes + message.length
     const least = Math.min(whole, this.#headerBytes + Mad.totalLength)
     if (length < (isReceived ? least : whole))
-      fail('EINVAL', `the next message has ${whole} bytes, and there is room for ${length}`)
+      fail('EINVAL', `umad_recv: the next message has ${whole} bytes, and there is room for ${length}`)
     const bytes = new Uint8Array(Math.min(whole, Math.max(length, least)))
     bytes.set(encode(userMad, header).subarray(0, this.#headerBytes))
     if (length < whole) {
       // The header says how much room it takes, and the first segment whose it is.
       bytes.set(message.subarray(0, Mad.totalLength), this.#headerBytes)
       process.write(address, bytes.subarray(0, least))
-      fail('ENOSPC', `the next message has ${whole} bytes, and there is room for ${length}`)
+      fail('ENOSPC', `umad_recv: the next message has ${whole} bytes, and there is room for ${length}`)
     }
     bytes.set(message, this.#headerBytes)
     process.write(address, bytes)
     return whole
   }
 
-  #take(): void {
-    this.#queuedBytes -= this.#queue.shift()!.message.length
+  /** `pid`: the process that has got it. */
+  #take(pid: number): void {
+    const { header, message, isReceived } = this.#queue.shift()!
+    this.#queuedBytes -= message.length
+    if (isReceived) this.#watch?.received(header, message, pid)
     this.#showReadable()
   }
 

@@ -53,6 +53,7 @@ import { fail } from '../errnos.ts'
 import { replyAddress } from './addresses.ts'
 import { type AgentOwner, type Sender, UmadAgent } from './agent.ts'
 import { Outgoing } from './outgoing.ts'
+import { OutgoingTable } from './outgoing-table.ts'
 import { counterFiles } from './port-traffic.ts'
 import type { Registration } from './registration.ts'
 import { SegmentFabric } from './segment-fabric.ts'
@@ -70,7 +71,7 @@ export class UmadPort {
   /** The adapters of its segment; null on Ethernet. */
   readonly fabric: SegmentFabric | null
   readonly #agents = new Map<number, UmadAgent>()
-  readonly #outgoing = new Set<Outgoing>()
+  readonly #outgoing = new OutgoingTable()
   readonly #wc = workCompletions(completionsAtOnce)
   /** While programs have agents. */
   #gsi: Gsi | null = null
@@ -120,7 +121,12 @@ export class UmadPort {
   unregister(agent: UmadAgent): void {
     this.#due = null
     this.#agents.delete(agent.transactionHigh)
-    for (const sent of this.#outgoing) if (sent.agent === agent) this.#outgoing.delete(sent)
+    const now = nowNs()
+    for (const sent of this.#outgoing) {
+      if (sent.agent !== agent) continue
+      if (sent.isNearlyLate(now)) agent.owner.gaveUp(sent.header, sent.message)
+      this.#outgoing.delete(sent)
+    }
     if (agent.registration.mgmtClass !== 0 && this.#gsi !== null)
       unregisterMads(this.#gsi.port.qp, agent.transactionHigh | 0)
     this.#rest()
@@ -143,11 +149,11 @@ export class UmadPort {
     this.#due = null
     if (!isMadResponse(message[Mad.method]!)) put32(message, Mad.transactionId, agent.transactionHigh)
     const sent = new Outgoing(agent, header, message, to, isRmpp)
-    if (this.#isDuplicate(sent)) fail('EINVAL', 'a MAD of this transaction and class is on its way already')
+    if (this.#isDuplicate(sent)) fail('EINVAL', 'umad_send: a MAD of this transaction and class is on its way already')
     const isKept = sent.rmpp !== null || sent.expectsResponse
     if (isKept) {
       if (this.#outgoing.size >= maxOutgoing)
-        fail('ENOMEM', `${maxOutgoing} management datagrams wait for responses: read some first`)
+        fail('ENOMEM', `umad_send: ${maxOutgoing} management datagrams wait for responses: read some first`)
       this.#outgoing.add(sent)
     }
     try {
@@ -159,9 +165,9 @@ export class UmadPort {
   }
 
   #isDuplicate(sent: Outgoing): boolean {
-    for (const other of this.#outgoing) {
+    for (const other of this.#outgoing.alike(sent.message)) {
       if (other.agent.owner !== sent.agent.owner || other.isResponse !== sent.isResponse) continue
-      if (other.matches(sent.message) && (!sent.isResponse || other.to.key === sent.to.key)) return true
+      if (!sent.isResponse || other.to.key === sent.to.key) return true
     }
     return false
   }
@@ -202,7 +208,7 @@ export class UmadPort {
     if (isDirected && isMadResponse(mad[Mad.method]!))
       node = mad[Smp.hopCount] === 0 ? own : (fabric.peerOf(own, 1)?.node ?? -1)
     else if (isDirected) node = followRoute(fabric, own, 1, mad, lid)
-    if (node === invalidRoute) fail('EINVAL', 'a directed route that does not begin at this port')
+    if (node === invalidRoute) fail('EINVAL', 'umad_send: a directed route that does not begin at this port')
     if (node < 0) return
     const from = { lid: isDirected ? permissiveLid : fabric.lidOf(node), qpn: 0, sl: 0, pkeyIndex: 0, grh: null }
     if (!isMadResponse(mad[Mad.method]!) && this.#isAnswered(sent, mad, from, answerSmp(fabric.node(node), mad))) return
@@ -316,8 +322,8 @@ export class UmadPort {
   }
 
   #acknowledge(agent: UmadAgent, mad: Uint8Array, back: MadAddress, now: number): void {
-    for (const sent of this.#outgoing) {
-      if (sent.agent !== agent || sent.rmpp === null || !sent.matches(mad)) continue
+    for (const sent of this.#outgoing.alike(mad)) {
+      if (sent.agent !== agent || sent.rmpp === null) continue
       const status = sent.rmpp.answered(mad, now)
       if (status !== null) this.#gsi!.port.send(abort(mad, status).reply!, back)
       if (sent.rmpp.failed) this.#outgoing.delete(sent)
@@ -344,9 +350,7 @@ export class UmadPort {
   }
 
   #requestOf(agent: UmadAgent, message: Uint8Array): Outgoing | undefined {
-    for (const sent of this.#outgoing)
-      if (sent.agent === agent && !sent.isResponse && sent.matches(message)) return sent
-    return undefined
+    return this.#outgoing.alike(message).find((sent) => sent.agent === agent && !sent.isResponse)
   }
 
   // --- turns of the supervisor ---------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import {
   workCompletions,
 } from '../../verbs/index.ts'
 import type { Call, Door, QueueFile } from '../door.ts'
-import type { DoorWatch } from './device-watch.ts'
+import type { AdapterWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
 import { OpenedDevice } from './opened-device.ts'
 import type { ProgramCq } from './program-cq.ts'
@@ -45,7 +45,7 @@ const firstMinor = 192
 
 export interface DoorOptions {
   /** Who wants to know what programs do with the device. */
-  readonly watch?: DoorWatch | null
+  readonly watch?: AdapterWatch | null
   /** Told of programs whose library sends commands by write(2), as before rdma-core 22. */
   readonly onOldLibrary?: (pid: number) => void
   /** The time, in nanoseconds. */
@@ -61,7 +61,7 @@ export class UverbsDoor implements Door, Station {
   readonly parkings: readonly Parking[]
   readonly explains = true
   readonly waist: Waist
-  readonly watch: DoorWatch | null
+  readonly watch: AdapterWatch | null
   readonly onOldLibrary: (pid: number) => void
   readonly translation: Translation
   readonly blockedPipes: Set<EventPipe> = new Set()

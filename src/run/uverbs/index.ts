@@ -8,7 +8,7 @@
  *                                         ◄── program-cq ──────────────── completions (door)
  *     event-pipe ◄── completion channels, asynchronous events
  */
-export type { DoorWatch } from './device-watch.ts'
 export { UverbsDoor } from './door.ts'
 export { processWaist } from './process-waist.ts'
-export { bitsOf as attributeMask } from './qp-mask.ts'
+export { bitsOf as attributeMask, modifiedFields } from './qp-mask.ts'
+export { namedValue } from './value-names.ts'

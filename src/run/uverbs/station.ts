@@ -1,6 +1,6 @@
 /** What commands need of the door: where queues register, and the verbs of this process. */
 import type { CompletionChannel, Context } from '../../verbs/index.ts'
-import type { DoorWatch } from './device-watch.ts'
+import type { AdapterWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
 import type { ProgramCq } from './program-cq.ts'
 import type { ProgramQp } from './program-qp.ts'
@@ -11,7 +11,7 @@ import type { Taken, Work } from './work.ts'
 export interface Station extends Work {
   readonly waist: Waist
   /** Null where nobody wants to know what programs do. */
-  readonly watch: DoorWatch | null
+  readonly watch: AdapterWatch | null
   /** A program whose library sends commands by write(2) has opened the device. */
   onOldLibrary(pid: number): void
   /** Those whose events wait until the program has read others. */

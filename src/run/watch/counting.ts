@@ -4,7 +4,7 @@ import type { ProgramCounts, ProgramRecord, RunCounts } from './records.ts'
 export function noCounts(): RunCounts {
   return {
     ...{ commands: 0, failures: 0, requests: 0, requestBytes: 0, received: 0, receivedBytes: 0 },
-    ...{ completions: 0, errors: 0, drops: 0 },
+    ...{ completions: 0, cmEvents: 0, madsSent: 0, madsReceived: 0, errors: 0, drops: 0 },
   }
 }
 
@@ -57,6 +57,15 @@ export class Counting {
         break
       case 'event':
         if (record.lost) counts.drops++
+        break
+      case 'cm-event':
+        counts.cmEvents++
+        if (record.reason !== undefined) counts.errors++
+        break
+      case 'mad':
+        if (record.direction === 'sent') counts.madsSent++
+        else if (record.direction === 'received') counts.madsReceived++
+        if (record.reason !== undefined) counts.errors++
         break
       case 'receive':
       case 'note':

@@ -1,7 +1,9 @@
-/** Counts at the end of a run, as a table of columns. */
+/** Counts at the end of a run, as a table of columns. Programs that only have verbs do not see those of the RDMA CM and of management. */
 import type { CountersRecord, RunCounts } from './records.ts'
 
-const columns: readonly (readonly [title: string, name: keyof RunCounts])[] = [
+type Column = readonly [title: string, name: keyof RunCounts]
+
+const allColumns: readonly Column[] = [
   ['commands', 'commands'],
   ['failures', 'failures'],
   ['requests', 'requests'],
@@ -9,11 +11,20 @@ const columns: readonly (readonly [title: string, name: keyof RunCounts])[] = [
   ['received', 'received'],
   ['bytes', 'receivedBytes'],
   ['completions', 'completions'],
+  ['CM events', 'cmEvents'],
+  ['MADs', 'madsSent'],
+  ['received', 'madsReceived'],
   ['errors', 'errors'],
   ['drops', 'drops'],
 ]
 
+/** Those that are shown where something was counted in one of them. */
+const ofSome: readonly (readonly (keyof RunCounts)[])[] = [['cmEvents'], ['madsSent', 'madsReceived']]
+
 export function countsTable({ adapters, programs }: CountersRecord): string[] {
+  const all: readonly RunCounts[] = [...programs, ...adapters]
+  const hidden = ofSome.filter((names) => !all.some((counts) => names.some((name) => counts[name] > 0))).flat()
+  const columns = allColumns.filter(([, name]) => !hidden.includes(name))
   const rowOf = (title: string, counts: RunCounts): string[] => [title, ...columns.map(([, name]) => `${counts[name]}`)]
   const rows = [
     ['', ...columns.map(([title]) => title)],

@@ -25,7 +25,7 @@ export interface TraceSge {
 /** A command has ended: a call of the library that the kernel answers. */
 export interface CommandRecord extends Base {
   readonly type: 'command'
-  /** The adapter, as the program sees it. */
+  /** The adapter, as the program sees it; `rdma_cm` for a call of librdmacm, whose ids get an adapter by their addresses alone. */
   readonly device: string
   /** The function of the library, as its man page calls it. */
   readonly verb: string
@@ -102,6 +102,47 @@ export interface EventRecord extends Base {
   readonly reason?: string
 }
 
+/** An event of the RDMA CM was handed to a program. */
+export interface CmEventRecord extends Base {
+  readonly type: 'cm-event'
+  readonly device: string
+  /** `RDMA_CM_EVENT_ESTABLISHED`, … */
+  readonly event: string
+  /** Of which id, as commands name it; of a group its number. A request to connect comes with a new id, and was for `listenId`. */
+  readonly id: number
+  readonly listenId?: number
+  /** 0, a negative errno, or the reason of a rejection. */
+  readonly status: number
+  /** Bytes of private data that came with it. */
+  readonly privateDataLength: number
+  /** Of a failure: why. */
+  readonly reason?: string
+}
+
+/** A management datagram was sent by a program, was handed to it, or had no response in time. */
+export interface MadRecord extends Base {
+  readonly type: 'mad'
+  readonly device: string
+  readonly direction: 'sent' | 'received' | 'unanswered'
+  /** Class, method and attribute as the specification calls them: `SubnGet(NodeInfo)`, … */
+  readonly name: string
+  /** The same as the numbers that they are. */
+  readonly mgmtClass: number
+  readonly method: number
+  readonly attributeId: number
+  readonly transactionId: string
+  /** Of the datagram, as its sender set it. */
+  readonly status: number
+  /** The other end's; 0xffff for what travels by a directed route alone, as `route` says it: `0,1`. */
+  readonly lid: number
+  readonly qpNum: number
+  readonly route?: string
+  /** Bytes: those of all packets of a message. */
+  readonly length: number
+  /** Of a response that says so, or where none came: why. */
+  readonly reason?: string
+}
+
 /** Something that is no error of a call and that its author should know: a request that waits for a state, for example. */
 export interface NoteRecord extends Base {
   readonly type: 'note'
@@ -121,7 +162,12 @@ export interface RunCounts {
   received: number
   receivedBytes: number
   completions: number
-  /** Completions with an error, those of flushed requests not counted. */
+  /** Events of the RDMA CM that the program was given. */
+  cmEvents: number
+  /** Management datagrams that the program has sent and was given. */
+  madsSent: number
+  madsReceived: number
+  /** Completions with an error, those of flushed requests not counted; events of the RDMA CM and responses that say so; datagrams without a response. */
   errors: number
   /** Completions and events for which the program has left no room. */
   drops: number
@@ -149,6 +195,14 @@ export interface CountersRecord {
 }
 
 /** What happens to programs, in order. */
-export type ProgramRecord = CommandRecord | RequestRecord | ReceiveRecord | CompletionRecord | EventRecord | NoteRecord
+export type ProgramRecord =
+  | CommandRecord
+  | RequestRecord
+  | ReceiveRecord
+  | CompletionRecord
+  | EventRecord
+  | CmEventRecord
+  | MadRecord
+  | NoteRecord
 
 export type TraceRecord = ProgramRecord | CountersRecord

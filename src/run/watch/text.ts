@@ -1,5 +1,13 @@
 /** A record as a line of `--trace`, as strace writes system calls: `12:34:56.123456 name[1234] ibv_create_cq(cqe=16) = cq=1`. */
-import type { CompletionRecord, ProgramRecord, RequestRecord, TraceSge, TraceValue } from './records.ts'
+import type {
+  CmEventRecord,
+  CompletionRecord,
+  MadRecord,
+  ProgramRecord,
+  RequestRecord,
+  TraceSge,
+  TraceValue,
+} from './records.ts'
 
 /** So many fields of a result are shown; the JSON form has all. */
 const shownResults = 8
@@ -26,6 +34,10 @@ function bodyOf(record: ProgramRecord): string {
       return completionText(record)
     case 'event':
       return `  event ${record.event} ${record.element}${record.lost ? ', dropped: nobody reads them' : ''}${because(record.reason)}`
+    case 'cm-event':
+      return cmEventText(record)
+    case 'mad':
+      return madText(record)
     case 'note':
       return `  note: ${record.reason}`
   }
@@ -44,6 +56,19 @@ function completionText(record: CompletionRecord): string {
   if (imm !== undefined) parts.push(`imm=${imm}`)
   if (srcQp !== undefined) parts.push(`src_qp=${hex(srcQp)}`)
   return `  cq ${cq} gets qp ${hex(qpNum)} ${parts.join(' ')}${lost ? ', dropped: the queue is full' : ''}${because(reason)}`
+}
+
+function cmEventText({ event, id, listenId, status, privateDataLength, reason }: CmEventRecord): string {
+  const listener = listenId === undefined ? '' : ` listen_id=${listenId}`
+  return `  event ${event} id=${id}${listener} status=${status} private_data_len=${privateDataLength}${because(reason)}`
+}
+
+const directions = { sent: 'sends', received: 'gets', unanswered: 'has no response to' } as const
+
+function madText({ direction, name, transactionId, status, lid, qpNum, route, length, reason }: MadRecord): string {
+  const parts = [`tid=${transactionId}`, `status=0x${status.toString(16)}`, route === undefined ? '' : `route=${route}`]
+  parts.push(`lid=${lid}`, `qp=${qpNum}`, `length=${length}`)
+  return `  ${directions[direction]} ${name} ${parts.filter((part) => part !== '').join(' ')}${because(reason)}`
 }
 
 const because = (reason: string | undefined): string => (reason === undefined ? '' : ` (${reason})`)

@@ -31,8 +31,6 @@ export class Watch implements Observer {
   readonly #trace: Output | null
   readonly #explainer: Explainer
   readonly #counting = new Counting()
-  /** By process: the name of what it executed when it opened a device. */
-  readonly #programs = new Map<number, Observed>()
 
   constructor(settings: WatchSettings) {
     this.#settings = settings
@@ -42,12 +40,7 @@ export class Watch implements Observer {
   }
 
   observed(pid: number): Observed {
-    const program = programName(pid)
-    const known = this.#programs.get(pid)
-    if (known?.program === program) return known
-    const observed = { pid, program }
-    this.#programs.set(pid, observed)
-    return observed
+    return { pid, program: programName(pid) }
   }
 
   record(record: ProgramRecord): void {

@@ -61,10 +61,13 @@ export function configure(command: Command): void {
       '--tap <file>',
       'write packets to this file: pcapng, or pcap by its ending; %p is the process id (default: none)',
     )
-    .option('--explain', 'say on standard error why a verb failed, each reason once for each program')
+    .option(
+      '--explain',
+      'say on standard error why a verb, an event of the RDMA CM or a management datagram failed, once for each program',
+    )
     .option(
       '--trace [file]',
-      'write each command, work request, completion and event; a file by = alone: --trace=FILE (default: standard error)',
+      'write each command, work request, completion, event and datagram; a file by = alone: --trace=FILE (default: standard error)',
     )
     .option('--counters', 'say at the end on standard error what programs and adapters have counted')
     .option('--json', 'write the trace and the counters as JSON, an object a line')

@@ -5,6 +5,7 @@ import { Errno } from '../../../src/run/door.ts'
 import { decodeAddress, encodeAddress } from '../../../src/run/rdma-cm/addresses.ts'
 import { commands } from '../../../src/run/rdma-cm/schema.ts'
 import { holds } from '../../property.ts'
+import { writing } from '../watch/recording.ts'
 import { CmProgram, connParam, ib, inet, openCmDoor, settle } from './program.ts'
 
 const schemas = Object.values(commands)
@@ -14,7 +15,9 @@ const byte = fc.integer({ min: 0, max: 255 })
 const request = fc.constantFrom(...schemas).chain((schema) =>
   fc.record({
     number: fc.constant(schema.number),
-    body: fc.uint8Array({ minLength: schema.requestBytes, maxLength: schema.requestBytes }).map((b) => b.slice()),
+    body: fc
+      .uint8Array({ minLength: schema.request.sizeBytes, maxLength: schema.request.sizeBytes })
+      .map((b) => b.slice()),
     zeros: fc.boolean(),
     id: fc.integer({ min: 0, max: 4 }),
     isMeant: fc.integer({ min: 0, max: 9 }).map((n) => n > 0),
@@ -48,7 +51,7 @@ const put = (body: Uint8Array, bytes: Uint8Array, at: number): void => {
 }
 
 it('any command ends with an answer or an errno, and the door serves others', () => {
-  const { door, context } = openCmDoor()
+  const { door, context } = openCmDoor(writing)
   let answered = 0
   const property = fc.property(fc.array(request, { minLength: 1, maxLength: 12 }), (requests) => {
     const program = new CmProgram(door)

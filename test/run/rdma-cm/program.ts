@@ -6,14 +6,16 @@ import { waitReadable } from '../../../src/memory/native/index.ts'
 import type { Call, KeptCall, OpenedFile, Result } from '../../../src/run/door.ts'
 import { RdmaCmDoor } from '../../../src/run/rdma-cm/index.ts'
 import type { OpenedCm } from '../../../src/run/rdma-cm/opened-cm.ts'
+import type { Observer } from '../../../src/run/watch/index.ts'
 import { Memory } from '../uverbs/program.ts'
 
 const segment = `rdma-cm-${process.pid}`
 afterAll(() => rmSync(`/dev/shm/verbena-${segment}`, { force: true }))
 
-export function openCmDoor(): { door: RdmaCmDoor; context: Context } {
+export function openCmDoor(observer?: Observer): { door: RdmaCmDoor; context: Context } {
   const context = openDevice(`shm:${segment}`)
-  return { door: new RdmaCmDoor([context]), context }
+  const watch = observer ? { observer, adapters: [{ name: 'rxe0', device: 'shm:run' }] } : null
+  return { door: new RdmaCmDoor([context], watch), context }
 }
 
 /** Lets the door work until nothing moves. */

@@ -4,6 +4,7 @@ import { afterAll } from 'vitest'
 import { openDevice } from '../../../src/index.ts'
 import { type Call, Errno, type KeptCall, type OpenedFile, type ProgramProcess } from '../../../src/run/door.ts'
 import { UmadDoor, UmadPort } from '../../../src/run/umad/index.ts'
+import type { Observer } from '../../../src/run/watch/index.ts'
 
 const memoryAt = 0x1000
 const headerBytes = 64
@@ -69,8 +70,8 @@ export class Program {
   nonBlocking = true
   readonly kept: Kept[] = []
 
-  constructor(port: UmadPort) {
-    this.door = new UmadDoor(port, 0)
+  constructor(port: UmadPort, observer?: Observer) {
+    this.door = new UmadDoor(port, 0, observer ? { observer, device: 'rxe0' } : null)
     this.file = this.door.open(this.#call())
   }
 

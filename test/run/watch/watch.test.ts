@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { Counting } from '../../../src/run/watch/counting.ts'
 import { countsTable } from '../../../src/run/watch/counts-table.ts'
 import { Explainer } from '../../../src/run/watch/explainer.ts'
-import type { CommandRecord, CompletionRecord } from '../../../src/run/watch/index.ts'
+import type { CmEventRecord, CommandRecord, CompletionRecord, MadRecord } from '../../../src/run/watch/index.ts'
 import { programName } from '../../../src/run/watch/names.ts'
 import { clock, textOf } from '../../../src/run/watch/text.ts'
 
@@ -15,6 +15,15 @@ const command: CommandRecord = {
 const completion: CompletionRecord = {
   ...{ ...base, type: 'completion', cq: 1, qpNum: 0x11, wrId: '0x1', status: 'IBV_WC_SUCCESS' },
   ...{ opcode: 'IBV_WC_RECV', byteLen: 8 },
+}
+
+const cmEvent: CmEventRecord = {
+  ...{ ...base, device: 'rdma_cm', type: 'cm-event', event: 'RDMA_CM_EVENT_CONNECT_REQUEST' },
+  ...{ id: 3, listenId: 1, status: 0, privateDataLength: 56 },
+}
+const sentMad: MadRecord = {
+  ...{ ...base, type: 'mad', direction: 'sent', name: 'SubnGet(NodeInfo)', mgmtClass: 1, method: 1, attributeId: 17 },
+  ...{ transactionId: '0x7', status: 0, lid: 2, qpNum: 0, length: 256 },
 }
 
 describe('the explainer', () => {
@@ -55,6 +64,18 @@ describe('the text of a trace', () => {
     )
   })
 
+  it('has events of the RDMA CM and management datagrams', () => {
+    const time = clock(base.timeUs)
+    expect(textOf(cmEvent)).toBe(
+      `${time} a.out[7]   event RDMA_CM_EVENT_CONNECT_REQUEST id=3 listen_id=1 status=0 private_data_len=56`,
+    )
+    expect(textOf({ ...cmEvent, status: 8, reason: 'no' })).toMatch(/ status=8 private_data_len=56 \(no\)$/)
+    expect(textOf(sentMad)).toBe(`${time} a.out[7]   sends SubnGet(NodeInfo) tid=0x7 status=0x0 lid=2 qp=0 length=256`)
+    expect(textOf({ ...sentMad, direction: 'unanswered', lid: 0xffff, route: '0,1', reason: 'no' })).toMatch(
+      / {2}has no response to SubnGet\(NodeInfo\) tid=0x7 status=0x0 route=0,1 lid=65535 qp=0 length=256 \(no\)$/,
+    )
+  })
+
   it('leaves the end of long results out', () => {
     const result = Object.fromEntries(Array.from({ length: 12 }, (_, i) => [`f${i}`, i]))
     expect(textOf({ ...command, result })).toMatch(/f7=7, …$/)
@@ -90,6 +111,26 @@ describe('counts', () => {
       expect.stringMatching(/^a.out\[8\] +0 +0 +0 +0 +0 +0 +1 +1 +1$/),
       expect.stringMatching(/^rxe0 \(shm:run\) +3 +1 +0 +0 +1 +8 +2 +1 +1$/),
       'rxe0 has counted: local_errors 2',
+    ])
+  })
+
+  it('of the RDMA CM and of management are shown where there are any', () => {
+    const counting = new Counting()
+    counting.add(command)
+    counting.add(cmEvent)
+    counting.add({ ...cmEvent, reason: 'no' })
+    const table = (): string[] =>
+      countsTable({ type: 'counters', timeUs: 0, adapters: [], programs: counting.programs })
+    expect(table()).toEqual([
+      expect.stringMatching(/completions +CM events +errors +drops$/),
+      expect.stringMatching(/^a.out\[7\] +1 +0 +0 +0 +0 +0 +0 +2 +1 +0$/),
+    ])
+    counting.add(sentMad)
+    counting.add({ ...sentMad, direction: 'received', reason: 'no' })
+    counting.add({ ...sentMad, direction: 'unanswered', reason: 'no' })
+    expect(table()).toEqual([
+      expect.stringMatching(/completions +CM events +MADs +received +errors +drops$/),
+      expect.stringMatching(/^a.out\[7\] +1 +0 +0 +0 +0 +0 +0 +2 +1 +1 +3 +0$/),
     ])
   })
 

@@ -1,21 +1,17 @@
 /** What is told of a program: commands, requests, completions and events in the names of libibverbs, and why what failed has failed. */
 import { afterEach, describe, expect, it } from 'vitest'
-import type { Observer, ProgramRecord } from '../../../src/run/watch/index.ts'
+import type { ProgramRecord } from '../../../src/run/watch/index.ts'
 import { makePair, type Pair, type PairOptions } from '../uverbs/pair.ts'
 import { openDoor, Program } from '../uverbs/program.ts'
 import * as v from '../uverbs/verbs.ts'
+import { Recording, type RecordOf } from './recording.ts'
 
-let records: ProgramRecord[] = []
+let recording = new Recording()
 let pair: Pair | null = null
-const observer = (detailed: boolean): Observer => ({
-  detailed,
-  observed: (pid) => ({ pid, program: 'test' }),
-  record: (record) => records.push(record),
-})
 
 function begin(options: PairOptions = {}, detailed = true): Pair {
-  records = []
-  pair = makePair({ ...options, observer: observer(detailed) })
+  recording = new Recording(detailed)
+  pair = makePair({ ...options, observer: recording })
   return pair
 }
 afterEach(() => {
@@ -23,12 +19,10 @@ afterEach(() => {
   pair = null
 })
 
-type Of<T extends ProgramRecord['type']> = Extract<ProgramRecord, { type: T }>
-const all = <T extends ProgramRecord['type']>(type: T): Of<T>[] =>
-  records.filter((record): record is Of<T> => record.type === type)
+const all = <T extends ProgramRecord['type']>(type: T): RecordOf<T>[] => recording.all(type)
 /** Of the completions that failed, why. */
 const reasons = (): string[] => all('completion').flatMap(({ reason }) => reason ?? [])
-const commands = (verb: string): Of<'command'>[] => all('command').filter((record) => record.verb === verb)
+const commands = (verb: string): RecordOf<'command'>[] => recording.commands(verb)
 const hex = (value: number): string => `0x${value.toString(16)}`
 
 describe('commands', () => {

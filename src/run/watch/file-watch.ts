@@ -1,0 +1,102 @@
+/** A file that a program has open as it is watched: calls on it, and what happens on it. Doors say what a call is. */
+import { errnoName, errnos } from '../../memory/index.ts'
+import { type Call, Errno } from '../door.ts'
+import { nowUs, type Observed, type Observer } from './observer.ts'
+import type { CommandRecord, ProgramRecord, TraceValue } from './records.ts'
+
+/** Who watches a door, and what its records call what the door serves. */
+export interface DoorWatch {
+  readonly observer: Observer
+  readonly device: string
+}
+
+export type TraceValues = Readonly<Record<string, TraceValue>>
+type OfDoor<R> = R extends ProgramRecord ? Omit<R, 'timeUs' | 'pid' | 'program' | 'device'> : never
+
+export const noValues: TraceValues = {}
+
+/** A call that is executed. */
+export interface SeenCall {
+  readonly verb: string
+  readonly args: TraceValues
+  result: () => TraceValues
+  /** Another record says that it has succeeded: that of the event which it has got, for example. */
+  readonly isToldApart?: true
+}
+
+export class FileWatch {
+  readonly #watch: DoorWatch
+  readonly #opener: Observed
+  protected seen: SeenCall | null = null
+
+  /** `opener`: the process that opens it. */
+  constructor(watch: DoorWatch, opener: number) {
+    this.#watch = watch
+    this.#opener = watch.observer.observed(opener)
+  }
+
+  /** Whether records have arguments and results. */
+  get detailed(): boolean {
+    return this.#watch.observer.detailed
+  }
+
+  /** Executes a call on the file, and tells of it. */
+  watched<R>(call: Call, execute: () => R): R {
+    const timeUs = nowUs()
+    this.seen = null
+    try {
+      const result = execute()
+      this.#tell(call, timeUs, undefined)
+      return result
+    } catch (error) {
+      if (error instanceof Errno) this.#tell(call, timeUs, error)
+      throw error
+    }
+  }
+
+  /** The call that is executed is this. `args` are asked for where somebody wants them. */
+  see(verb: string, args: () => TraceValues, isToldApart = false): void {
+    const given = this.detailed ? args() : noValues
+    this.seen = { verb, args: given, result: () => noValues, ...(isToldApart ? { isToldApart } : {}) }
+  }
+
+  /** What it results in. */
+  results(result: () => TraceValues): void {
+    if (this.seen !== null && this.detailed) this.seen.result = result
+  }
+
+  #tell(call: Call, timeUs: number, error: Errno | undefined): void {
+    if (error === undefined && this.seen?.isToldApart) return
+    const { observer, device } = this.#watch
+    const reason = error?.reason ?? ''
+    const record: CommandRecord = {
+      type: 'command',
+      timeUs,
+      ...this.#callerOf(call.process.pid),
+      device,
+      verb: this.seen?.verb ?? /^(ibv|rdma|umad)_\w+/.exec(reason)?.[0] ?? 'ioctl',
+      args: this.seen?.args ?? noValues,
+      result: error === undefined ? (this.seen?.result() ?? noValues) : noValues,
+      ...(error === undefined ? {} : failureOf(error)),
+      durationUs: nowUs() - timeUs,
+    }
+    observer.record(record)
+  }
+
+  /** A child that has inherited the file is a process of its own. */
+  #callerOf(pid: number): Observed {
+    return pid === this.#opener.pid ? this.#opener : this.#watch.observer.observed(pid)
+  }
+
+  /** Something has happened to what the opener has made, or process `pid` was told of it. */
+  record(record: OfDoor<ProgramRecord>, pid: number = this.#opener.pid): void {
+    const { observer, device } = this.#watch
+    observer.record({ ...record, timeUs: nowUs(), ...this.#callerOf(pid), device } as ProgramRecord)
+  }
+}
+
+/** A call that would have to wait has not failed: nothing is there yet. */
+function failureOf({ errno, reason, expected }: Errno): Pick<CommandRecord, 'errno' | 'reason' | 'expected'> {
+  const isExpected = expected || errno === errnos.EAGAIN
+  return { errno: errnoName(errno), reason, ...(isExpected ? { expected: true } : {}) }
+}
