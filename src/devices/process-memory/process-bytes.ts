@@ -52,6 +52,8 @@ export class ProcessBytes {
   stage = 0
   /** 16 bytes behind it. */
   word = 0
+  /** `stagedBytes` behind these, for who collects what it writes. */
+  collected = 0
 
   constructor(host: Host) {
     this.#host = host
@@ -62,8 +64,9 @@ export class ProcessBytes {
   reach(verb: string, pid: number, address: number, length: number): number {
     const { segment } = this.#host
     if (this.#vm === null) {
-      this.stage = this.#host.allocate(stagedBytes + 64, verb)
+      this.stage = this.#host.allocate(2 * stagedBytes + 64, verb)
       this.word = this.stage + stagedBytes
+      this.collected = this.word + 64
       this.#vm = new ProcessVm(segment.buffer)
     }
     const vm = this.#vm
