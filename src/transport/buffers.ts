@@ -203,15 +203,7 @@ export class Buffers {
    * Fills a receive of `q` from `offset` on; LOC_LEN_ERR if it is too short, LOC_PROT_ERR if its memory may not be written. `more` as for
    * `deliver`.
    */
-  scatter(
-    q: number,
-    pd: number,
-    receive: number,
-    offset: number,
-    length: number,
-    from: number,
-    more: boolean,
-  ): number {
+  scatter(q: number, pd: number, receive: number, offset: number, length: number, from: number, more: boolean): number {
     if (length === 0) return WcStatus.Success
     this.#receiver = q
     this.#more = more

@@ -288,7 +288,14 @@ export class Completer implements Expiry {
         state.failRequest(q, WcStatus.BadRespErr)
         return
       }
-      filled = state.buffers.bringBack(q, wqe, number * mtu, expected, at + header, psn !== i32[wqe + SendProgress.lastPsn])
+      filled = state.buffers.bringBack(
+        q,
+        wqe,
+        number * mtu,
+        expected,
+        at + header,
+        psn !== i32[wqe + SendProgress.lastPsn],
+      )
       if (opcode === Opcode.Read) {
         const chunk = this.#queue.chunkPackets(mtu)
         chunkEnds = psn === i32[wqe + SendProgress.lastPsn] || (number + 1) % chunk === 0

@@ -51,7 +51,6 @@ describe('paths of ours', () => {
       closeSync(directory)
     }
   })
-
 })
 
 describe('normalPath', () => {
