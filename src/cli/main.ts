@@ -5,8 +5,7 @@
  * Exit codes: 0 done, 1 failed, 2 usage error, 130 and 143 interrupted by SIGINT and SIGTERM.
  */
 import module from 'node:module'
-import { run } from './run.ts'
-import { endOnFailedOutput } from './terminal/index.ts'
+import { commands } from './registry.ts'
 
 /** Keeps compiled code for the next command, where Node can (from 22.1 on). */
 function keepCompiledCode(): void {
@@ -14,6 +13,13 @@ function keepCompiledCode(): void {
   enableCompileCache?.()
 }
 
+async function beginEarly([name = '', ...words]: readonly string[]): Promise<void> {
+  if (Object.hasOwn(commands, name)) (await commands[name]!.load()).early?.(words)
+}
+
+const argv = process.argv.slice(2)
 keepCompiledCode()
+await beginEarly(argv)
+const [{ run }, { endOnFailedOutput }] = await Promise.all([import('./run.ts'), import('./terminal/index.ts')])
 endOnFailedOutput()
-process.exitCode = await run(process.argv.slice(2))
+process.exitCode = await run(argv)

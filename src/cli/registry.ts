@@ -3,6 +3,8 @@ import type { Command } from 'commander'
 import type { PerfTest } from '../tools/perf/index.ts'
 
 export interface CommandFile {
+  /** Before anything else, in a process of its own: starts what takes long to start. Gets the words behind the command's name. */
+  early?(words: readonly string[]): void
   /** Adds options, arguments and the action. */
   configure(command: Command): void | Promise<void>
 }

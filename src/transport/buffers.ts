@@ -5,10 +5,11 @@
  * A place is a byte of the segment, or negative: then it is in another process (`inProcess`), whose number is in `pid` until the next look-up.
  */
 import { Access, type Host, layout, SendFlag, WcStatus } from '../verbs/provider/index.ts'
+import { LateWrites } from './late-writes.ts'
 import { maxReceiveSges } from './layout.ts'
 import type { ProcessMemory } from './process-memory.ts'
 
-const { Key, keyKind, Rwqe, Sg, Wqe } = layout
+const { Key, keyKind, Qp, Rwqe, Sg, Wqe } = layout
 
 const known = 64
 
@@ -38,6 +39,10 @@ export class Buffers {
   #aheadPid = 0
   #aheadFrom = 0
   #aheadTo = 0
+  readonly #late: LateWrites
+  /** Of what `#walk` fills: as for `deliver`. */
+  #receiver = 0
+  #more = false
 
   constructor(host: Host) {
     this.#host = host
@@ -45,6 +50,25 @@ export class Buffers {
     this.#f64 = host.f64
     this.#copy = host.segment.copy
     this.#epochWord = host.segment.epochWord
+    this.#late = new LateWrites(this.#copy)
+  }
+
+  /** This thread has the adapter's lock now. */
+  enter(): void {
+    this.processes?.beginBurst()
+  }
+
+  /** It gives it back: what goes to memory of processes is there. */
+  leave(): void {
+    const { processes } = this
+    if (processes === null) return
+    this.#late.flush(processes)
+    processes.endBurst()
+  }
+
+  /** A receiver, as for `deliver`, begins anew. */
+  beginReceiver(receiver: number): void {
+    this.#late.forget(receiver)
   }
 
   /** As `Host.resolve`: the place of a range, or −1 if key, domain, rights or bounds forbid it. */
@@ -132,13 +156,16 @@ export class Buffers {
     return true
   }
 
-  /** Copies from the segment to the place that `resolve` found last, its last bytes last; false if nothing is there any more. */
-  deliver(at: number, from: number, length: number): boolean {
+  /**
+   * Copies from the segment to the place that `resolve` found last, its last bytes last; false if nothing is there any more. In memory of a process that
+   * may be known with the next packet only, if `more` of the message follows for `receiver`: a QP, or ~QP for responses.
+   */
+  deliver(receiver: number, at: number, from: number, length: number, more: boolean): boolean {
     if (at >= 0) {
       this.#host.segment.copyOrdered(at, from, length)
       return true
     }
-    return this.processes!.deliverOrdered(at, this.#pid, from, length) === 0
+    return this.#late.write(this.processes!, receiver, at, this.#pid, from, length, more)
   }
 
   /** An atomic at a place in another process that `resolve` found last; false if nothing is there any more. Then comes `found`. */
@@ -162,16 +189,24 @@ export class Buffers {
     return this.#walk(wqe + Wqe.data, i32[wqe + Wqe.sges]!, pd, offset, length, to, 0) === WcStatus.Success
   }
 
-  /** Copies `length` bytes at `from` into the request's own buffers, which a READ or atomic fills. */
-  bringBack(pd: number, wqe: number, offset: number, length: number, from: number): boolean {
+  /** Copies `length` bytes at `from` into the request's own buffers, which a READ or atomic of `q` fills; `more` as for `deliver`. */
+  bringBack(q: number, wqe: number, offset: number, length: number, from: number, more: boolean): boolean {
     if (length === 0) return true
+    this.#receiver = ~q
+    this.#more = more
+    const pd = this.#i32[q + Qp.pd]!
     const sges = this.#i32[wqe + Wqe.sges]!
     return this.#walk(wqe + Wqe.data, sges, pd, offset, length, from, Access.LocalWrite) === WcStatus.Success
   }
 
-  /** Fills a receive from `offset` on; LOC_LEN_ERR if it is too short, LOC_PROT_ERR if its memory may not be written. */
-  scatter(pd: number, receive: number, offset: number, length: number, from: number): number {
+  /**
+   * Fills a receive of `q` from `offset` on; LOC_LEN_ERR if it is too short, LOC_PROT_ERR if its memory may not be written. `more` as for
+   * `deliver`.
+   */
+  scatter(q: number, pd: number, receive: number, offset: number, length: number, from: number, more: boolean): number {
     if (length === 0) return WcStatus.Success
+    this.#receiver = q
+    this.#more = more
     const sges = Math.min(this.#i32[receive + Rwqe.sges]!, maxReceiveSges)
     const status = this.#walk(receive + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
     // If both apply, the length error is reported.
@@ -214,7 +249,7 @@ export class Buffers {
   /** The same copy where the place is in another process. */
   #moveAway(at: number, other: number, length: number, access: number, most: number): boolean {
     if (access === 0) return this.fetch(other, at, length, most)
-    return this.processes!.move(at, this.#pid, other, 0, length) === 0
+    return this.#late.write(this.processes!, this.#receiver, at, this.#pid, other, length, this.#more)
   }
 
   /** Bytes that a receive holds. */

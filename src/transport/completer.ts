@@ -269,7 +269,6 @@ export class Completer implements Expiry {
       state.failRequest(q, WcStatus.BadRespErr)
       return
     }
-    const pd = i32[q + Qp.pd]!
     const header = headerLength[u8[at]!]!
     let filled = true
     let chunkEnds = true
@@ -278,7 +277,7 @@ export class Completer implements Expiry {
       const original = at + header - 8
       i32[wqe + Wqe.compareAdd + 1] = u32(u8, original)
       i32[wqe + Wqe.compareAdd] = u32(u8, original + 4)
-      filled = state.buffers.bringBack(pd, wqe, 0, 8, (wqe + Wqe.compareAdd) * 4)
+      filled = state.buffers.bringBack(q, wqe, 0, 8, (wqe + Wqe.compareAdd) * 4, false)
     } else {
       const mtu = i32[q + Qp.pathMtu]!
       const number = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!)
@@ -289,7 +288,14 @@ export class Completer implements Expiry {
         state.failRequest(q, WcStatus.BadRespErr)
         return
       }
-      filled = state.buffers.bringBack(pd, wqe, number * mtu, expected, at + header)
+      filled = state.buffers.bringBack(
+        q,
+        wqe,
+        number * mtu,
+        expected,
+        at + header,
+        psn !== i32[wqe + SendProgress.lastPsn],
+      )
       if (opcode === Opcode.Read) {
         const chunk = this.#queue.chunkPackets(mtu)
         chunkEnds = psn === i32[wqe + SendProgress.lastPsn] || (number + 1) % chunk === 0

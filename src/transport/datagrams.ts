@@ -162,8 +162,9 @@ export class Datagrams {
     const sender = u24(u8, extension + Deth.srcQp)
     const pd = state.receivePd(q)
     this.#writeHeader(end - at, origin)
-    let status = state.buffers.scatter(pd, receive, 0, grhLength, this.#grh)
-    if (status === WcStatus.Success) status = state.buffers.scatter(pd, receive, grhLength, bytes, at + header)
+    let status = state.buffers.scatter(q, pd, receive, 0, grhLength, this.#grh, bytes > 0)
+    if (status === WcStatus.Success)
+      status = state.buffers.scatter(q, pd, receive, grhLength, bytes, at + header, false)
     i32[t + TransportQp.receive] = 0
     if (status !== WcStatus.Success) {
       state.failReceive(q, receive, status, sender)

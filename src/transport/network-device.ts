@@ -315,6 +315,7 @@ export abstract class NetworkDevice implements Device {
     let received = 0
     segment.enterNow()
     host.journal = transport.journal
+    transport.enter()
     let whole = false
     try {
       if (!this.entered()) {
@@ -351,6 +352,7 @@ export abstract class NetworkDevice implements Device {
       host.journal = 0
       // What an exception left half done is as if this thread had died: the next one brings it into order.
       if (!whole) transport.orphan()
+      transport.leave()
       segment.leave()
       Atomics.store(i32, lock, 0)
     }

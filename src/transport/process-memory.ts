@@ -10,6 +10,10 @@ export interface ProcessMemory {
   /** FETCH_AND_ADD, or CMP_AND_SWP, of eight bytes there; 0 if it could. What was there before is at `word` then. */
   atomic(at: number, pid: number, swaps: boolean, compareAdd: bigint, swap: bigint): number
   readonly word: number
-  /** Where `stageBytes` of the segment are for bytes that are read ahead. */
+  /** Where `stageBytes` of the segment are for bytes that are read ahead, and as many for those that are written late. */
   readonly stage: number
+  readonly collected: number
+  /** Until `endBurst`, in a moment, whether a process is still there is asked once. */
+  beginBurst(): void
+  endBurst(): void
 }

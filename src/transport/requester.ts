@@ -98,6 +98,7 @@ export class Requester {
     this.#queue.restartCounts(q, t)
     this.#queue.recovery.begin(t)
     i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.requester
+    this.#state.buffers.beginReceiver(~q)
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------

@@ -53,6 +53,8 @@ const kind = { none: 0, send: 1, write: 2 } as const
 /** In place of a syndrome: a message of UC was dropped, and counted. */
 const dropped = -1
 
+const asksForAck = (u8: Uint8Array, at: number): boolean => (u8[at + Bth.ackReq]! & bthAckReqBit) !== 0
+
 export class Responder {
   readonly #state: TransportState
   readonly #acks: Acknowledgements
@@ -77,6 +79,7 @@ export class Responder {
     i32[t + TransportQp.epsn] = i32[q + Qp.rqPsn]!
     i32[t + TransportQp.plainPsn] = psnAdd(i32[q + Qp.rqPsn]!, -1)
     i32[t + TransportQp.ready] = i32[t + TransportQp.ready]! | begun.responder
+    this.#state.buffers.beginReceiver(q)
   }
 
   /** A request packet for `q`: [at, end) from BTH to the end of the pad. */
@@ -126,7 +129,7 @@ export class Responder {
     }
     // A READ or atomic is acknowledged by its response.
     if ((bits & (OpBit.Send | OpBit.Write)) === 0) return
-    if ((u8[at + Bth.ackReq]! & bthAckReqBit) !== 0) this.#acks.due(q, t)
+    if (asksForAck(u8, at)) this.#acks.due(q, t)
   }
 
   // --- RC ----------------------------------------------------------------------------------------------------------
@@ -179,7 +182,9 @@ export class Responder {
         return AethKind.RnrNak | i32[q + Qp.minRnrTimer]!
       }
     } else offset = f64[(t + TransportQp.rxBytes) >> 1]!
-    const status = state.buffers.scatter(state.receivePd(q), receive, offset, bytes, at + headerLength[op]!)
+    const from = at + headerLength[op]!
+    const more = !ends && !asksForAck(this.#u8, at)
+    const status = state.buffers.scatter(q, state.receivePd(q), receive, offset, bytes, from, more)
     if (status === WcStatus.LocLenErr && !rc) {
       // Only the message is lost: nobody ends a QP of UC with a SEND that is too long. Its receive serves the next one.
       i32[t + TransportQp.receive] = receive
@@ -287,7 +292,8 @@ export class Responder {
         return AethKind.RnrNak | i32[q + Qp.minRnrTimer]!
       }
     }
-    if (bytes > 0 && !state.buffers.deliver(to, at + headerLength[op]!, bytes)) {
+    const more = !ends && !asksForAck(u8, at)
+    if (bytes > 0 && !state.buffers.deliver(q, to, at + headerLength[op]!, bytes, more)) {
       i32[t + TransportQp.receive] = receive
       return this.#acks.forbidden(q)
     }

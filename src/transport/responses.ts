@@ -145,7 +145,7 @@ export class Responses {
     const from = at + headerLength[op]!
     host.segment.copy((resource + Resource.va) * 4, from, 8)
     if (to >= 0) Atomics.store(b64, to / 8, b64[(resource + Resource.va) >> 1]!)
-    else if (!buffers.deliver(to, (resource + Resource.va) * 4, 8)) return this.#acks.forbidden(q)
+    else if (!buffers.deliver(q, to, (resource + Resource.va) * 4, 8, false)) return this.#acks.forbidden(q)
     this.enlist(q, t, resource)
     return 0
   }

@@ -348,6 +348,15 @@ export class Transport {
     if (this.#responder.completed) this.ackPolicy.receiveCompleted()
   }
 
+  /** The holder of the lock runs the transport until `leave`. */
+  enter(): void {
+    this.#state.buffers.enter()
+  }
+
+  leave(): void {
+    this.#state.buffers.leave()
+  }
+
   // --- queue pairs that one thread hosts: see hosting.ts -----------------------------------------------------------
 
   /** What this thread reaches of other processes. */

@@ -1,6 +1,6 @@
 /**
  * The front's own folder, in which the files are that programs read: below it is /sys and /dev as far as they are ours, and programs get
- * descriptors of what is there. Nobody else can enter it.
+ * descriptors of what is there. Nobody else can enter it. It is made when the first program looks at one of these paths.
  */
 import {
   accessSync,
@@ -38,34 +38,49 @@ export function folderPath(name: string): string {
 
 export class Folder {
   readonly path: string
-  readonly #live: SysfsTree['live']
+  readonly #tree: SysfsTree
+  readonly #devices: readonly string[]
+  /** The folders that are there; none before somebody has asked for a path. */
+  readonly #made = new Set<string>()
 
   /** `path` must not exist yet. `devices`: paths of character devices, for which empty files are there. */
   constructor(path: string, tree: SysfsTree, devices: readonly string[]) {
     this.path = path
-    this.#live = tree.live
-    mkdirSync(path, { mode: 0o700 })
+    this.#tree = tree
+    this.#devices = devices
+  }
+
+  /** Where the file is that is `path` for programs. */
+  real(path: string): string {
+    if (this.#made.size === 0) this.#make()
+    return `${this.path}${path}`
+  }
+
+  #make(): void {
+    const { files, live, links } = this.#tree
+    mkdirSync(this.path, { mode: 0o700 })
     for (const folder of always) this.#makeFolder(folder)
-    for (const [path, content] of tree.files) this.#writeFile(path, content)
-    for (const [path, content] of tree.live) this.#writeFile(path, content())
-    for (const [path, target] of tree.links) {
+    for (const [path, content] of files) this.#writeFile(path, content)
+    for (const [path, content] of live) this.#writeFile(path, content())
+    for (const [path, target] of links) {
       this.#makeFolder(dirname(path))
       symlinkSync(target, join(this.path, path))
     }
-    for (const path of devices) this.#writeFile(path, '')
+    for (const path of this.#devices) this.#writeFile(path, '')
   }
 
   /** Before a file is opened: what is in it is asked for, if that changes. */
   refresh(path: string): void {
-    if (this.#live.size === 0) return
+    const { live } = this.#tree
+    if (live.size === 0) return
     let own: string
     try {
-      own = realpathSync(join(this.path, path)).slice(this.path.length)
+      own = realpathSync(this.real(path)).slice(this.path.length)
     } catch {
       // There is no such file, which opening it says.
       return
     }
-    const content = this.#live.get(own)
+    const content = live.get(own)
     if (content === undefined) return
     // In its place, so that who reads the one before sees no part of this one.
     const written = join(this.path, 'new')
@@ -75,6 +90,8 @@ export class Folder {
   }
 
   #makeFolder(path: string): void {
+    if (this.#made.has(path)) return
+    this.#made.add(path)
     mkdirSync(join(this.path, path), { recursive: true, mode: 0o755 })
   }
 
@@ -87,6 +104,6 @@ export class Folder {
   }
 
   remove(): void {
-    rmSync(this.path, { recursive: true, force: true })
+    if (this.#made.size > 0) rmSync(this.path, { recursive: true, force: true })
   }
 }

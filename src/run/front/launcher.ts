@@ -36,8 +36,8 @@ export interface LaunchOptions {
   readonly program: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** The module of the supervisor's thread, which calls `runSupervisor`. */
-  readonly supervisor: URL
+  /** A thread whose module calls `runSupervisor`. */
+  readonly supervisor: () => Worker
   /** For what that opens. */
   readonly settings: unknown
   readonly verbose: boolean
@@ -76,7 +76,8 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   const name = `${process.pid}x${randomBytes(6).toString('hex')}`
   const folder = folderPath(name)
   const supervisorData: SupervisorData = { words, wake, ranges, verbose, folder, settings }
-  const supervisor = startThread(options.supervisor, { workerData: supervisorData })
+  const supervisor = options.supervisor()
+  supervisor.postMessage(supervisorData)
   const failure = new Promise<never>((_, reject) => supervisor.once('error', reject))
   failure.catch(() => {})
   // A guardian that is there before descendants are adopted is no child. What the first process of a container has started ends with it,

@@ -17,7 +17,6 @@ import {
 } from '../../memory/index.ts'
 import { type Door, Errno } from '../door.ts'
 import type { Folder } from './folder.ts'
-import type { Paths } from './paths.ts'
 
 const pathMax = 4096
 /** Most paths are shorter; what is behind the end of a page may not be mapped. */
@@ -58,15 +57,12 @@ export function readPath(tid: number, address: number): string | null {
 }
 
 export class PathAnswers {
-  readonly #paths: Paths
   readonly #doors: ReadonlyMap<string, Door>
   readonly #processor: Processor
-
   readonly #folder: Folder
 
-  constructor(folder: Folder, paths: Paths, doors: ReadonlyMap<string, Door>, processor: Processor) {
+  constructor(folder: Folder, doors: ReadonlyMap<string, Door>, processor: Processor) {
     this.#folder = folder
-    this.#paths = paths
     this.#doors = doors
     this.#processor = processor
   }
@@ -78,7 +74,7 @@ export class PathAnswers {
     const writes = (flags & O_ACCMODE) !== 0 || (flags & O_TRUNC) !== 0
     const taken = flags & (directory | noFollow | O_NONBLOCK)
     this.#folder.refresh(path)
-    const fd = check(openPath(this.#paths.real(path), taken | O_CLOEXEC), path)
+    const fd = check(openPath(this.#folder.real(path), taken | O_CLOEXEC), path)
     try {
       if (writes) throw new Errno(errnos.EACCES, `${path} can only be read`)
       check(n.addDescriptor(fd, (flags & O_CLOEXEC) !== 0, -1, true), path)
@@ -89,7 +85,7 @@ export class PathAnswers {
 
   /** struct stat at `address`. */
   stat(n: Notification, path: string, address: number, flags: number): void {
-    check(statPath(this.#paths.real(path), flags), path)
+    check(statPath(this.#folder.real(path), flags), path)
     const { bytes, mode, rdev } = this.#processor.stat
     const door = this.#doors.get(path)
     if (door !== undefined) {
@@ -102,7 +98,7 @@ export class PathAnswers {
   }
 
   statx(n: Notification, path: string, address: number, flags: number, mask: number): void {
-    check(statxPath(this.#paths.real(path), flags, mask), path)
+    check(statxPath(this.#folder.real(path), flags, mask), path)
     const door = this.#doors.get(path)
     if (door !== undefined) {
       pathResult[Statx.mode] = (S_IFCHR | 0o666) & 0xff
@@ -118,13 +114,13 @@ export class PathAnswers {
     if (this.#doors.has(path)) {
       if ((mode & ~(R_W_OK | X_OK)) !== 0) throw new Errno(errnos.EINVAL, `mode ${mode}`)
       if ((mode & X_OK) !== 0) throw new Errno(errnos.EACCES, `${path} is a device`)
-    } else check(accessPath(this.#paths.real(path), mode, flags), path)
+    } else check(accessPath(this.#folder.real(path), mode, flags), path)
     n.answer(0)
   }
 
   readLink(n: Notification, path: string, address: number, room: number): void {
     if (!(room > 0)) throw new Errno(errnos.EINVAL, 'no room for a path')
-    const length = check(readLinkPath(this.#paths.real(path), room), path)
+    const length = check(readLinkPath(this.#folder.real(path), room), path)
     this.#give(n, address, length)
     n.answer(length)
   }

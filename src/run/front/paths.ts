@@ -65,11 +65,6 @@ export class Paths {
     if (!isOurs(normal)) return isParent(whole) ? normal : null
     return /\/\.{0,2}$/.test(path) ? `${normal}/` : normal
   }
-
-  /** Where its file is. */
-  real(path: string): string {
-    return `${this.#folder}${path}`
-  }
 }
 
 function baseOf(tid: number, directory: number): string | null {

@@ -1,6 +1,7 @@
 /** What the thread of a supervisor does: a module that knows doors calls it, and `launch` starts that module. */
 import { writeSync } from 'node:fs'
-import { thisProcessor, threadData } from '../../memory/index.ts'
+import { parentPort } from 'node:worker_threads'
+import { thisProcessor } from '../../memory/index.ts'
 import type { Door, SysfsTree } from '../door.ts'
 import type { NumberRange } from './numbers.ts'
 import { advance, awaitState, State, Word } from './shared-state.ts'
@@ -35,13 +36,16 @@ function sayNow(text: string): void {
   }
 }
 
+/** What `launch` says to this thread, which may have been there before. */
+const given = (): Promise<SupervisorData> => new Promise((resolve) => parentPort!.once('message', resolve))
+
 /** Opens doors, supervises programs until all have ended, and closes the doors. `open` gets the settings that `launch` was given. */
-export function runSupervisor<Settings>(
-  open: (settings: Settings) => Served,
+export async function runSupervisor<Settings>(
+  open: (settings: Settings) => Served | Promise<Served>,
   say: (text: string) => void = sayNow,
-): void {
-  const { words, wake, ranges, verbose, folder, settings } = threadData<SupervisorData>()
-  const { doors, sysfs, onRefused, ended } = open(settings as Settings)
+): Promise<void> {
+  const { words, wake, ranges, verbose, folder, settings } = await given()
+  const { doors, sysfs, onRefused, ended } = await open(settings as Settings)
   advance(words, State.opening, State.ready)
   const state = awaitState(words, State.ready)
   if (state !== State.filtered) {

@@ -113,7 +113,7 @@ class Supervisor {
     this.#doors = new Map(doors.map((door) => [door.path, door]))
     this.#folder = new Folder(folder, sysfs, [...this.#doors.keys()])
     this.#paths = new Paths(this.#folder.path)
-    this.#answers = new PathAnswers(this.#folder, this.#paths, this.#doors, processor)
+    this.#answers = new PathAnswers(this.#folder, this.#doors, processor)
     this.#parkings = [...new Set(doors.flatMap(({ parkings }) => parkings))]
     this.#ranges = preferredRanges(ranges)
     this.#fds = new Int32Array(ownDescriptors + doors.length * mostDescriptors + this.#parkings.length)

@@ -1,8 +1,8 @@
 /** Unmodified RDMA programs: each is started so that Verbena answers what it asks the kernel about adapters. */
-import { entryModule } from '../../memory/index.ts'
 import { type Ended, launch } from '../front/index.ts'
 import type { WatchSettings } from '../watch/index.ts'
 import type { RunAdapter, RunMiddleware, RunSettings } from './adapters.ts'
+import { takeSupervisor } from './supervisor-thread.ts'
 
 export { type Ended, endDescendants, isServed, launchServed, RunError, runVariable } from '../front/index.ts'
 export type { WatchSettings } from '../watch/index.ts'
@@ -30,5 +30,5 @@ export interface RunOptions {
  */
 export async function runProgram({ adapters, middleware = {}, watch, ...options }: RunOptions): Promise<Ended> {
   const settings: RunSettings = { adapters, middleware, watch, strict: options.strict ?? false }
-  return await launch({ ...options, settings, supervisor: entryModule(import.meta.url, './run-thread') })
+  return await launch({ ...options, settings, supervisor: takeSupervisor })
 }

@@ -1,1 +1,12 @@
-export { configure } from './command.ts'
+/** `verbena run`, whose supervisor is started before the command line is read. */
+import type { Command } from 'commander'
+import { startSupervisorEarly } from '../../run/programs/supervisor-thread.ts'
+
+export function early([first]: readonly string[]): void {
+  // Below another run there is one.
+  if (first !== undefined && first !== '--help' && process.env.VERBENA_RUN === undefined) startSupervisorEarly()
+}
+
+export async function configure(command: Command): Promise<void> {
+  ;(await import('./command.ts')).configure(command)
+}

@@ -1,8 +1,9 @@
 /** As `verbena run`, with a door that echoes: LOG PROGRAM ARGS… */
+import { startThread } from '../../../src/memory/index.ts'
 import { launch, RunError } from '../../../src/run/front/index.ts'
 
 const [log, program, ...args] = process.argv.slice(2)
-const supervisor = new URL(process.env.ECHO_SUPERVISOR!)
+const supervisor = () => startThread(new URL(process.env.ECHO_SUPERVISOR!))
 try {
   const { code, signal } = await launch({
     ...{ program: program!, args, env: process.env, supervisor, settings: log },

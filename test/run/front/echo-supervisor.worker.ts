@@ -3,7 +3,7 @@ import { appendFileSync } from 'node:fs'
 import { runSupervisor, sysfsOf } from '../../../src/run/front/index.ts'
 import { echoAdapter, echoDoor, pollDoor } from './echo-door.ts'
 
-runSupervisor((log: string) => {
+await runSupervisor((log: string) => {
   if (log === 'fails') throw new Error('this adapter does not open')
   return {
     ...{ doors: [echoDoor(log), pollDoor(log)], sysfs: sysfsOf([echoAdapter]) },

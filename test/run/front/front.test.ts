@@ -309,7 +309,7 @@ describe.skipIf(!canRun)('the command', () => {
 
   it('leaves nothing behind', async () => {
     const temporary = mkdtempSync(join(folder, 'own-'))
-    const { ended } = start(['sh', '-c', 'ls "$TMPDIR"'], { temporary })
+    const { ended } = start(['sh', '-c', 'ls /dev/infiniband > /dev/null; ls "$TMPDIR"'], { temporary })
     expect((await ended).stdout).toMatch(/^verbena-run-/)
     expect(readdirSync(temporary)).toEqual([])
   })

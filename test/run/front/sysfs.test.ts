@@ -11,7 +11,7 @@ const tree = sysfsOf([
 ])
 const folder = new Folder(folderPath(`test${process.pid}`), tree, ['/dev/infiniband/uverbs0'])
 afterAll(() => folder.remove())
-const read = (path: string): string => readFileSync(`${folder.path}${path}`, 'utf8')
+const read = (path: string): string => readFileSync(folder.real(path), 'utf8')
 
 describe('sysfs', () => {
   it('has what libibverbs needs to find an adapter', () => {
@@ -30,7 +30,7 @@ describe('sysfs', () => {
   })
 
   it('links adapters from their class, as the kernel does', () => {
-    const link = `${folder.path}/sys/class/infiniband/rxe0`
+    const link = folder.real('/sys/class/infiniband/rxe0')
     expect(lstatSync(link).isSymbolicLink()).toBe(true)
     expect(realpathSync(link)).toBe(`${folder.path}/sys/devices/virtual/infiniband/rxe0`)
     expect(realpathSync(`${link}/subsystem`)).toBe(`${folder.path}/sys/class/infiniband`)
@@ -38,7 +38,7 @@ describe('sysfs', () => {
   })
 
   it('shows no type of a GID on InfiniBand', () =>
-    expect(existsSync(`${folder.path}/sys/class/infiniband/rxe1/ports/1/gid_attrs`)).toBe(false))
+    expect(existsSync(folder.real('/sys/class/infiniband/rxe1/ports/1/gid_attrs'))).toBe(false))
 
   it('asks for what changes whenever it is opened, by whatever path', () => {
     let sent = 0
@@ -60,8 +60,10 @@ describe('sysfs', () => {
 
   it('nobody else enters', () => expect(statSync(folder.path).mode & 0o777).toBe(0o700))
 
-  it('is gone at the end', () => {
+  it('is there once somebody looks at a path, and gone at the end', () => {
     const other = new Folder(folderPath(`other${process.pid}`), tree, [])
+    expect(existsSync(other.path)).toBe(false)
+    expect(existsSync(other.real('/sys/class/infiniband'))).toBe(true)
     other.remove()
     expect(existsSync(other.path)).toBe(false)
   })

@@ -1,0 +1,25 @@
+/**
+ * The thread of the supervisor takes longest to start, so a command may start it before it reads its options: it loads its modules
+ * meanwhile, and `launch` gives it the rest.
+ */
+import type { Worker } from 'node:worker_threads'
+import { entryModule } from '../../memory/entry-module.ts'
+import { startThread } from '../../memory/index.ts'
+
+let waiting: Worker | null = null
+
+const start = (): Worker => startThread(entryModule(import.meta.url, './run-thread'))
+
+/** It holds up no end of this process until it is taken. */
+export function startSupervisorEarly(): void {
+  waiting ??= start()
+  waiting.unref()
+}
+
+/** The thread that waits, or one that is started now. */
+export function takeSupervisor(): Worker {
+  const thread = waiting ?? start()
+  waiting = null
+  thread.ref()
+  return thread
+}
