@@ -54,6 +54,7 @@ export class Guest {
       ...['-append', `console=ttyS0 quiet panic=-1 ${options}`],
       ...['-netdev', `tap,id=net,ifname=${link},script=no,downscript=no`],
       ...['-device', `virtio-net-pci,netdev=net,mac=${mac},host_mtu=${mtu},romfile=`],
+      ...['-virtfs', 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap'],
       ...['-device', `virtio-serial-pci,max_ports=${commandPorts + 1}`],
       ...ports.flat(),
     ]
