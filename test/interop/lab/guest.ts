@@ -117,7 +117,8 @@ export class Guest {
       for i in proc sys dev; do mount --bind /$i /host/$i; done
       mount -t tmpfs -o mode=1777 tmpfs /host/run
       mkdir -p -m 1777 /dev/shm
-      printf '#!/bin/sh\nTMPDIR=/run HOME=/run exec chroot /host "$@"\n' > /usr/bin/in-host
+      echo '#!/bin/sh' > /usr/bin/in-host
+      echo 'exec chroot /host /usr/bin/env PATH=${process.env.PATH} TMPDIR=/run HOME=/run "$@"' >> /usr/bin/in-host
       chmod 755 /usr/bin/in-host`)
   }
 
