@@ -8,6 +8,8 @@ export default defineConfig({
     passWithNoTests: true,
     maxWorkers: 1,
     fileParallelism: false,
+    // Of tests that may run at once.
+    maxConcurrency: 2,
     testTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,

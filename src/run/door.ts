@@ -112,6 +112,9 @@ export interface PolledFile extends FileCalls {
 /** A file that a program has open; several descriptors, after fork those of several processes, are one file. */
 export type OpenedFile = QueueFile | PolledFile
 
+/** GIDs that a port has room for: behind those that it has are empty ones, as in the kernel's tables. */
+export const leastGidSlots = 16
+
 /** Where doorbells are written to in a memory file of a program: behind all queues. */
 export const doorbellPosition: number = 2 ** 30
 

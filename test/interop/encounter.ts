@@ -94,6 +94,8 @@ export class Stage {
   readonly guest: Guest
   readonly #started: Program[] = []
   #impairment: Impairment = {}
+  /** When nobody has the link and the guest's counters any more. */
+  #free: Promise<void> = Promise.resolve()
 
   constructor(lab: Lab, guest: Guest) {
     this.lab = lab
@@ -111,8 +113,10 @@ export class Stage {
 
   /** Ends what a failed test has left. */
   async clear(guestPrograms: readonly string[]): Promise<void> {
-    for (const program of this.#started.splice(0)) await program.stop()
-    await this.guest.text(`killall -q -9 ${guestPrograms.join(' ')}; true`)
+    await this.#alone(async () => {
+      for (const program of this.#started.splice(0)) await program.stop()
+      await this.guest.text(`killall -q -9 ${guestPrograms.join(' ')}; true`)
+    })
   }
 
   /** Until the server of a meeting can be reached through the RDMA CM. */
@@ -126,34 +130,44 @@ export class Stage {
     return { ...seen, ...result }
   }
 
-  /** Gathers what happens on the link and in the guest while `during` runs. */
+  /**
+   * Gathers what happens on the link and in the guest while `during` runs. Of tests that run at once only one has the link; what was
+   * captured is examined while the next one has it.
+   */
   async watch<T>(
     { name, impairment = {} }: Pick<Encounter, 'name' | 'impairment'>,
     during: () => Promise<T>,
   ): Promise<{ seen: Seen; result: T }> {
     const { lab, guest } = this
-    await this.#impair(impairment)
-    const [countersBefore, dropsBefore] = await Promise.all([guest.counters(), this.#drops()])
-    const capture = await lab.capture(1, name)
-    const result = await during()
-    const packets = await capture.stop()
-    const [counters, drops, complaints, objections, trace] = await Promise.all([
-      guest.counters(),
-      this.#drops(),
-      guest.complaints(),
+    const { capture, packets, counted, result } = await this.#alone(async () => {
+      await this.#impair(impairment)
+      const [countersBefore, dropsBefore] = await Promise.all([guest.counters(), this.#drops()])
+      const capture = await lab.capture(1, name)
+      const result = await during()
+      const packets = await capture.stop()
+      const [counters, drops, complaints] = await Promise.all([guest.counters(), this.#drops(), guest.complaints()])
+      const counted = {
+        complaints,
+        kernel: Object.fromEntries(Object.entries(counters).map(([name, n]) => [name, n - countersBefore[name]!])),
+        drops: { fromGuest: drops.fromGuest - dropsBefore.fromGuest, toGuest: drops.toGuest - dropsBefore.toGuest },
+      }
+      return { capture, packets, counted, result }
+    })
+    const [objections, trace] = await Promise.all([
       tsharkObjections(capture.path),
       analyseCapture(fileSource(capture.path)),
     ])
-    const seen = {
-      lossy: (impairment.lossPercent ?? 0) > 0,
-      packets,
-      objections,
-      trace,
-      complaints,
-      kernel: Object.fromEntries(Object.entries(counters).map(([name, n]) => [name, n - countersBefore[name]!])),
-      drops: { fromGuest: drops.fromGuest - dropsBefore.fromGuest, toGuest: drops.toGuest - dropsBefore.toGuest },
-    }
-    return { seen, result }
+    return { seen: { lossy: (impairment.lossPercent ?? 0) > 0, packets, objections, trace, ...counted }, result }
+  }
+
+  /** Has the link and the guest for itself, after those that came before. */
+  async #alone<T>(action: () => Promise<T>): Promise<T> {
+    const ended = this.#free.then(action)
+    this.#free = ended.then(
+      () => {},
+      () => {},
+    )
+    return await ended
   }
 
   /** Starts a program of ours, which ends with the test at the latest. */

@@ -5,6 +5,8 @@
  *
  *     of ours in the capture  = what the kernel received + what the link lost on the way to it
  *     of theirs in the capture = what the kernel sent − what the link lost = what we received
+ *
+ * Two tests run at once: the capture of one is examined while the next one has the link.
  */
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
@@ -146,7 +148,7 @@ describe.skipIf(images === null)('ping-pongs against Soft-RoCE', () => {
       { kind: 'rc', role: 'server', mtu: 1024, family: 'ipv4', lossPercent: 0, device },
     ]
     for (const kase of [...productOf(0), ...others]) {
-      it(title(kase), async () => {
+      it.concurrent(title(kase), async () => {
         const played = await play(kase, 40_000)
         const { mine, theirs, kernel } = played
         expect([mine.code, theirs.code], outputs(played)).toEqual([0, 0])
@@ -170,7 +172,7 @@ describe.skipIf(images === null)('ping-pongs against Soft-RoCE', () => {
 
   describe('with 3 % of the packets lost in each direction', () => {
     for (const kase of lossy.filter(({ kind }) => reliable(kind))) {
-      it(title(kase), async () => {
+      it.concurrent(title(kase), async () => {
         const played = await play(kase, 40_000)
         const { mine, kernel } = played
         expect(mine.code, outputs(played)).toBe(0)
@@ -181,7 +183,7 @@ describe.skipIf(images === null)('ping-pongs against Soft-RoCE', () => {
       })
     }
     for (const kase of lossy.filter(({ kind }) => !reliable(kind))) {
-      it(`${title(kase)}: as far as it gets`, async () => {
+      it.concurrent(`${title(kase)}: as far as it gets`, async () => {
         const played = await play(kase, 20_000)
         expect(played.mine.code, played.mine.output).not.toBeNull()
         expectRight(kase, played)

@@ -78,9 +78,59 @@ there('data is right where packets are lost, doubled and reordered, and the tap 
   }
 })
 
+interface CmProgram {
+  name: string
+  port: number
+  common: readonly string[]
+  server(address: string): string[]
+  client(address: string): string[]
+  /** What both ends say when all is well. */
+  says: string
+  /** Of the link, each way, where ours is the server. */
+  delayMs?: number
+}
+
+/** Programs that are connected by the RDMA CM. */
+const ofCm: readonly CmProgram[] = [
+  {
+    name: 'rping',
+    port: 7174,
+    common: ['-v', '-V', '-S', '3000', '-C', '10'],
+    server: (address) => ['-s', '-a', address],
+    client: (address) => ['-c', '-a', address],
+    says: 'ping data: rdma-ping-9',
+  },
+  {
+    name: 'ucmatose',
+    port: 7471,
+    common: ['-c', '3', '-C', '15', '-S', '9000'],
+    server: (address) => ['-b', address],
+    client: (address) => ['-s', address],
+    says: 'return status 0',
+  },
+  {
+    name: 'rstream',
+    port: 7471,
+    common: ['-C', '30', '-S', '70000', '-T', 'v'],
+    server: (address) => ['-b', address],
+    client: (address) => ['-s', address],
+    says: '^custom +',
+  },
+  {
+    name: 'ib_send_lat',
+    port: 18_515,
+    common: ['-R', '-F', '-n', '5', '-s', '20000'],
+    server: () => [],
+    client: (address) => [address],
+    says: '^ *20000 +5 ',
+    // The server goes from one port to the next meanwhile: a client that is quicker is rejected, and both wait for ever.
+    delayMs: 100,
+  },
+]
+
 describe.skipIf(images === null)('unmodified programs against Soft-RoCE', () => {
   const tests = ['ibv_rc_pingpong', 'ibv_ud_pingpong', 'ib_write_bw', 'ib_read_bw', 'ib_atomic_bw']
-  const stage = useStage(tests)
+  const stage = useStage([...tests, ...ofCm.map(({ name }) => name)])
   let gidIndex = 0
   beforeAll(async () => {
     gidIndex = await stage().guest.gidIndex(stage().guest.addresses.ipv4)
@@ -112,6 +162,35 @@ describe.skipIf(images === null)('unmodified programs against Soft-RoCE', () => 
         })
         expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
         // What it prints are no counters of ours.
+        judge({ ...played, mine: { ...played.mine, stdout: '' } }, 'ipv4', guest)
+      })
+
+  for (const { name, port: cmPort, common, server, client, says, delayMs } of ofCm)
+    for (const role of roles)
+      it(`${name} ${common.join(' ')}, connected by the RDMA CM, under \`verbena run\` the ${role}`, async () => {
+        const { guest, lab } = stage()
+        const address = role === 'client' ? guest.addresses.ipv4 : ours.ipv4
+        const commands = {
+          server: [name, ...common, ...server(address)],
+          client: [name, ...common, ...client(address)],
+        }
+        const theirs = commands[role === 'client' ? 'server' : 'client'].join(' ')
+        const played = await stage().play({
+          name: `run-cm-${name}-${role}`,
+          role,
+          mine: ['run', '--device', `roce:${ours.ipv4}`, '--', ...commands[role]],
+          // Nobody sees from outside when a program of ours listens: theirs is rejected until then.
+          theirs:
+            role === 'client'
+              ? theirs
+              : `until ${theirs} 2>&1 | tee /tmp/said | grep -E '${says}'; do cat /tmp/said; done`,
+          ready: async () => await (role === 'client' ? guest.listensCm('TCP', cmPort) : lab.receives(ours.ipv4)),
+          impairment: role === 'server' && delayMs !== undefined ? { delayMs } : {},
+          timeLimitMs: 55_000,
+        })
+        expect([played.mine.code, played.theirs.code], outputs(played)).toEqual([0, 0])
+        for (const { output } of [played.mine, played.theirs])
+          expect(output, outputs(played)).toMatch(new RegExp(says, 'm'))
         judge({ ...played, mine: { ...played.mine, stdout: '' } }, 'ipv4', guest)
       })
 })

@@ -2,7 +2,7 @@
  * What sysfs shows of adapters, as the kernel's driver rxe does: what libibverbs reads to find them, and what other programs look for
  * (UCX, hwloc, Open MPI, the Prometheus node exporter). See Documentation/ABI/stable/sysfs-class-infiniband of Linux.
  */
-import type { SysfsTree } from '../door.ts'
+import { leastGidSlots, type SysfsTree } from '../door.ts'
 
 export interface SysfsGid {
   readonly gid: Uint8Array
@@ -140,6 +140,8 @@ function add(
     if (type !== null) files.set(`${port}/gid_attrs/types/${i}`, `${type}\n`)
     files.set(`${port}/gid_attrs/ndevs/${i}`, `${netdev}\n`)
   })
+  const none = groups(new Uint8Array(16))
+  for (let i = adapter.gids.length; i < leastGidSlots; i++) files.set(`${port}/gids/${i}`, `${none}\n`)
 }
 
 const hex = (value: number): string => `0x${value.toString(16)}`

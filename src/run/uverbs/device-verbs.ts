@@ -1,7 +1,7 @@
 /** What programs ask of the device: its context, limits, port and GIDs. */
 import { errnos } from '../../memory/index.ts'
 import { type DeviceAttr, type GidEntry, type PortAttr, VerbsError } from '../../verbs/index.ts'
-import { Errno } from '../door.ts'
+import { Errno, leastGidSlots } from '../door.ts'
 import { decode, encode } from '../struct.ts'
 import type { Answer, Command } from './command.ts'
 import { fail } from './errors.ts'
@@ -145,7 +145,7 @@ function portBytes(context: ProgramContext, port: number, verb: string): Uint8Ar
     max_msg_sz: attr.maxMsgSz,
     bad_pkey_cntr: attr.badPkeyCntr,
     qkey_viol_cntr: attr.qkeyViolCntr,
-    gid_tbl_len: attr.gidTblLen,
+    gid_tbl_len: gidSlots(attr),
     pkey_tbl_len: attr.pkeyTblLen,
     lid: attr.lid,
     sm_lid: attr.smLid,
@@ -182,6 +182,8 @@ export function queryPortMethod(context: ProgramContext, method: MethodCall): vo
 
 // --- GIDs ------------------------------------------------------------------------------------------------------------
 
+const gidSlots = ({ gidTblLen }: PortAttr): number => Math.max(gidTblLen, leastGidSlots)
+
 function gidBytes(entry: GidEntry): Uint8Array {
   return encode(gidEntry, {
     gid: entry.gid,
@@ -214,8 +216,8 @@ export function queryGidEntry(context: ProgramContext, method: MethodCall): void
   const port = method.number('port')
   const index = method.number('index')
   if (method.number('flags') !== 0) fail('EINVAL', `${verb}: flags has bits that mean nothing`)
-  const { gidTblLen } = queryPort(context, port, verb)
-  if (index >= gidTblLen) fail('EINVAL', `${verb}: index is ${index}; the table has ${gidTblLen} entries`)
+  const slots = gidSlots(queryPort(context, port, verb))
+  if (index >= slots) fail('EINVAL', `${verb}: index is ${index}; the table has ${slots} entries`)
   try {
     method.answer('entry', gidBytes(context.station.waist.context.queryGidEx(port, index)))
   } catch (error) {

@@ -11,7 +11,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 export PATH=$PATH:/usr/sbin:/sbin
 
 modules=(virtio_pci virtio_net virtio_console crc32_generic
-  rdma_rxe ib_uverbs ib_umad rdma_ucm
+  rdma_rxe ib_uverbs ib_umad rdma_ucm 9p 9pnet_virtio
   sch_netem sch_prio sch_ingress cls_u32 act_mirred ifb)
 programs=(ip tc rdma modprobe tcpdump
   ibv_devices ibv_devinfo ibv_rc_pingpong ibv_uc_pingpong ibv_ud_pingpong ibv_srq_pingpong

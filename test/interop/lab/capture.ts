@@ -23,8 +23,7 @@ export class Capture {
   /** Of a tcpdump that has just begun to listen, while nothing is sent. */
   static async begin(path: string, program: Program): Promise<Capture> {
     await program.says('listening on', 10_000)
-    program.child.kill('SIGUSR1')
-    await program.says('dropped by kernel', 10_000)
+    await sayFigures(program)
     return new Capture(path, program, behind(program.output))
   }
 
@@ -32,9 +31,7 @@ export class Capture {
   async stop(): Promise<Packet[]> {
     for (let attempt = 1; attempt <= settleAttempts; attempt++) {
       await delay(settleMs)
-      // Says "N packets captured, N packets received by filter, 0 packets dropped by kernel".
-      this.#program.child.kill('SIGUSR1')
-      await delay(settleMs)
+      await sayFigures(this.#program)
       if (this.#isWhole(this.#program.output)) break
     }
     const { output } = await this.#program.stop('SIGINT')
@@ -45,6 +42,13 @@ export class Capture {
   #isWhole(output: string): boolean {
     return behind(output) <= this.#early && newest(output, 'dropped by kernel') === 0
   }
+}
+
+/** It says "N packets captured, N packets received by filter, 0 packets dropped by kernel". */
+async function sayFigures(tcpdump: Program): Promise<void> {
+  const from = tcpdump.output.length
+  tcpdump.child.kill('SIGUSR1')
+  await tcpdump.says('dropped by kernel', 10_000, from)
 }
 
 /** How many packets were received and not captured, or not yet. */

@@ -54,6 +54,7 @@ export class Guest {
       ...['-append', `console=ttyS0 quiet panic=-1 ${options}`],
       ...['-netdev', `tap,id=net,ifname=${link},script=no,downscript=no`],
       ...['-device', `virtio-net-pci,netdev=net,mac=${mac},host_mtu=${mtu},romfile=`],
+      ...['-virtfs', 'local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap'],
       ...['-device', `virtio-serial-pci,max_ports=${commandPorts + 1}`],
       ...ports.flat(),
     ]
@@ -101,6 +102,24 @@ export class Guest {
   /** Runs a shell script in the guest and gives its exit code and output. */
   async run(script: string, timeLimitMs = 30_000): Promise<GuestOutcome> {
     return await this.start(script, timeLimitMs).ended
+  }
+
+  /**
+   * Mounts the host's files, as they are and read-only, with the guest's own /proc, /sys and /dev: `in-host COMMAND` runs there what is
+   * installed here. What it writes goes to /run, and is gone with the guest.
+   */
+  async mountHost(): Promise<void> {
+    await this.text(`
+      set -e
+      modprobe -a 9p 9pnet_virtio
+      mkdir /host
+      mount -t 9p -o trans=virtio,version=9p2000.L,ro,cache=loose,msize=512000 host /host
+      for i in proc sys dev; do mount --bind /$i /host/$i; done
+      mount -t tmpfs -o mode=1777 tmpfs /host/run
+      mkdir -p -m 1777 /dev/shm
+      echo '#!/bin/sh' > /usr/bin/in-host
+      echo 'exec chroot /host /usr/bin/env PATH=${process.env.PATH} TMPDIR=/run HOME=/run "$@"' >> /usr/bin/in-host
+      chmod 755 /usr/bin/in-host`)
   }
 
   /** The output of a script that has to succeed. */

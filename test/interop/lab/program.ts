@@ -42,10 +42,10 @@ export class Program {
     return this.child.exitCode === null && this.child.signalCode === null && this.child.pid !== undefined
   }
 
-  /** Waits for `text` in the output; fails when the program ends without it, or `timeLimitMs` passes. */
-  async says(text: string, timeLimitMs: number): Promise<void> {
+  /** Waits for `text` in the output, from a position on; fails when the program ends without it, or `timeLimitMs` passes. */
+  async says(text: string, timeLimitMs: number, from = 0): Promise<void> {
     const until = performance.now() + timeLimitMs
-    while (!this.#output.includes(text)) {
+    while (!this.#output.includes(text, from)) {
       const leftMs = until - performance.now()
       if (!this.running) throw new Error(`${this.name} ended without saying '${text}':\n${tail(this.#output)}`)
       if (leftMs <= 0) {

@@ -23,6 +23,7 @@ describe('sysfs', () => {
     expect(read('/sys/class/infiniband/rxe0/node_guid')).toBe('0200:00ff:fe00:0001\n')
     const port = '/sys/class/infiniband/rxe0/ports/1'
     expect(read(`${port}/gids/0`)).toBe('0000:0000:0000:0000:0000:ffff:7f00:0001\n')
+    expect(read(`${port}/gids/15`)).toBe('0000:0000:0000:0000:0000:0000:0000:0000\n')
     expect(read(`${port}/gid_attrs/types/0`)).toBe('RoCE v2\n')
     expect(read(`${port}/gid_attrs/ndevs/0`)).toBe('lo\n')
     expect(read(`${port}/pkeys/0`)).toBe('0xffff\n')

@@ -37,6 +37,7 @@ const EBADF = 9
 const EFAULT = 14
 const EBUSY = 16
 const EINVAL = 22
+const ENODATA = 61
 const ENOTTY = 25
 const ENOSPC = 28
 const EPROTONOSUPPORT = 93
@@ -240,7 +241,7 @@ describe('queries', () => {
     const port = out.get(1)!
     expect(port.readUInt16LE(22)).toBe(context.queryPort(1).lid)
     expect([...port.subarray(26, 29)]).toEqual([4, 5, 5])
-    expect([port[36], port[37], port.readUInt32LE(16)]).toEqual([5, 1, 1])
+    expect([port[36], port[37], port.readUInt32LE(16)]).toEqual([5, 1, 16])
     const [byWrite] = program.invoke(2, v.request(Buffer.from([1, 0, 0, 0, 0, 0, 0, 0])), 40)
     expect(byWrite.equals(port.subarray(0, 40))).toBe(true)
     expect(
@@ -271,7 +272,8 @@ describe('queries', () => {
         { id: 3, out: 32 },
       ])
     expect(entry(0).out.get(3)!.subarray(0, 16).equals(gid)).toBe(true)
-    expect(errno(() => entry(1))).toBe(EINVAL)
+    expect(errno(() => entry(1))).toBe(ENODATA)
+    expect(errno(() => entry(16))).toBe(EINVAL)
     expect(errno(() => entry(0, 2))).toBe(EINVAL)
   })
 })
