@@ -35,6 +35,7 @@ export type SystemCall =
   | 'inotify_rm_watch'
   | 'waitid'
   | 'prlimit64'
+  | 'ptrace'
 
 export interface Processor {
   /** AUDIT_ARCH_…: what seccomp says of a call, because a 64-bit process can make calls by the numbers of 32 bits. */
@@ -43,7 +44,7 @@ export interface Processor {
   /** struct stat: its size, where the mode is, and the number of a device. */
   readonly stat: { readonly bytes: number; readonly mode: number; readonly rdev: number }
   /** O_DIRECTORY and the like, which are no constants of all processors. */
-  readonly openFlags: { readonly directory: number; readonly noFollow: number }
+  readonly openFlags: { readonly directory: number; readonly noFollow: number; readonly direct: number }
 }
 
 export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
@@ -60,6 +61,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       access: 21,
       socket: 41,
       readlink: 89,
+      ptrace: 101,
       getxattr: 191,
       lgetxattr: 192,
       listxattr: 194,
@@ -85,7 +87,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       faccessat2: 439,
     },
     stat: { bytes: 144, mode: 24, rdev: 40 },
-    openFlags: { directory: 0o200000, noFollow: 0o400000 },
+    openFlags: { directory: 0o200000, noFollow: 0o400000, direct: 0o40000 },
   },
   arm64: {
     auditArch: 0xc00000b7,
@@ -109,6 +111,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       newfstatat: 79,
       fstat: 80,
       waitid: 95,
+      ptrace: 117,
       socket: 198,
       prlimit64: 261,
       process_vm_readv: 270,
@@ -120,7 +123,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       faccessat2: 439,
     },
     stat: { bytes: 128, mode: 16, rdev: 32 },
-    openFlags: { directory: 0o40000, noFollow: 0o100000 },
+    openFlags: { directory: 0o40000, noFollow: 0o100000, direct: 0o200000 },
   },
 }
 

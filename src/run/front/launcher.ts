@@ -12,6 +12,7 @@ import {
   adoptDescendants,
   atExit,
   closeFd,
+  type Ended,
   endedChild,
   entryModule,
   makeEventFd,
@@ -47,12 +48,6 @@ export interface LaunchOptions {
   readonly onStarted?: (pid: number) => void
   /** Says what goes wrong without ending it. */
   readonly onWarning: (text: string) => void
-}
-
-/** How a program ended: with a code, or by a signal. */
-export interface Ended {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
 }
 
 /**
@@ -123,19 +118,18 @@ function follow(
     let pid = 0
     let ended: Ended | undefined
     const look = (): void => {
-      // Until the program is known, Node.js waits for it by a number that only it knows: for one that could not be executed, too.
-      if (pid === 0 && ended === undefined) return
-      for (;;) {
-        const child = endedChild()
-        // Node.js waits for the program itself, and hides no other for long.
-        if (child > 0 && child !== pid) reapChild(child)
-        else {
-          if (child < 0 && ended !== undefined) {
-            process.off('SIGCHLD', look)
-            resolve(ended)
-          }
-          return
-        }
+      // Until the program is known, Node.js waits for one that could not be executed.
+      if (pid === 0) return
+      let child = endedChild()
+      for (; child > 0; child = endedChild()) {
+        const how = reapChild(child)
+        if (child !== pid || ended !== undefined) continue
+        ended = how
+        onStarted(undefined)
+      }
+      if (child < 0 && ended !== undefined) {
+        process.off('SIGCHLD', look)
+        resolve(ended)
       }
     }
     const stop = (error: Error): void => {
@@ -150,7 +144,7 @@ function follow(
         closeFd(Atomics.load(words, Word.listener))
         Atomics.store(words, Word.broken, 1)
         try {
-          if (pid > 0) process.kill(pid, 'SIGKILL')
+          if (pid > 0 && ended === undefined) process.kill(pid, 'SIGKILL')
         } catch {
           // It has just ended.
         }
@@ -173,12 +167,6 @@ function follow(
               ? seccompError(message.code, message.message)
               : new RunError(message.code, `${program}: ${startFailure(message.code, message.message)}`),
           )
-          return
-        case 'ended':
-          ended = { code: message.code, signal: message.signal }
-          pid = 0
-          onStarted(undefined)
-          look()
       }
     })
   })

@@ -22,7 +22,6 @@ export interface SpawnerData {
 export type SpawnerMessage =
   | { readonly kind: 'started'; readonly pid: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly syscall: string }
-  | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 const say = (message: SpawnerMessage): void => parentPort!.postMessage(message)
 
@@ -49,14 +48,17 @@ if (state === State.ready) {
 }
 
 function start(): void {
-  // While this thread is there the listener has somebody to listen to: otherwise it reports its end for ever. `launch` terminates it.
-  parentPort!.on('message', () => {})
   const { soft, hard } = limits
   // The limit is the whole process's, and the other threads need no more for a moment.
   if (soft !== ownSoftLimit) setOpenFileLimit(soft, hard)
   const child = spawn(program, args, { stdio: 'inherit', env })
   if (soft !== ownSoftLimit) setOpenFileLimit(ownSoftLimit, hard)
-  child.on('error', failed)
-  child.on('spawn', () => say({ kind: 'started', pid: child.pid! }))
-  child.on('exit', (code, signal) => say({ kind: 'ended', code, signal }))
+  if (child.pid === undefined) {
+    child.on('error', failed)
+    return
+  }
+  say({ kind: 'started', pid: child.pid })
+  // While this thread is there the listener has somebody to listen to: otherwise it reports its end for ever. And it must not look whether the
+  // program has ended: one that is stopped for a moment (`beginRestart`) has for libuv. The main thread looks. `launch` terminates this one.
+  Atomics.wait(words, Word.ends, 0)
 }

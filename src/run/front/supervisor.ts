@@ -11,7 +11,6 @@ import {
   drainEventFd,
   errnoName,
   errnos,
-  type KeptNotification,
   NativeError,
   Notification,
   type Parking,
@@ -26,13 +25,12 @@ import {
   type Door,
   doorbellPosition,
   Errno,
-  type KeptCall,
   mostDescriptors,
   type OpenedFile,
-  type ProgramProcess,
   type Result,
   type SysfsTree,
 } from '../door.ts'
+import { BlockedCalls } from './blocked-calls.ts'
 import { Folder } from './folder.ts'
 import { type NumberRange, numbersFor, preferredRanges } from './numbers.ts'
 import { type OpenFile, OpenFiles } from './open-files.ts'
@@ -93,6 +91,7 @@ class Supervisor {
   readonly #answers: PathAnswers
   readonly #files: OpenFiles
   readonly #programs = new Programs()
+  readonly #blocked: BlockedCalls
   readonly #parkings: readonly Parking[]
   readonly #ranges: readonly NumberRange[]
   /** By number of the call. */
@@ -109,6 +108,7 @@ class Supervisor {
     const { listener, wake, doors, processor, sysfs, ranges, folder } = options
     this.#options = options
     this.#n = new Notification(listener)
+    this.#blocked = new BlockedCalls(this.#n)
     this.#files = new OpenFiles((path, error) => options.onProblem(`${path}: ${reasonOf(error)}`))
     this.#doors = new Map(doors.map((door) => [door.path, door]))
     this.#folder = new Folder(folder, sysfs, [...this.#doors.keys()])
@@ -153,6 +153,7 @@ class Supervisor {
     while (!ends()) {
       let moved = false
       for (const door of doors) if (this.#progress(door)) moved = true
+      if (this.#blocked.answerAgain(this.#answer)) moved = true
       if (moved) this.#wait(0, ownDescriptors)
       else if (this.#gathers()) {
         sleepMs(gatherMs)
@@ -192,6 +193,8 @@ class Supervisor {
       restMs = Math.min(restMs, more < 0 ? 0 : door.restMs())
       count += Math.max(0, more)
     }
+    // Behind the doors, which have calls made again.
+    restMs = Math.min(restMs, this.#blocked.restMs())
     // A call that was left to the kernel has changed nothing: doors need not be asked again, which took as long as the answer.
     do this.#left = false
     while (this.#wait(restMs, count) === 1 && this.#left && restMs === Number.POSITIVE_INFINITY)
@@ -206,13 +209,16 @@ class Supervisor {
     if (readable[1] !== 0) this.#files.look()
     if (readable[2] !== 0) this.#files.lookForEnds()
     if (readable[3] !== 0) drainEventFd(this.#options.wake)
-    if (readable[0] === 1 && this.#n.receive()) this.#answer()
+    if (readable[0] === 1 && this.#n.receive()) {
+      this.#blocked.came(this.#n.tid)
+      this.#answer()
+    }
     // No thread is filtered any more: before Linux 6.11 receiving would wait for ever.
     else if (readable[0] === 2) this.#fds[0] = -1
     return count
   }
 
-  #answer(): void {
+  readonly #answer = (): void => {
     const n = this.#n
     this.#door = null
     const handler = this.#handlers.get(n.number)
@@ -349,7 +355,7 @@ class Supervisor {
       get nonBlocking(): boolean {
         return nonBlocking()
       },
-      keep: () => keptCall(n.keep(), () => this.#programs.of(tid)),
+      block: (left) => this.#blocked.block(left),
       fileAt: (fd) => this.#files.find(tid, fd)?.file,
       addDescriptor: (descriptor, closeOnExec) => {
         const number = n.addDescriptor(descriptor, closeOnExec, -1, false)
@@ -427,9 +433,10 @@ class Supervisor {
     return this.#call(() => isNonBlocking(tid, fd))
   }
 
-  /** Answers, unless the door does it later. */
+  /** Answers, or lets the call block in its file. */
   #finish(result: Result): void {
     if (typeof result === 'number') this.#n.answer(result)
+    else this.#blocked.begin(result)
   }
 
   /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
@@ -449,20 +456,6 @@ class Supervisor {
     this.#programs.close()
     for (const door of this.#options.doors) door.close()
     this.#folder.remove()
-  }
-}
-
-/** A notification as doors see it. */
-function keptCall(kept: KeptNotification, process: () => ProgramProcess): KeptCall {
-  return {
-    get waits(): boolean {
-      return kept.valid
-    },
-    get process(): ProgramProcess {
-      return process()
-    },
-    answer: (value) => kept.answer(value),
-    fail: (errno) => kept.fail(errno),
   }
 }
 

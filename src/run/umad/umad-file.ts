@@ -3,7 +3,7 @@
  * of Linux' user_mad.c; a message is what read(2) gives, behind a header that says where it has come from.
  */
 import { hasRmpp, isSubnClass, Mad, madDataOffset, Rmpp, RmppFlag } from '../../wire/index.ts'
-import { type Call, Errno, type KeptCall, type PolledFile, type ProgramProcess, type Result } from '../door.ts'
+import type { Call, PolledFile, ProgramProcess, Result } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
 import { decode, encode } from '../struct.ts'
@@ -31,13 +31,6 @@ interface Queued {
   readonly isReceived: boolean
 }
 
-/** A read that waits for a message. */
-interface Reading {
-  readonly call: KeptCall
-  readonly address: number
-  readonly length: number
-}
-
 export class UmadFile implements PolledFile, AgentOwner {
   readonly kind = 'polled'
   readonly #events: EventFile
@@ -46,7 +39,6 @@ export class UmadFile implements PolledFile, AgentOwner {
   readonly #agents = new Map<number, UmadAgent>()
   readonly #queue: Queued[] = []
   #queuedBytes = 0
-  readonly #readings: Reading[] = []
   #headerBytes = headerBytesWithoutPkey
   /** Whether an agent was ever registered: what headers look like is settled then. */
   #isUsed = false
@@ -55,7 +47,7 @@ export class UmadFile implements PolledFile, AgentOwner {
   constructor(port: UmadPort, nonBlocking: boolean, left: (file: UmadFile) => void) {
     this.#port = port
     this.#left = left
-    this.#events = new EventFile(nonBlocking)
+    this.#events = new EventFile(nonBlocking, 'read')
   }
 
   get descriptor(): number {
@@ -165,21 +157,7 @@ export class UmadFile implements PolledFile, AgentOwner {
   #add(queued: Queued): void {
     this.#queue.push(queued)
     this.#queuedBytes += queued.message.length
-    while (this.#queue.length > 0 && this.#readings.length > 0) this.#answer(this.#readings.shift()!)
     this.#showReadable()
-  }
-
-  #answer({ call, address, length }: Reading): void {
-    // Its message is another reader's.
-    if (!call.waits) return
-    try {
-      const whole = this.#give(call.process, address, length)
-      // Of a thread that was killed in this moment it is another reader's, too.
-      if (call.answer(whole)) this.#take()
-    } catch (error) {
-      if (!(error instanceof Errno)) throw error
-      call.fail(error.errno)
-    }
   }
 
   read(call: Call, address: number, length: number): Result {
@@ -187,19 +165,11 @@ export class UmadFile implements PolledFile, AgentOwner {
       fail('EINVAL', `read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
     if (this.#queue.length === 0) {
       if (call.nonBlocking) fail('EAGAIN', 'no management datagram has come')
-      // Threads that were killed while they waited are forgotten here.
-      this.#dropGone()
-      const kept = call.keep()
-      this.#readings.push({ call: kept, address, length })
-      return kept
+      return this.#events.block(call)
     }
     const whole = this.#give(call.process, address, length)
     this.#take()
     return whole
-  }
-
-  #dropGone(): void {
-    for (let i = this.#readings.length - 1; i >= 0; i--) if (!this.#readings[i]!.call.waits) this.#readings.splice(i, 1)
   }
 
   /** Copies the first message to the program, and says how long it is; it stays where it is until it is taken. */
@@ -237,7 +207,6 @@ export class UmadFile implements PolledFile, AgentOwner {
     for (const agent of this.#agents.values()) this.#port.unregister(agent)
     this.#agents.clear()
     this.#queue.length = 0
-    this.#readings.length = 0
     this.#events.close()
     this.#left(this)
   }
