@@ -4,7 +4,7 @@
  */
 
 /** Calls that arm64 does not have: there the calls with `at` in their names do the same. */
-type OldCall = 'open' | 'stat' | 'lstat' | 'access' | 'readlink'
+type OldCall = 'dup2' | 'open' | 'stat' | 'lstat' | 'access' | 'readlink'
 
 export type SystemCall =
   | 'getxattr'
@@ -15,6 +15,9 @@ export type SystemCall =
   | 'write'
   | 'fstat'
   | 'ioctl'
+  | 'dup'
+  | 'dup3'
+  | 'fcntl'
   | 'socket'
   | 'openat'
   | 'newfstatat'
@@ -59,7 +62,10 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       lstat: 6,
       ioctl: 16,
       access: 21,
+      dup: 32,
+      dup2: 33,
       socket: 41,
+      fcntl: 72,
       readlink: 89,
       ptrace: 101,
       getxattr: 191,
@@ -76,6 +82,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       faccessat: 269,
       epoll_pwait: 281,
       epoll_create1: 291,
+      dup3: 292,
       inotify_init1: 294,
       prlimit64: 302,
       process_vm_readv: 310,
@@ -99,6 +106,9 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       epoll_create1: 20,
       epoll_ctl: 21,
       epoll_pwait: 22,
+      dup: 23,
+      dup3: 24,
+      fcntl: 25,
       inotify_init1: 26,
       inotify_add_watch: 27,
       inotify_rm_watch: 28,

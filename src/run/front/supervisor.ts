@@ -11,11 +11,13 @@ import {
   drainEventFd,
   errnoName,
   errnos,
+  loopAgain,
   NativeError,
   Notification,
   type Parking,
   type Processor,
   programBytes,
+  readAgain,
   readProgram,
   sleepMs,
   waitReadable,
@@ -27,6 +29,7 @@ import {
   Errno,
   mostDescriptors,
   type OpenedFile,
+  type PolledFile,
   type Result,
   type SysfsTree,
 } from '../door.ts'
@@ -45,6 +48,7 @@ const gatherMs = 0.03
 const AT_FDCWD = -100
 const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
+const F_DUPFD_CLOEXEC = 1030
 /** What files of programs may become: doorbells, behind their position. */
 const leastFileSize = 2 * doorbellPosition
 /** struct open_how begins with the flags. */
@@ -146,6 +150,10 @@ class Supervisor {
     on(calls.ioctl, () => this.#ioctl())
     on(calls.write, () => this.#transfer('write'))
     on(calls.read, () => this.#transfer('read'))
+    on(calls.dup, () => this.#copy(0, false))
+    on(calls.fcntl, () => this.#copy(n.word(2), n.word(1) === F_DUPFD_CLOEXEC))
+    on(calls.dup2, () => this.#copyTo(n.word(1), false))
+    on(calls.dup3, () => this.#copyTo(n.word(1), (n.word(2) & O_CLOEXEC) !== 0))
   }
 
   run(): void {
@@ -234,7 +242,7 @@ class Supervisor {
         const isAsked = error.expected || error.errno === errnos.EAGAIN
         // The handler has set it, of which the compiler knows nothing.
         const door = this.#door as Door | null
-        if (door !== null && door.explains !== true && !isAsked) this.#refused(error.reason, error)
+        if (door !== null && door.explains !== true && !isAsked) this.#refused(error.reason, error.errno)
         n.fail(error.errno)
         return
       }
@@ -290,13 +298,13 @@ class Supervisor {
     try {
       this.#openDevice(path, door, flags)
     } catch (error) {
-      if (error instanceof Errno) this.#refused(`open: ${error.reason}`, error)
+      if (error instanceof Errno) this.#refused(`open: ${error.reason}`, error.errno)
       throw error
     }
   }
 
   /** Says why a call has failed, to whoever wants to know. */
-  #refused(reason: string, { errno }: Errno): void {
+  #refused(reason: string, errno: number): void {
     const { onRefused } = this.#options
     if (onRefused === undefined) return
     const { tid } = this.#n
@@ -327,11 +335,12 @@ class Supervisor {
   }
 
   /** Gives a file to the program, under a number that the filter knows. */
-  #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean): void {
+  #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean, least = 0): void {
     const n = this.#n
     try {
       for (const range of this.#ranges) {
-        const number = freeNumber(n.tid, numbersFor(kind, range))
+        const { from, to } = numbersFor(kind, range)
+        const number = freeNumber(n.tid, { from: Math.max(from, least), to })
         if (number < 0) continue
         const result = n.addDescriptor(descriptor, closeOnExec, number, true)
         if (result >= 0 || result === -errnos.ENOENT) return
@@ -425,6 +434,53 @@ class Supervisor {
     const file = this.#fileOf(fd)
     if (file === null) return
     this.#finish(file.file[how](this.#callOn(fd), safe(n.argument(1)), safe(n.argument(2))))
+  }
+
+  /**
+   * Duplicates a polled file, under a number that the filter knows, `least` at least. The copy has a description of its own, so that its
+   * O_NONBLOCK is, too.
+   */
+  #copy(least: number, closeOnExec: boolean): void {
+    const fd = this.#n.word(0)
+    const file = this.#polledAt(fd)
+    if (file !== null)
+      this.#give(loopAgain(file.otherEnd, isNonBlocking(this.#n.tid, fd)), 'polled', closeOnExec, least)
+  }
+
+  /** The same, to a number that the program has chosen. */
+  #copyTo(number: number, closeOnExec: boolean): void {
+    const n = this.#n
+    const fd = n.word(0)
+    const file = this.#polledAt(fd)
+    if (file === null) return
+    const isKnown = this.#ranges
+      .map((range) => numbersFor('polled', range))
+      .some(({ from, to }) => from <= number && number < to)
+    if (isKnown) {
+      n.proceed()
+      return
+    }
+    // Its calls do not stop: they shall fail, rather than reach the pipe.
+    const copy = readAgain(file.otherEnd, isNonBlocking(n.tid, fd))
+    try {
+      const result = n.addDescriptor(copy, closeOnExec, number, true)
+      if (result < 0 && result !== -errnos.ENOENT) n.fail(-result)
+      else
+        this.#refused(
+          `dup2: descriptor ${number} can be polled, and nothing else: let dup or fcntl(F_DUPFD) choose its number`,
+          errnos.EBADF,
+        )
+    } finally {
+      closeFd(copy)
+    }
+  }
+
+  #polledAt(fd: number): PolledFile | null {
+    const file = this.#fileOf(fd)?.file
+    if (file === undefined) return null
+    if (file.kind === 'polled') return file
+    this.#n.proceed()
+    return null
   }
 
   /** A call on a file of ours that the caller has as `fd`. */
