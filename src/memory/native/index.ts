@@ -23,7 +23,7 @@
  *     inotify.ts         being told that files change
  *     descendants.ts     processes below this one
  *     restart.ts         having threads of other processes make their calls again
- *     limits.ts          limits of open files
+ *     limits.ts          limits of processes
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
  *     descriptors.ts     passing descriptors to other processes
@@ -68,7 +68,7 @@ export {
 export { type FileEvents, FileWatcher } from './inotify.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
-export { setOpenFileLimit } from './limits.ts'
+export { markedLine, newMark, setOpenFileLimit, withMark } from './limits.ts'
 export {
   behind,
   closeGate,

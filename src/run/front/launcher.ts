@@ -16,6 +16,7 @@ import {
   endedChild,
   entryModule,
   makeEventFd,
+  newMark,
   reapChild,
   signalEventFd,
   startThread,
@@ -76,10 +77,11 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   failure.catch(() => {})
   // A guardian that is there before descendants are adopted is no child. What the first process of a container has started ends with it,
   // and all of it would be its child.
-  const guarding = process.pid === 1 ? null : Guardian.start(`${runVariable}=${name}`, folder)
+  const mark = process.pid === 1 ? null : newMark()
+  const guarding = mark === null ? null : Guardian.start(mark, folder)
   const env = { ...options.env, [runVariable]: name }
   const filter = filterProgram({ processor, ranges, strict: options.strict ?? false })
-  const spawnerData: SpawnerData = { words, filter, program, args, env, limits, ownSoftLimit }
+  const spawnerData: SpawnerData = { words, filter, program, args, env, limits, ownSoftLimit, mark }
   // All three start at the same time, since each takes 40 ms and more.
   const spawner = startThread(entryModule(import.meta.url, './spawner-thread'), { workerData: spawnerData })
   const guardian = await guarding

@@ -2,9 +2,9 @@
  * The thread that starts the program. The filter is installed on this thread alone, and what it starts inherits it: Node.js forks on
  * the thread that calls `spawn`. It does nothing else, since each of its own calls that the filter knows waits for the supervisor.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { parentPort } from 'node:worker_threads'
-import { type BpfInstruction, installFilter, setOpenFileLimit, threadData } from '../../memory/index.ts'
+import { type BpfInstruction, installFilter, setOpenFileLimit, threadData, withMark } from '../../memory/index.ts'
 import type { FileLimits } from './host.ts'
 import { advance, awaitStart, awaitState, fail, State, Word } from './shared-state.ts'
 
@@ -17,6 +17,8 @@ export interface SpawnerData {
   /** Of open files: the program's, and this process's. */
   readonly limits: FileLimits
   readonly ownSoftLimit: number
+  /** By which a guardian knows the program, if there is one. */
+  readonly mark: number | null
 }
 
 export type SpawnerMessage =
@@ -30,7 +32,7 @@ function failed(error: unknown): void {
   say({ kind: 'failed', code, message, syscall })
 }
 
-const { words, filter, program, args, env, limits, ownSoftLimit } = threadData<SpawnerData>()
+const { words, filter, program, args, env, limits, ownSoftLimit, mark } = threadData<SpawnerData>()
 awaitStart(words)
 let state = Atomics.load(words, Word.state)
 while (state === State.opening) state = awaitState(words, state)
@@ -51,7 +53,8 @@ function start(): void {
   const { soft, hard } = limits
   // The limit is the whole process's, and the other threads need no more for a moment.
   if (soft !== ownSoftLimit) setOpenFileLimit(soft, hard)
-  const child = spawn(program, args, { stdio: 'inherit', env })
+  const spawned = (): ChildProcess => spawn(program, args, { stdio: 'inherit', env })
+  const child = mark === null ? spawned() : withMark(mark, spawned)
   if (soft !== ownSoftLimit) setOpenFileLimit(ownSoftLimit, hard)
   if (child.pid === undefined) {
     child.on('error', failed)

@@ -414,7 +414,8 @@ describe.skipIf(!canRun)('the command', () => {
 
   it('has a guardian, which ends its programs if it is killed', async () => {
     const temporary = mkdtempSync(join(folder, 'killed-'))
-    const { child, says, ended } = start(ofProgram('hang'), { temporary })
+    // It is known though it has cleared its environment.
+    const { child, says, ended } = start(['env', '-i', ...ofProgram('hang')], { temporary })
     const pid = Number((await says(/hangs (\d+)/))[1])
     child.kill('SIGKILL')
     const { stderr } = await ended
