@@ -133,7 +133,7 @@ export {
   readProgram,
   writeProgram,
 } from './program-memory.ts'
-export { beginRestart, mayBeIn, mayRestart, restarted } from './restart.ts'
+export { beginRestart, mayBeIn, restarted } from './restart.ts'
 export {
   dumpRequest,
   type HostIfAddress,
@@ -148,7 +148,7 @@ export {
   type RouteKind,
   routeRequest,
 } from './route-messages.ts'
-export { type InstalledFilter, installFilter, type KeptNotification, Notification } from './seccomp.ts'
+export { type InstalledFilter, installFilter, Notification } from './seccomp.ts'
 export { addressText } from './sockaddr.ts'
 export { callNumber, type Processor, processors, type SystemCall, thisProcessor } from './system-calls.ts'
 export { makeTimerFd, sleepOnTimerFd } from './timers.ts'

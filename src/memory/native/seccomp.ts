@@ -71,9 +71,6 @@ const answerAddress = notifAddress + 80
 const addWord = 26
 const addAddress = notifAddress + 104
 
-/** A notification that was received, and is answered after others: see `Notification.resume`. */
-export type KeptNotification = Readonly<Uint32Array>
-
 /** The notification that was received last, and the answer to it. One thread has one of these. */
 export class Notification {
   readonly #listener: number
@@ -143,17 +140,6 @@ export class Notification {
   /** The kernel executes the call as if there was no filter. */
   proceed(): boolean {
     return this.#send(0, 0, USER_NOTIF_FLAG_CONTINUE)
-  }
-
-  /** The notification, to be answered later than the next one. */
-  keep(): KeptNotification {
-    return this.#u32.slice(0, Notif.words)
-  }
-
-  /** Makes one that was kept that which is answered; false if its caller has gone. */
-  resume(kept: KeptNotification): boolean {
-    this.#u32.set(kept)
-    return this.valid
   }
 
   #send(value: number, error: number, flags: number): boolean {

@@ -39,6 +39,7 @@ export type SystemCall =
   | 'waitid'
   | 'prlimit64'
   | 'ptrace'
+  | 'tkill'
 
 export interface Processor {
   /** AUDIT_ARCH_…: what seccomp says of a call, because a 64-bit process can make calls by the numbers of 32 bits. */
@@ -68,6 +69,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       fcntl: 72,
       readlink: 89,
       ptrace: 101,
+      tkill: 200,
       getxattr: 191,
       lgetxattr: 192,
       listxattr: 194,
@@ -122,6 +124,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       fstat: 80,
       waitid: 95,
       ptrace: 117,
+      tkill: 130,
       socket: 198,
       prlimit64: 261,
       process_vm_readv: 270,

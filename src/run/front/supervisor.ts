@@ -161,7 +161,6 @@ class Supervisor {
     while (!ends()) {
       let moved = false
       for (const door of doors) if (this.#progress(door)) moved = true
-      if (this.#blocked.answerAgain(this.#answer)) moved = true
       if (moved) this.#wait(0, ownDescriptors)
       else if (this.#gathers()) {
         sleepMs(gatherMs)
@@ -226,7 +225,7 @@ class Supervisor {
     return count
   }
 
-  readonly #answer = (): void => {
+  #answer(): void {
     const n = this.#n
     this.#door = null
     const handler = this.#handlers.get(n.number)
@@ -492,7 +491,7 @@ class Supervisor {
   /** Answers, or lets the call block in its file. */
   #finish(result: Result): void {
     if (typeof result === 'number') this.#n.answer(result)
-    else this.#blocked.begin(result)
+    else this.#n.proceed()
   }
 
   /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
