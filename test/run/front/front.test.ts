@@ -242,6 +242,7 @@ describe.skipIf(!canRun)('programs below a front', () => {
     await expect.poll(() => log(), { interval: 5 }).toContain('waits')
     child.stdin!.write('\n')
     expect(await ended).toMatchObject({ code: 0, stdout: '4\n' })
+    // It was made again, by a signal that only strace sees.
     expect(log().filter((line) => line === 'waits')).toHaveLength(1)
   })
 
