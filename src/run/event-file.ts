@@ -60,9 +60,9 @@ export class EventFile {
     return blocked
   }
 
-  /** All are made again: which one gets what waits they settle among themselves. */
+  /** All are made again: which one gets what waits they settle among themselves, and the others block once more. */
   #again(): void {
-    for (const blocked of this.#blocked) blocked.again()
+    for (const blocked of [...this.#blocked]) blocked.again()
   }
 
   #show(): void {
