@@ -49,7 +49,8 @@ export default class TallyReporter implements Reporter {
       tally.failed += module.state() === 'failed' ? Math.max(failed, 1) : failed
     }
     const { VERBENA_FAILED_FILES: list, VERBENA_TEST_TIMES: timesFile, VERBENA_LOOKS: looks } = process.env
-    if (process.env.VERBENA_FAILURES && failures.length > 0) appendFileSync(process.env.VERBENA_FAILURES, failures.join(''))
+    if (process.env.VERBENA_FAILURES && failures.length > 0)
+      appendFileSync(process.env.VERBENA_FAILURES, failures.join(''))
     if (timesFile && looks !== '0') {
       mkdirSync(dirname(timesFile), { recursive: true })
       writeFileSync(timesFile, JSON.stringify(times))

@@ -41,20 +41,21 @@ export interface ProgramProcess {
   covers(address: number, length: number, writable: boolean): boolean
 }
 
-/** A call that its thread waits for while others are answered: `rdma_get_cm_event` until there is an event. */
-export interface KeptCall {
-  /** Whether it waits still. If not, whoever called has gone, and nothing may be taken for it. */
-  readonly waits: boolean
-  /** Whose memory its result goes to. Throws an Errno if that has gone. */
-  readonly process: ProgramProcess
-  /** It returns this; false if whoever called has gone. */
-  answer(value: number): boolean
-  /** It fails with this errno. */
-  fail(errno: number): boolean
+/**
+ * A call that has nothing to give yet, and blocks. Signals interrupt it as they do in the kernel. It is never answered: it is made
+ * again, as a call like any other, when there may be something, and by the kernel after a signal.
+ */
+export interface BlockedCall {
+  /** Has it made again, at once or soon. */
+  again(): void
+  /** Looks whether it is still blocked. */
+  look(): void
+  /** Nobody waits for it any more, nor for being told that it is not blocked. */
+  forget(): void
 }
 
-/** What a call returns, or that it is answered later. */
-export type Result = number | KeptCall
+/** What a call returns, or that it blocks. */
+export type Result = number | BlockedCall
 
 /** A call on a file of ours, or its opening. */
 export interface Call {
@@ -63,8 +64,11 @@ export interface Call {
   readonly tid: number
   /** Whether the file does not block (O_NONBLOCK): what is opened, or what the call is on. */
   readonly nonBlocking: boolean
-  /** For a call that is answered later: it returns what this returns. */
-  keep(): KeptCall
+  /**
+   * For a call that has nothing to give yet: it returns what this returns. The call goes to the file itself, which has to block. `left` is
+   * called once when it does not any more, whatever ended it.
+   */
+  block(left: () => void): BlockedCall
   /** The file that descriptor `fd` of the caller is, if it is one of ours. */
   fileAt(fd: number): OpenedFile | undefined
   /**
@@ -82,7 +86,7 @@ interface FileCalls {
   write(call: Call, address: number, length: number): Result
   /** `read(2)`: how many bytes were given. */
   read(call: Call, address: number, length: number): Result
-  /** Nobody has it any more. Calls that were kept have gone with it. */
+  /** Nobody has it any more. Calls that were blocked have gone with it. */
   closed(): void
 }
 

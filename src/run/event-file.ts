@@ -1,22 +1,32 @@
 /**
- * What a program gets where it waits for events by `poll`, and asks for them by calls that stop: a pipe of which it has an end for
- * reading. A byte in it means that something waits; calls never reach the pipe itself. Once nobody has that end any more, the other
- * one has an error, which the front sees.
+ * What a program gets where it waits for events by `poll`, and asks for them by calls that stop: a pipe with room for one message. A
+ * byte in it means that something waits; the bytes of calls never get there. Once nobody has the program's end any more, the
+ * other one has an error, which the front sees.
+ *
+ * A call that has nothing to give yet blocks in the pipe itself: a read while it is empty, a write while it is full. So the pipe of a
+ * file whose events are asked for by `write` is full, and polls readable, while a thread is blocked in that, and that of one that is read from is
+ * empty as long: neither changes before the last such call has been made again.
  *
  * An event descriptor (eventfd) would do for `poll`, but all of them have one inode, and none says when it was closed.
  */
-import { closeFd, drainPipe, makePipe, readAgain, writeByte } from '../memory/index.ts'
+import { closeFd, drainPipe, loopAgain, makeSlotPipe, readAgain, writeByte } from '../memory/index.ts'
+import type { BlockedCall, Call } from './door.ts'
 
 export class EventFile {
   /** For the program, with a description of its own. */
   readonly descriptor: number
   readonly otherEnd: number
+  readonly #blocksFull: boolean
+  readonly #blocked = new Set<BlockedCall>()
   #readable = false
+  #isFull = false
 
-  constructor(nonBlocking: boolean) {
-    const [read, write] = makePipe()
+  /** `asks`: the call that asks for an event, which blocks where there is none. */
+  constructor(nonBlocking: boolean, asks: 'read' | 'write') {
+    this.#blocksFull = asks === 'write'
+    const [read, write] = makeSlotPipe()
     try {
-      this.descriptor = readAgain(read, nonBlocking)
+      this.descriptor = this.#blocksFull ? loopAgain(read, nonBlocking) : readAgain(read, nonBlocking)
       this.otherEnd = write
     } catch (error) {
       closeFd(write)
@@ -26,15 +36,42 @@ export class EventFile {
     }
   }
 
-  /** Whether `poll` finds it readable. */
+  /** Whether something waits. */
   get readable(): boolean {
     return this.#readable
   }
 
   set readable(is: boolean) {
-    if (is === this.#readable) return
     this.#readable = is
-    if (is) writeByte(this.otherEnd)
+    if (is) this.#again()
+    this.#show()
+  }
+
+  /** For a call that asks for an event while there is none: it blocks, and is made again when there is one. */
+  block(call: Call): BlockedCall {
+    // Those of threads that signals have called away, or ended, are forgotten here.
+    for (const other of this.#blocked) other.look()
+    const blocked: BlockedCall = call.block(() => {
+      this.#blocked.delete(blocked)
+      this.#show()
+    })
+    this.#blocked.add(blocked)
+    this.#show()
+    return blocked
+  }
+
+  /** All are made again: which one gets what waits they settle among themselves, and the others block once more. */
+  #again(): void {
+    for (const blocked of [...this.#blocked]) blocked.again()
+  }
+
+  #show(): void {
+    const isFull = this.#blocksFull
+      ? this.#readable || this.#blocked.size > 0
+      : this.#readable && this.#blocked.size === 0
+    if (isFull === this.#isFull) return
+    this.#isFull = isFull
+    if (isFull) writeByte(this.otherEnd)
     else this.#drain()
   }
 
@@ -48,6 +85,8 @@ export class EventFile {
   }
 
   close(): void {
+    for (const blocked of this.#blocked) blocked.forget()
+    this.#blocked.clear()
     closeFd(this.otherEnd)
   }
 }

@@ -102,6 +102,25 @@ for (const [name, server, client, says] of pairs)
     expect(well(await both(server.replace('PORT', port), client.replace('PORT', port)))).toMatch(says)
   })
 
+needs('python3')('a program of Python that waits for an event ends by Ctrl-C', async () => {
+  const script = `
+import ctypes, os, signal, threading
+cm = ctypes.CDLL('librdmacm.so.1', use_errno=True)
+cm.rdma_create_event_channel.restype = ctypes.c_void_p
+channel, event = ctypes.c_void_p(cm.rdma_create_event_channel()), ctypes.c_void_p()
+main = open('/proc/self/wchan')
+def interrupt():
+    while 'pipe' not in main.read(): main.seek(0)
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    print(cm.rdma_get_cm_event(channel, ctypes.byref(event)))
+except KeyboardInterrupt:
+    print('interrupted')`
+  const { code, stdout } = await run(`python3 -c "${script}"`)
+  expect({ code, stdout }).toEqual({ code: 0, stdout: 'interrupted\n' })
+})
+
 needs('cmtime')('cmtime: twenty connections at once', async () => {
   const port = nextPort++
   const stdout = well(await serving(`cmtime -b 127.0.0.1 -c 20 -p ${port}`, `cmtime -s 127.0.0.1 -c 20 -p ${port}`))

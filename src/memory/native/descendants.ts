@@ -11,9 +11,14 @@ const P_PID = 1
 const WNOHANG = 1
 const WEXITED = 4
 const WNOWAIT = 0x1000000
-/** siginfo_t: si_pid, behind three words and one of padding. */
+const CLD_EXITED = 1
+const CLD_TRAPPED = 4
+/** siginfo_t: what happened, and behind a word of padding whose it is, the user, and the exit code or signal. */
+const codeWord = 2
 const pidWord = 4
+const statusWord = 6
 
+const signalNames = Object.keys(constants.signals) as NodeJS.Signals[]
 const info = libc === null ? null : nativeScratch(128)
 
 /** From now on this process is the parent of all descendants whose parents have ended. */
@@ -23,18 +28,34 @@ export function adoptDescendants(): void {
   throw nativeError('prctl', errnoName(koffi.errno()), koffi.errno(), 'descendants cannot be adopted')
 }
 
-/** A child that has ended and was not waited for, 0 if there is none, −1 if there is no child at all. */
-export function endedChild(): number {
-  const { syscall, koffi } = requireLibc('waitid')
-  info!.u32.fill(0)
-  const flags = WEXITED | WNOHANG | WNOWAIT
-  if (Number(syscall(callNumber('waitid'), P_ALL, 0, info!.address, flags, 0, 0)) === 0) return info!.u32[pidWord]!
-  return koffi.errno() === constants.errno.ECHILD ? -1 : 0
+/** How a process ended: with a code, or by a signal. */
+export interface Ended {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
 }
 
-/** Waits for a child that has ended, so that nothing of it is left. */
-export function reapChild(pid: number): void {
+/** A child that has ended and was not waited for, 0 if there is none, −1 if there is no child at all. */
+export function endedChild(): number {
+  const { syscall, schedYield, koffi } = requireLibc('waitid')
+  const flags = WEXITED | WNOHANG | WNOWAIT
+  for (;;) {
+    info!.u32.fill(0)
+    if (Number(syscall(callNumber('waitid'), P_ALL, 0, info!.address, flags, 0, 0)) !== 0)
+      return koffi.errno() === constants.errno.ECHILD ? -1 : 0
+    if (info!.u32[codeWord] !== CLD_TRAPPED) return info!.u32[pidWord]!
+    // A thread that another one of this process stops for a moment (restart.ts) hides those that have ended.
+    schedYield()
+  }
+}
+
+/** Waits for a child that has ended, so that nothing of it is left; says how. */
+export function reapChild(pid: number): Ended {
   requireLibc('waitid').syscall(callNumber('waitid'), P_PID, pid, info!.address, WEXITED | WNOHANG, 0, 0)
+  const status = info!.u32[statusWord]!
+  if (info!.u32[codeWord] === CLD_EXITED) return { code: status, signal: null }
+  const signal = signalNames.find((name) => constants.signals[name] === status)
+  // Signals of real time have no names.
+  return signal === undefined ? { code: 128 + status, signal: null } : { code: null, signal }
 }
 
 /** A signal that ends this process leaves no core file. */

@@ -22,7 +22,8 @@
  *     hangups.ts         being told that nobody reads a pipe any more
  *     inotify.ts         being told that files change
  *     descendants.ts     processes below this one
- *     limits.ts          limits of open files
+ *     restart.ts         having threads of other processes make their calls again
+ *     limits.ts          limits of processes
  *     poll.ts      waiting until one of several descriptors can be read
  *     poll-requests.ts   having the kernel signal an event descriptor when sockets can be read
  *     descriptors.ts     passing descriptors to other processes
@@ -37,7 +38,7 @@
  */
 export { atExit } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
-export { adoptDescendants, dumpNoCore, endedChild, reapChild } from './descendants.ts'
+export { adoptDescendants, dumpNoCore, type Ended, endedChild, reapChild } from './descendants.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
@@ -67,7 +68,7 @@ export {
 export { type FileEvents, FileWatcher } from './inotify.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
-export { setOpenFileLimit } from './limits.ts'
+export { markedLine, newMark, setOpenFileLimit, withMark } from './limits.ts'
 export {
   behind,
   closeGate,
@@ -112,9 +113,11 @@ export {
   closeFd,
   drainEventFd,
   drainPipe,
+  loopAgain,
   makeEventFd,
   makeLoopPipe,
   makePipe,
+  makeSlotPipe,
   maxPolled,
   readAgain,
   signalEventFd,
@@ -130,6 +133,7 @@ export {
   readProgram,
   writeProgram,
 } from './program-memory.ts'
+export { beginRestart, mayBeIn, restarted } from './restart.ts'
 export {
   dumpRequest,
   type HostIfAddress,
@@ -144,7 +148,7 @@ export {
   type RouteKind,
   routeRequest,
 } from './route-messages.ts'
-export { type InstalledFilter, installFilter, KeptNotification, Notification } from './seccomp.ts'
+export { type InstalledFilter, installFilter, Notification } from './seccomp.ts'
 export { addressText } from './sockaddr.ts'
 export { callNumber, type Processor, processors, type SystemCall, thisProcessor } from './system-calls.ts'
 export { makeTimerFd, sleepOnTimerFd } from './timers.ts'

@@ -1,9 +1,11 @@
 /** Blocking until one of several descriptors can be read (ppoll), event descriptors that end such a wait, and pipes. */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
+import { thisProcessor } from './system-calls.ts'
 
 const POLLIN = 1
 const EFD_NONBLOCK_CLOEXEC = 0o2004000
+const F_SETPIPE_SZ = 1031
 
 /** Descriptors that one wait can watch. */
 export const maxPolled = 65_536
@@ -97,8 +99,21 @@ const O_CLOEXEC = 0o2000000
 
 /** A pipe that does not block: the descriptors for reading and for writing, which `closeFd` closes. */
 export function makePipe(): [read: number, write: number] {
+  return pipeOf(O_NONBLOCK_CLOEXEC)
+}
+
+/** The same with room for one message (O_DIRECT): it is full as soon as something is in it. */
+export function makeSlotPipe(): [read: number, write: number] {
+  const { fcntl } = requireLibc('fcntl')
+  const ends = pipeOf(O_NONBLOCK_CLOEXEC | (thisProcessor?.openFlags.direct ?? 0))
+  // The least is a page, which has one message.
+  fcntl(ends[1], F_SETPIPE_SZ, 1)
+  return ends
+}
+
+function pipeOf(flags: number): [read: number, write: number] {
   const { pipe2, koffi } = requireLibc('pipe2')
-  if (pipe2(valueAddress, O_NONBLOCK_CLOEXEC) === 0) return [scratch!.u32[4]!, scratch!.u32[5]!]
+  if (pipe2(valueAddress, flags) === 0) return [scratch!.u32[4]!, scratch!.u32[5]!]
   const errno = koffi.errno()
   throw nativeError('pipe2', errnoName(errno), errno, 'no pipe could be made')
 }
@@ -123,6 +138,11 @@ export function makeLoopPipe(): number {
  */
 export function readAgain(pipe: number, nonBlocking = true): number {
   return openAgain(pipe, nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC)
+}
+
+/** The same for both directions: who writes waits while the pipe is full. */
+export function loopAgain(pipe: number, nonBlocking: boolean): number {
+  return openAgain(pipe, O_RDWR | (nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC))
 }
 
 function openAgain(pipe: number, flags: number): number {

@@ -71,51 +71,6 @@ const answerAddress = notifAddress + 80
 const addWord = 26
 const addAddress = notifAddress + 104
 
-/** Answers the notification of an id in two words; false if the caller has gone. */
-function send(listener: number, low: number, high: number, value: number, error: number, flags: number): boolean {
-  const { ioctl, koffi } = requireLibc('ioctl')
-  const { u32 } = scratch!
-  u32[answerWord] = low
-  u32[answerWord + 1] = high
-  u32[answerWord + 2] = value >>> 0
-  u32[answerWord + 3] = Math.floor(value / 2 ** 32) >>> 0
-  u32[answerWord + 4] = error >>> 0
-  u32[answerWord + 5] = flags
-  if (ioctl(listener, NOTIF_SEND, answerAddress) === 0) return true
-  const errno = koffi.errno()
-  if (errno === errnos.ENOENT) return false
-  throw new NativeError(errnoName(errno), errno, 'ioctl', 'a system call could not be answered')
-}
-
-/** A notification whose caller waits while others are received. */
-export class KeptNotification {
-  readonly #listener: number
-  readonly #low: number
-  readonly #high: number
-
-  constructor(listener: number, low: number, high: number) {
-    this.#listener = listener
-    this.#low = low
-    this.#high = high
-  }
-
-  /** As those of `Notification`. */
-  get valid(): boolean {
-    const { u32 } = scratch!
-    u32[answerWord] = this.#low
-    u32[answerWord + 1] = this.#high
-    return requireLibc('ioctl').ioctl(this.#listener, NOTIF_ID_VALID, answerAddress) === 0
-  }
-
-  answer(value: number): boolean {
-    return send(this.#listener, this.#low, this.#high, value, 0, 0)
-  }
-
-  fail(errno: number): boolean {
-    return send(this.#listener, this.#low, this.#high, 0, -errno, 0)
-  }
-}
-
 /** The notification that was received last, and the answer to it. One thread has one of these. */
 export class Notification {
   readonly #listener: number
@@ -188,12 +143,17 @@ export class Notification {
   }
 
   #send(value: number, error: number, flags: number): boolean {
-    return send(this.#listener, this.#u32[Notif.id]!, this.#u32[Notif.id + 1]!, value, error, flags)
-  }
-
-  /** To be answered later than the next one. */
-  keep(): KeptNotification {
-    return new KeptNotification(this.#listener, this.#u32[Notif.id]!, this.#u32[Notif.id + 1]!)
+    const u32 = this.#u32
+    u32[answerWord] = u32[Notif.id]!
+    u32[answerWord + 1] = u32[Notif.id + 1]!
+    u32[answerWord + 2] = value >>> 0
+    u32[answerWord + 3] = Math.floor(value / 2 ** 32) >>> 0
+    u32[answerWord + 4] = error >>> 0
+    u32[answerWord + 5] = flags
+    if (this.#libc.ioctl(this.#listener, NOTIF_SEND, answerAddress) === 0) return true
+    const errno = this.#libc.koffi.errno()
+    if (errno === errnos.ENOENT) return false
+    throw new NativeError(errnoName(errno), errno, 'ioctl', 'a system call could not be answered')
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 
 /** Calls that arm64 does not have: there the calls with `at` in their names do the same. */
-type OldCall = 'open' | 'stat' | 'lstat' | 'access' | 'readlink'
+type OldCall = 'dup2' | 'open' | 'stat' | 'lstat' | 'access' | 'readlink'
 
 export type SystemCall =
   | 'getxattr'
@@ -15,6 +15,9 @@ export type SystemCall =
   | 'write'
   | 'fstat'
   | 'ioctl'
+  | 'dup'
+  | 'dup3'
+  | 'fcntl'
   | 'socket'
   | 'openat'
   | 'newfstatat'
@@ -33,6 +36,8 @@ export type SystemCall =
   | 'inotify_rm_watch'
   | 'waitid'
   | 'prlimit64'
+  | 'ptrace'
+  | 'tkill'
 
 export interface Processor {
   /** AUDIT_ARCH_…: what seccomp says of a call, because a 64-bit process can make calls by the numbers of 32 bits. */
@@ -41,7 +46,7 @@ export interface Processor {
   /** struct stat: its size, where the mode is, and the number of a device. */
   readonly stat: { readonly bytes: number; readonly mode: number; readonly rdev: number }
   /** O_DIRECTORY and the like, which are no constants of all processors. */
-  readonly openFlags: { readonly directory: number; readonly noFollow: number }
+  readonly openFlags: { readonly directory: number; readonly noFollow: number; readonly direct: number }
 }
 
 export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
@@ -56,8 +61,13 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       lstat: 6,
       ioctl: 16,
       access: 21,
+      dup: 32,
+      dup2: 33,
       socket: 41,
+      fcntl: 72,
       readlink: 89,
+      ptrace: 101,
+      tkill: 200,
       getxattr: 191,
       lgetxattr: 192,
       listxattr: 194,
@@ -72,6 +82,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       faccessat: 269,
       epoll_pwait: 281,
       epoll_create1: 291,
+      dup3: 292,
       inotify_init1: 294,
       prlimit64: 302,
       seccomp: 317,
@@ -81,7 +92,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       faccessat2: 439,
     },
     stat: { bytes: 144, mode: 24, rdev: 40 },
-    openFlags: { directory: 0o200000, noFollow: 0o400000 },
+    openFlags: { directory: 0o200000, noFollow: 0o400000, direct: 0o40000 },
   },
   arm64: {
     auditArch: 0xc00000b7,
@@ -93,6 +104,9 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       epoll_create1: 20,
       epoll_ctl: 21,
       epoll_pwait: 22,
+      dup: 23,
+      dup3: 24,
+      fcntl: 25,
       inotify_init1: 26,
       inotify_add_watch: 27,
       inotify_rm_watch: 28,
@@ -105,6 +119,8 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       newfstatat: 79,
       fstat: 80,
       waitid: 95,
+      ptrace: 117,
+      tkill: 130,
       socket: 198,
       prlimit64: 261,
       seccomp: 277,
@@ -114,7 +130,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       faccessat2: 439,
     },
     stat: { bytes: 128, mode: 16, rdev: 32 },
-    openFlags: { directory: 0o40000, noFollow: 0o100000 },
+    openFlags: { directory: 0o40000, noFollow: 0o100000, direct: 0o200000 },
   },
 }
 

@@ -7,16 +7,19 @@
  *
  * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
  * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
- * `read` and other writes are known by the number of the descriptor, and so is whether the file has doorbells.
+ * `read` and other writes are known by the number of the descriptor, and so is whether the file has doorbells. So what duplicates a
+ * polled file stops, to get a number of ours for its copy.
  */
 import { type BpfInstruction, errnos, type Processor } from '../../memory/index.ts'
-import { doorbellBytes, servedRequests } from '../door.ts'
+import { doorbellBytes, type OpenedFile, servedRequests } from '../door.ts'
 import { Assembler, argumentOffset, Data, Verdict } from './bpf.ts'
 import { type NumberRange, numbersFor } from './numbers.ts'
 
 const AT_FDCWD = 0xffffff9c
 const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
+const F_DUPFD = 0
+const F_DUPFD_CLOEXEC = 1030
 const AF_NETLINK = 16
 const NETLINK_RDMA = 20
 /** Numbers of calls of the x32 ABI begin here. */
@@ -49,13 +52,13 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   const notify = (): void => a.return(Verdict.notify)
   const allow = (): void => a.return(Verdict.allow)
   const onOthers = strict ? notify : allow
-  /** The argument `index` is a descriptor of a range of ours, as far as its number says; with `queues`, one of a queue file. */
-  const ifOurs = (index: number, ours: () => void, others: () => void, queues = false): void => {
+  /** The argument `index` is a descriptor of a range of ours, as far as its number says; with `kind`, one of such a file. */
+  const ifOurs = (index: number, ours: () => void, others: () => void, kind?: OpenedFile['kind']): void => {
     const isOurs = a.newLabel()
     const is = a.newLabel()
     a.load(argumentOffset(index))
     for (const range of ranges) {
-      const { from, to } = queues ? numbersFor('queues', range) : range
+      const { from, to } = kind === undefined ? range : numbersFor(kind, range)
       const above = a.newLabel()
       const within = a.newLabel()
       a.ifAtLeast(from, within, is)
@@ -125,7 +128,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     )
     a.label(ours)
     if (strict) notify()
-    else ofDoorbell(() => ifOurs(0, allow, notify, true), notify)
+    else ofDoorbell(() => ifOurs(0, allow, notify, 'queues'), notify)
   })
   handle(calls.read, () => ifOurs(0, notify, allow))
   handle(calls.ioctl, () => {
@@ -152,6 +155,18 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     allow()
     a.label(refused)
     a.return(Verdict.fail(errnos.EPROTONOSUPPORT))
+  })
+  const copies = a.newLabel()
+  for (const name of ['dup', 'dup2', 'dup3'] as const) on(calls[name], copies)
+  handle(calls.fcntl, () => {
+    a.load(argumentOffset(1))
+    a.ifEqual(F_DUPFD, copies)
+    a.ifEqual(F_DUPFD_CLOEXEC, copies)
+    allow()
+  })
+  parts.push(() => {
+    a.label(copies)
+    ifOurs(0, notify, allow, 'polled')
   })
   for (const name of ['open', 'stat', 'lstat', 'access', 'readlink'] as const) on(calls[name], stops)
   for (const name of ['readlinkat', 'faccessat', 'faccessat2', 'openat2'] as const) on(calls[name], stops)

@@ -1,10 +1,12 @@
 /**
  * What ends programs whose supervisor was killed: without one each of their opens fails (ENOSYS), which few programs understand. A small
  * shell waits for the end of a pipe from this process. It is no child of ours, which waits for all of those, and detached,
- * so that no terminal reaches it. It knows the programs by a word in their environment.
+ * so that no terminal reaches it. It knows the programs by a mark that all have which the launcher has started, whatever
+ * they do about their environment.
  */
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
+import { markedLine } from '../../memory/index.ts'
 
 const script = `
 (
@@ -14,7 +16,7 @@ const script = `
   while :; do
     found=
     for folder in /proc/[0-9]*; do
-      if grep -qsz "^$1$" "$folder/environ"; then
+      if grep -qs "^$1" "$folder/limits"; then
         kill -KILL "\${folder#/proc/}" 2>/dev/null && found=1 any=1
       fi
     done
@@ -32,12 +34,12 @@ export class Guardian {
   }
 
   /**
-   * Starts one for programs that have `word` in their environment, as NAME=VALUE of letters and digits. `folder` is removed, too. Must have resolved before this
+   * Starts one for programs with this mark (`withMark`). `folder` is removed, too. Must have resolved before this
    * process adopts descendants. Where there is no shell, nobody watches.
    */
-  static start(word: string, folder: string): Promise<Guardian> {
+  static start(mark: number, folder: string): Promise<Guardian> {
     return new Promise((resolve) => {
-      const child = spawn('/bin/sh', ['-c', script, 'guardian', word, folder], {
+      const child = spawn('/bin/sh', ['-c', script, 'guardian', markedLine(mark), folder], {
         detached: true,
         stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
       })

@@ -12,9 +12,11 @@
  *     programs.ts           memory of processes
  *     numbers.ts, program-descriptors.ts   under which numbers programs get descriptors
  */
+
+export type { Ended } from '../../memory/index.ts'
 export { endDescendants } from './forwarding.ts'
 export { isServed, RunError } from './host.ts'
-export { type Ended, type LaunchOptions, launch, runVariable } from './launcher.ts'
+export { type LaunchOptions, launch, runVariable } from './launcher.ts'
 export { launchServed } from './nested.ts'
 export { runSupervisor, type Served } from './supervisor-thread.ts'
 export { rdmaCmSysfs, type SysfsAdapter, type SysfsGid, sysfsOf } from './sysfs.ts'

@@ -12,9 +12,11 @@ import {
   adoptDescendants,
   atExit,
   closeFd,
+  type Ended,
   endedChild,
   entryModule,
   makeEventFd,
+  newMark,
   reapChild,
   signalEventFd,
   startThread,
@@ -49,12 +51,6 @@ export interface LaunchOptions {
   readonly onWarning: (text: string) => void
 }
 
-/** How a program ended: with a code, or by a signal. */
-export interface Ended {
-  readonly code: number | null
-  readonly signal: NodeJS.Signals | null
-}
-
 /**
  * Starts the program and resolves when it and all of its descendants have ended. Throws `RunError` where that cannot be. This process must
  * have no other children: it waits for all of them.
@@ -82,10 +78,11 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   failure.catch(() => {})
   // A guardian that is there before descendants are adopted is no child. What the first process of a container has started ends with it,
   // and all of it would be its child.
-  const guarding = process.pid === 1 ? null : Guardian.start(`${runVariable}=${name}`, folder)
+  const mark = process.pid === 1 ? null : newMark()
+  const guarding = mark === null ? null : Guardian.start(mark, folder)
   const env = { ...options.env, [runVariable]: name }
   const filter = filterProgram({ processor, ranges, strict: options.strict ?? false })
-  const spawnerData: SpawnerData = { words, filter, program, args, env, limits, ownSoftLimit }
+  const spawnerData: SpawnerData = { words, filter, program, args, env, limits, ownSoftLimit, mark }
   // All three start at the same time, since each takes 40 ms and more.
   const spawner = startThread(entryModule(import.meta.url, './spawner-thread'), { workerData: spawnerData })
   const guardian = await guarding
@@ -124,19 +121,18 @@ function follow(
     let pid = 0
     let ended: Ended | undefined
     const look = (): void => {
-      // Until the program is known, Node.js waits for it by a number that only it knows: for one that could not be executed, too.
-      if (pid === 0 && ended === undefined) return
-      for (;;) {
-        const child = endedChild()
-        // Node.js waits for the program itself, and hides no other for long.
-        if (child > 0 && child !== pid) reapChild(child)
-        else {
-          if (child < 0 && ended !== undefined) {
-            process.off('SIGCHLD', look)
-            resolve(ended)
-          }
-          return
-        }
+      // Until the program is known, Node.js waits for one that could not be executed.
+      if (pid === 0) return
+      let child = endedChild()
+      for (; child > 0; child = endedChild()) {
+        const how = reapChild(child)
+        if (child !== pid || ended !== undefined) continue
+        ended = how
+        onStarted(undefined)
+      }
+      if (child < 0 && ended !== undefined) {
+        process.off('SIGCHLD', look)
+        resolve(ended)
       }
     }
     const stop = (error: Error): void => {
@@ -151,7 +147,7 @@ function follow(
         closeFd(Atomics.load(words, Word.listener))
         Atomics.store(words, Word.broken, 1)
         try {
-          if (pid > 0) process.kill(pid, 'SIGKILL')
+          if (pid > 0 && ended === undefined) process.kill(pid, 'SIGKILL')
         } catch {
           // It has just ended.
         }
@@ -174,12 +170,6 @@ function follow(
               ? seccompError(message.code, message.message)
               : new RunError(message.code, `${program}: ${startFailure(message.code, message.message)}`),
           )
-          return
-        case 'ended':
-          ended = { code: message.code, signal: message.signal }
-          pid = 0
-          onStarted(undefined)
-          look()
       }
     })
   })

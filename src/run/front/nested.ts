@@ -1,8 +1,8 @@
 /** A `run` below a `run`: its programs are served by the outer one, since a process can have one listener. */
 import { spawn } from 'node:child_process'
+import type { Ended } from '../../memory/index.ts'
 import { forwardSignals } from './forwarding.ts'
 import { RunError, startFailure } from './host.ts'
-import type { Ended } from './launcher.ts'
 
 /** Starts a program of a process that is served already; resolves when it has ended. Throws `RunError`. */
 export async function launchServed(

@@ -2,9 +2,9 @@
  * The thread that starts the program. The filter is installed on this thread alone, and what it starts inherits it: Node.js forks on
  * the thread that calls `spawn`. It does nothing else, since each of its own calls that the filter knows waits for the supervisor.
  */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { parentPort } from 'node:worker_threads'
-import { type BpfInstruction, installFilter, setOpenFileLimit, threadData } from '../../memory/index.ts'
+import { type BpfInstruction, installFilter, setOpenFileLimit, threadData, withMark } from '../../memory/index.ts'
 import type { FileLimits } from './host.ts'
 import { advance, awaitStart, awaitState, fail, State, Word } from './shared-state.ts'
 
@@ -17,12 +17,13 @@ export interface SpawnerData {
   /** Of open files: the program's, and this process's. */
   readonly limits: FileLimits
   readonly ownSoftLimit: number
+  /** By which a guardian knows the program, if there is one. */
+  readonly mark: number | null
 }
 
 export type SpawnerMessage =
   | { readonly kind: 'started'; readonly pid: number }
   | { readonly kind: 'failed'; readonly code: string; readonly message: string; readonly syscall: string }
-  | { readonly kind: 'ended'; readonly code: number | null; readonly signal: NodeJS.Signals | null }
 
 const say = (message: SpawnerMessage): void => parentPort!.postMessage(message)
 
@@ -31,7 +32,7 @@ function failed(error: unknown): void {
   say({ kind: 'failed', code, message, syscall })
 }
 
-const { words, filter, program, args, env, limits, ownSoftLimit } = threadData<SpawnerData>()
+const { words, filter, program, args, env, limits, ownSoftLimit, mark } = threadData<SpawnerData>()
 awaitStart(words)
 let state = Atomics.load(words, Word.state)
 while (state === State.opening) state = awaitState(words, state)
@@ -49,14 +50,18 @@ if (state === State.ready) {
 }
 
 function start(): void {
-  // While this thread is there the listener has somebody to listen to: otherwise it reports its end for ever. `launch` terminates it.
-  parentPort!.on('message', () => {})
   const { soft, hard } = limits
   // The limit is the whole process's, and the other threads need no more for a moment.
   if (soft !== ownSoftLimit) setOpenFileLimit(soft, hard)
-  const child = spawn(program, args, { stdio: 'inherit', env })
+  const spawned = (): ChildProcess => spawn(program, args, { stdio: 'inherit', env })
+  const child = mark === null ? spawned() : withMark(mark, spawned)
   if (soft !== ownSoftLimit) setOpenFileLimit(ownSoftLimit, hard)
-  child.on('error', failed)
-  child.on('spawn', () => say({ kind: 'started', pid: child.pid! }))
-  child.on('exit', (code, signal) => say({ kind: 'ended', code, signal }))
+  if (child.pid === undefined) {
+    child.on('error', failed)
+    return
+  }
+  say({ kind: 'started', pid: child.pid })
+  // While this thread is there the listener has somebody to listen to: otherwise it reports its end for ever. And it must not look whether the
+  // program has ended: one that is stopped for a moment (`beginRestart`) has for libuv. The main thread looks. `launch` terminates this one.
+  Atomics.wait(words, Word.ends, 0)
 }

@@ -11,12 +11,13 @@ import {
   drainEventFd,
   errnoName,
   errnos,
-  type KeptNotification,
+  loopAgain,
   NativeError,
   Notification,
   type Parking,
   type Processor,
   programBytes,
+  readAgain,
   readProgram,
   sleepMs,
   waitReadable,
@@ -26,13 +27,13 @@ import {
   type Door,
   doorbellPosition,
   Errno,
-  type KeptCall,
   mostDescriptors,
   type OpenedFile,
-  type ProgramProcess,
+  type PolledFile,
   type Result,
   type SysfsTree,
 } from '../door.ts'
+import { BlockedCalls } from './blocked-calls.ts'
 import { Folder } from './folder.ts'
 import { type NumberRange, numbersFor, preferredRanges } from './numbers.ts'
 import { type OpenFile, OpenFiles } from './open-files.ts'
@@ -47,6 +48,7 @@ const gatherMs = 0.03
 const AT_FDCWD = -100
 const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
+const F_DUPFD_CLOEXEC = 1030
 /** What files of programs may become: doorbells, behind their position. */
 const leastFileSize = 2 * doorbellPosition
 /** struct open_how begins with the flags. */
@@ -93,6 +95,7 @@ class Supervisor {
   readonly #answers: PathAnswers
   readonly #files: OpenFiles
   readonly #programs = new Programs()
+  readonly #blocked: BlockedCalls
   readonly #parkings: readonly Parking[]
   readonly #ranges: readonly NumberRange[]
   /** By number of the call. */
@@ -109,6 +112,7 @@ class Supervisor {
     const { listener, wake, doors, processor, sysfs, ranges, folder } = options
     this.#options = options
     this.#n = new Notification(listener)
+    this.#blocked = new BlockedCalls(this.#n)
     this.#files = new OpenFiles((path, error) => options.onProblem(`${path}: ${reasonOf(error)}`))
     this.#doors = new Map(doors.map((door) => [door.path, door]))
     this.#folder = new Folder(folder, sysfs, [...this.#doors.keys()])
@@ -146,6 +150,10 @@ class Supervisor {
     on(calls.ioctl, () => this.#ioctl())
     on(calls.write, () => this.#transfer('write'))
     on(calls.read, () => this.#transfer('read'))
+    on(calls.dup, () => this.#copy(0, false))
+    on(calls.fcntl, () => this.#copy(n.word(2), n.word(1) === F_DUPFD_CLOEXEC))
+    on(calls.dup2, () => this.#copyTo(n.word(1), false))
+    on(calls.dup3, () => this.#copyTo(n.word(1), (n.word(2) & O_CLOEXEC) !== 0))
   }
 
   run(): void {
@@ -192,6 +200,8 @@ class Supervisor {
       restMs = Math.min(restMs, more < 0 ? 0 : door.restMs())
       count += Math.max(0, more)
     }
+    // Behind the doors, which have calls made again.
+    restMs = Math.min(restMs, this.#blocked.restMs())
     // A call that was left to the kernel has changed nothing: doors need not be asked again, which took as long as the answer.
     do this.#left = false
     while (this.#wait(restMs, count) === 1 && this.#left && restMs === Number.POSITIVE_INFINITY)
@@ -206,7 +216,10 @@ class Supervisor {
     if (readable[1] !== 0) this.#files.look()
     if (readable[2] !== 0) this.#files.lookForEnds()
     if (readable[3] !== 0) drainEventFd(this.#options.wake)
-    if (readable[0] === 1 && this.#n.receive()) this.#answer()
+    if (readable[0] === 1 && this.#n.receive()) {
+      this.#blocked.came(this.#n.tid)
+      this.#answer()
+    }
     // No thread is filtered any more: before Linux 6.11 receiving would wait for ever.
     else if (readable[0] === 2) this.#fds[0] = -1
     return count
@@ -228,7 +241,7 @@ class Supervisor {
         const isAsked = error.expected || error.errno === errnos.EAGAIN
         // The handler has set it, of which the compiler knows nothing.
         const door = this.#door as Door | null
-        if (door !== null && door.explains !== true && !isAsked) this.#refused(error.reason, error)
+        if (door !== null && door.explains !== true && !isAsked) this.#refused(error.reason, error.errno)
         n.fail(error.errno)
         return
       }
@@ -284,13 +297,13 @@ class Supervisor {
     try {
       this.#openDevice(path, door, flags)
     } catch (error) {
-      if (error instanceof Errno) this.#refused(`open: ${error.reason}`, error)
+      if (error instanceof Errno) this.#refused(`open: ${error.reason}`, error.errno)
       throw error
     }
   }
 
   /** Says why a call has failed, to whoever wants to know. */
-  #refused(reason: string, { errno }: Errno): void {
+  #refused(reason: string, errno: number): void {
     const { onRefused } = this.#options
     if (onRefused === undefined) return
     const { tid } = this.#n
@@ -321,11 +334,12 @@ class Supervisor {
   }
 
   /** Gives a file to the program, under a number that the filter knows. */
-  #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean): void {
+  #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean, least = 0): void {
     const n = this.#n
     try {
       for (const range of this.#ranges) {
-        const number = freeNumber(n.tid, numbersFor(kind, range))
+        const { from, to } = numbersFor(kind, range)
+        const number = freeNumber(n.tid, { from: Math.max(from, least), to })
         if (number < 0) continue
         const result = n.addDescriptor(descriptor, closeOnExec, number, true)
         if (result >= 0 || result === -errnos.ENOENT) return
@@ -349,7 +363,7 @@ class Supervisor {
       get nonBlocking(): boolean {
         return nonBlocking()
       },
-      keep: () => keptCall(n.keep(), () => this.#programs.of(tid)),
+      block: (left) => this.#blocked.block(left),
       fileAt: (fd) => this.#files.find(tid, fd)?.file,
       addDescriptor: (descriptor, closeOnExec) => {
         const number = n.addDescriptor(descriptor, closeOnExec, -1, false)
@@ -421,15 +435,63 @@ class Supervisor {
     this.#finish(file.file[how](this.#callOn(fd), safe(n.argument(1)), safe(n.argument(2))))
   }
 
+  /**
+   * Duplicates a polled file, under a number that the filter knows, `least` at least. The copy has a description of its own, so that its
+   * O_NONBLOCK is, too.
+   */
+  #copy(least: number, closeOnExec: boolean): void {
+    const fd = this.#n.word(0)
+    const file = this.#polledAt(fd)
+    if (file !== null)
+      this.#give(loopAgain(file.otherEnd, isNonBlocking(this.#n.tid, fd)), 'polled', closeOnExec, least)
+  }
+
+  /** The same, to a number that the program has chosen. */
+  #copyTo(number: number, closeOnExec: boolean): void {
+    const n = this.#n
+    const fd = n.word(0)
+    const file = this.#polledAt(fd)
+    if (file === null) return
+    const isKnown = this.#ranges
+      .map((range) => numbersFor('polled', range))
+      .some(({ from, to }) => from <= number && number < to)
+    if (isKnown) {
+      n.proceed()
+      return
+    }
+    // Its calls do not stop: they shall fail, rather than reach the pipe.
+    const copy = readAgain(file.otherEnd, isNonBlocking(n.tid, fd))
+    try {
+      const result = n.addDescriptor(copy, closeOnExec, number, true)
+      if (result < 0 && result !== -errnos.ENOENT) n.fail(-result)
+      else
+        this.#refused(
+          `dup2: descriptor ${number} can be polled, and nothing else: let dup or fcntl(F_DUPFD) choose its number`,
+          errnos.EBADF,
+        )
+    } finally {
+      closeFd(copy)
+    }
+  }
+
+  #polledAt(fd: number): PolledFile | null {
+    const file = this.#fileOf(fd)?.file
+    if (file === undefined) return null
+    if (file.kind === 'polled') return file
+    this.#n.proceed()
+    return null
+  }
+
   /** A call on a file of ours that the caller has as `fd`. */
   #callOn(fd: number): Call {
     const { tid } = this.#n
     return this.#call(() => isNonBlocking(tid, fd))
   }
 
-  /** Answers, unless the door does it later. */
+  /** Answers, or lets the call block in its file. */
   #finish(result: Result): void {
     if (typeof result === 'number') this.#n.answer(result)
+    else this.#n.proceed()
   }
 
   /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
@@ -449,20 +511,6 @@ class Supervisor {
     this.#programs.close()
     for (const door of this.#options.doors) door.close()
     this.#folder.remove()
-  }
-}
-
-/** A notification as doors see it. */
-function keptCall(kept: KeptNotification, process: () => ProgramProcess): KeptCall {
-  return {
-    get waits(): boolean {
-      return kept.valid
-    },
-    get process(): ProgramProcess {
-      return process()
-    },
-    answer: (value) => kept.answer(value),
-    fail: (errno) => kept.fail(errno),
   }
 }
 

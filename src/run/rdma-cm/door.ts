@@ -128,23 +128,23 @@ export class RdmaCmDoor implements Door, Station {
     this.#arrived.add(file)
   }
 
-  serveWaiters(): void {
+  showEvents(): void {
     for (const file of this.#arrived) {
       this.#arrived.delete(file)
-      file.serveWaiters()
+      file.showEvents()
     }
   }
 
   progress(): boolean {
     if (this.#driver === undefined) return false
     const moved = this.#driver.giveTime() > 0 || this.#arrived.size > 0
-    this.serveWaiters()
+    this.showEvents()
     return moved
   }
 
   arm(): boolean {
     const rests = this.#driver?.arm() ?? true
-    this.serveWaiters()
+    this.showEvents()
     return rests
   }
 

@@ -1,9 +1,9 @@
 /**
  * `/dev/infiniband/rdma_cm` as a program has it open: commands by write(2), and events of the ids that it has made. GET_EVENT without
- * an event waits: the call is answered when there is one.
+ * an event blocks until there is one.
  */
 import type { CmEvent } from '../../cm/index.ts'
-import { type Call, Errno, type KeptCall, type PolledFile, type Result } from '../door.ts'
+import type { Call, PolledFile, Result } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
 import { CmFileWatch } from './cm-watch.ts'
@@ -13,29 +13,18 @@ import { ProgramId } from './program-id.ts'
 import type { CmFile, Station } from './station.ts'
 import { writeCommand } from './write-call.ts'
 
-/** A thread that waits for an event. */
-interface Waiter {
-  readonly kept: KeptCall
-  /** Where the event goes, and how much of it there is room for. */
-  readonly address: number
-  readonly room: number
-  /** What the call returns. */
-  readonly length: number
-}
-
 export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
   readonly kind = 'polled'
   readonly door: Station
   readonly channel: ProgramChannel
   readonly watch: CmFileWatch | null
   readonly #file: EventFile
-  readonly #waiters: Waiter[] = []
   #closed = false
 
   constructor(door: Station, { nonBlocking, process }: Call) {
     this.door = door
     this.watch = door.watch && new CmFileWatch(door.watch, process.pid)
-    this.#file = new EventFile(nonBlocking)
+    this.#file = new EventFile(nonBlocking, 'write')
     try {
       this.channel = new ProgramChannel(door.channelOptions, this)
     } catch (error) {
@@ -58,8 +47,8 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
       return this.watch?.watched(call, execute) ?? execute()
     } finally {
       // Events go with ids that are destroyed.
-      this.#showReadable()
-      this.door.serveWaiters()
+      this.showEvents()
+      this.door.showEvents()
     }
   }
 
@@ -99,11 +88,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
       return length
     }
     if (call.nonBlocking) fail('EAGAIN', 'rdma_get_cm_event: there is no event, and the channel does not block')
-    // Threads that were killed while they waited are forgotten here.
-    this.#dropGone()
-    const kept = call.keep()
-    this.#waiters.push({ kept, address, room, length })
-    return kept
+    return this.#file.block(call)
   }
 
   /** The first event that the program can be told of. */
@@ -124,41 +109,15 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
       this.watch?.handedOut(event, subject, pid)
     }
     for (const one of subject.counted) one.reported++
-    this.#showReadable()
   }
 
-  #showReadable(): void {
-    this.#file.readable = this.channel.firstEvent !== undefined
-  }
-
-  #dropGone(): void {
-    for (let i = this.#waiters.length - 1; i >= 0; i--) if (!this.#waiters[i]!.kept.waits) this.#waiters.splice(i, 1)
-  }
-
-  serveWaiters(): void {
-    if (this.#closed) return
-    while (this.#waiters.length > 0) {
-      const next = this.#next()
-      if (next === undefined) break
-      const { kept, address, room, length } = this.#waiters.shift()!
-      if (!kept.waits) continue
-      try {
-        kept.process.write(address, next.bytes.subarray(0, room))
-      } catch (error) {
-        if (!(error instanceof Errno)) throw error
-        kept.fail(error.errno)
-        continue
-      }
-      // Of a thread that was killed in this moment the event is another's.
-      if (kept.answer(length)) this.#take(next.subject, kept.process.pid)
-    }
-    this.#showReadable()
+  showEvents(): void {
+    if (!this.#closed) this.#file.readable = this.channel.firstEvent !== undefined
   }
 
   closed(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#waiters.length = 0
     this.door.closed(this)
     this.channel.close()
     this.#file.close()

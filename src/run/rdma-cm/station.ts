@@ -12,8 +12,8 @@ export interface CmFile {
   readonly watch: CmFileWatch | null
   /** GET_EVENT: `room` bytes of an event at `address`; the call returns `length`. */
   getEvent(call: Call, address: number, room: number, length: number): Result
-  /** Gives events to threads that wait for them. */
-  serveWaiters(): void
+  /** Says whether there are events, and has calls made again that wait for one. */
+  showEvents(): void
 }
 
 export interface Station {
@@ -37,7 +37,7 @@ export interface Station {
   /** A file has events, or has lost some. */
   arrived(file: CmFile): void
   /** Tells programs of the events that have come. */
-  serveWaiters(): void
+  showEvents(): void
   /** Nobody has the file any more. */
   closed(file: CmFile): void
 }

@@ -20,7 +20,7 @@ export class IssmFile implements PolledFile {
     this.#port = port
     this.#left = left
     try {
-      this.#events = new EventFile(nonBlocking)
+      this.#events = new EventFile(nonBlocking, 'read')
     } catch (error) {
       fabric.manage(port.context.device.index, false)
       throw error

@@ -3,7 +3,7 @@
  * of Linux' user_mad.c; a message is what read(2) gives, behind a header that says where it has come from.
  */
 import { hasRmpp, isSubnClass, Mad, madDataOffset, Rmpp, RmppFlag } from '../../wire/index.ts'
-import { type Call, Errno, type KeptCall, type PolledFile, type ProgramProcess, type Result } from '../door.ts'
+import type { Call, PolledFile, ProgramProcess, Result } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'
 import { decode, encode } from '../struct.ts'
@@ -32,13 +32,6 @@ interface Queued {
   readonly isReceived: boolean
 }
 
-/** A read that waits for a message. */
-interface Reading {
-  readonly call: KeptCall
-  readonly address: number
-  readonly length: number
-}
-
 export class UmadFile implements PolledFile, AgentOwner {
   readonly kind = 'polled'
   readonly #events: EventFile
@@ -48,7 +41,6 @@ export class UmadFile implements PolledFile, AgentOwner {
   readonly #agents = new Map<number, UmadAgent>()
   readonly #queue: Queued[] = []
   #queuedBytes = 0
-  readonly #readings: Reading[] = []
   #headerBytes = headerBytesWithoutPkey
   /** Whether an agent was ever registered: what headers look like is settled then. */
   #isUsed = false
@@ -58,7 +50,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     this.#port = port
     this.#left = left
     this.#watch = watch
-    this.#events = new EventFile(nonBlocking)
+    this.#events = new EventFile(nonBlocking, 'read')
   }
 
   get descriptor(): number {
@@ -193,21 +185,7 @@ export class UmadFile implements PolledFile, AgentOwner {
   #add(queued: Queued): void {
     this.#queue.push(queued)
     this.#queuedBytes += queued.message.length
-    while (this.#queue.length > 0 && this.#readings.length > 0) this.#answer(this.#readings.shift()!)
     this.#showReadable()
-  }
-
-  #answer({ call, address, length }: Reading): void {
-    // Its message is another reader's.
-    if (!call.waits) return
-    try {
-      const whole = this.#give(call.process, address, length)
-      // Of a thread that was killed in this moment it is another reader's, too.
-      if (call.answer(whole)) this.#take(call.process.pid)
-    } catch (error) {
-      if (!(error instanceof Errno)) throw error
-      call.fail(error.errno)
-    }
   }
 
   read(call: Call, address: number, length: number): Result {
@@ -221,19 +199,11 @@ export class UmadFile implements PolledFile, AgentOwner {
       fail('EINVAL', `umad_recv: read gives a header of ${this.#headerBytes} bytes first: there is room for ${length}`)
     if (this.#queue.length === 0) {
       if (call.nonBlocking) fail('EAGAIN', 'umad_recv: no management datagram has come')
-      // Threads that were killed while they waited are forgotten here.
-      this.#dropGone()
-      const kept = call.keep()
-      this.#readings.push({ call: kept, address, length })
-      return kept
+      return this.#events.block(call)
     }
     const whole = this.#give(call.process, address, length)
     this.#take(call.process.pid)
     return whole
-  }
-
-  #dropGone(): void {
-    for (let i = this.#readings.length - 1; i >= 0; i--) if (!this.#readings[i]!.call.waits) this.#readings.splice(i, 1)
   }
 
   /** Copies the first message to the program, and says how long it is; it stays where it is until it is taken. */
@@ -274,7 +244,6 @@ export class UmadFile implements PolledFile, AgentOwner {
     for (const agent of this.#agents.values()) this.#port.unregister(agent)
     this.#agents.clear()
     this.#queue.length = 0
-    this.#readings.length = 0
     this.#events.close()
     this.#left(this)
   }

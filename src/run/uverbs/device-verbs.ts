@@ -41,23 +41,31 @@ const atomicCaps: Readonly<Record<DeviceAttr['atomicCap'], number>> = { none: 0,
 
 // --- context ---------------------------------------------------------------------------------------------------------
 
-function open(context: ProgramContext, verb: string): void {
+/** What follows may fail: only what is returned opens the context. Undone if the program cannot be told. */
+function opening(context: ProgramContext, verb: string): { open: () => void; undo: () => void } {
   if (context.opened) fail('EINVAL', `${verb}: this file has a context already`)
-  context.opened = true
+  return {
+    open: () => {
+      context.opened = true
+    },
+    undo: () => {
+      context.opened = false
+    },
+  }
 }
 
 export function getContext(context: ProgramContext, { call, verb }: Command): Answer {
-  open(context, verb)
+  const { open, undo } = opening(context, verb)
   const fd = context.addAsyncFile(call)
-  return { core: encode(contextAnswer, { async_fd: fd, num_comp_vectors: completionVectors }) }
+  open()
+  return { core: encode(contextAnswer, { async_fd: fd, num_comp_vectors: completionVectors }), undo }
 }
 
 export function getContextMethod(context: ProgramContext, method: MethodCall): () => void {
-  open(context, method.verb)
+  const { open, undo } = opening(context, method.verb)
   queryContextMethod(context, method)
-  return () => {
-    context.opened = false
-  }
+  open()
+  return undo
 }
 
 export function queryContextMethod(_context: ProgramContext, method: MethodCall): void {

@@ -11,7 +11,7 @@ import {
   reopenMemoryFile,
   Segment,
 } from '../../../src/memory/index.ts'
-import { type Call, type Door, Errno, type KeptCall, type PolledFile, type QueueFile } from '../../../src/run/door.ts'
+import { type Call, type Door, Errno, type PolledFile, type QueueFile } from '../../../src/run/door.ts'
 import { EventFile } from '../../../src/run/event-file.ts'
 import type { SysfsAdapter } from '../../../src/run/front/index.ts'
 
@@ -141,8 +141,7 @@ export function pollDoor(log: string): Door {
     hasQueues: false,
     parkings: [],
     open(opening): PolledFile {
-      const file = new EventFile(opening.nonBlocking)
-      const waiters: KeptCall[] = []
+      const file = new EventFile(opening.nonBlocking, 'write')
       let events = 0
       return {
         kind: 'polled',
@@ -156,13 +155,11 @@ export function pollDoor(log: string): Door {
             if (events > 0) events--
             else if (call.nonBlocking) throw new Errno(11, 'no event')
             else {
-              waiters.push(call.keep())
               say('waits')
-              return waiters.at(-1)!
+              return file.block(call)
             }
           } else if (what === 'post') {
-            while (waiters.length > 0 && !waiters[0]!.waits) waiters.shift()
-            if (!waiters.shift()?.answer(4)) events++
+            events++
           } else throw new Errno(22, what)
           file.readable = events > 0
           return length

@@ -144,6 +144,9 @@ describe.skipIf(!canRun)('programs below a front', () => {
     expect(all).toEqual({
       ...{
         states: [false, true, false],
+        // The filter does not know the last number.
+        onCopies: [4, 4, 'EBADF'],
+        readsCopy: true,
         read: 1,
         posted: 1,
         taken: 4,
@@ -185,6 +188,63 @@ describe.skipIf(!canRun)('programs below a front', () => {
       expect(log().filter((line) => line === 'closed polled')).toHaveLength(1)
     },
   )
+
+  it.skipIf(!existsSync('/usr/bin/perl'))(
+    'have handlers of signals run while they wait, and are served after that',
+    async () => {
+      const script = `
+      use Fcntl; use POSIX;
+      $| = 1; alarm 20;
+      sysopen(F, "/dev/infiniband/rdma_cm", O_RDWR) or die $!;
+      my $poster = fork() || do { <STDIN>; syswrite(F, "post"); POSIX::_exit(0) };
+      sub on { sigaction(SIGUSR1, POSIX::SigAction->new(sub { print "handled\\n" }, POSIX::SigSet->new, $_[0])) }
+      on(0); print syswrite(F, "wait") // "no: $!", "\\n";
+      on(SA_RESTART); print syswrite(F, "wait") // "no: $!", "\\n"`
+      const { child, ended, log, says } = start(['perl', '-e', script])
+      const waits = (count: number): Promise<void> =>
+        expect.poll(() => log().filter((line) => line === 'waits').length, { interval: 5 }).toBe(count)
+      await waits(1)
+      child.kill('SIGUSR1')
+      await says(/handled\nno: Interrupted system call\n/)
+      await waits(2)
+      child.kill('SIGUSR1')
+      // The kernel has restarted it, so that it has come again.
+      await waits(3)
+      child.stdin!.write('\n')
+      const { code, stdout } = await ended
+      expect({ code, stdout }).toEqual({ code: 0, stdout: 'handled\nno: Interrupted system call\nhandled\n4\n' })
+    },
+  )
+
+  it.skipIf(!existsSync('/usr/bin/perl'))('wait many times while others end, and end with their own code', async () => {
+    // Who posts is an orphan, for which the command waits.
+    const script = `
+      use Fcntl; use POSIX;
+      alarm 20;
+      sysopen(F, "/dev/infiniband/rdma_cm", O_RDWR) or die $!;
+      for (1 .. 60) {
+        my $child = fork() || do { fork() || syswrite(F, "post"); POSIX::_exit(0) };
+        syswrite(F, "wait") == 4 or die $!;
+        waitpid $child, 0;
+      }
+      exit 7`
+    expect(await start(['perl', '-e', script]).ended).toMatchObject({ code: 7, stderr: '' })
+  })
+
+  it.skipIf(!existsSync('/usr/bin/perl') || !existsSync('/usr/bin/strace'))('wait while they are traced', async () => {
+    const script = `
+      use Fcntl; use POSIX;
+      $| = 1; alarm 20;
+      sysopen(F, "/dev/infiniband/rdma_cm", O_RDWR) or die $!;
+      my $poster = fork() || do { <STDIN>; syswrite(F, "post"); POSIX::_exit(0) };
+      print syswrite(F, "wait") // "no: $!", "\\n"`
+    const { child, ended, log } = start(['strace', '-f', '-qq', '-e', 'trace=none', 'perl', '-e', script])
+    await expect.poll(() => log(), { interval: 5 }).toContain('waits')
+    child.stdin!.write('\n')
+    expect(await ended).toMatchObject({ code: 0, stdout: '4\n' })
+    // It was made again, by a signal that only strace sees.
+    expect(log().filter((line) => line === 'waits')).toHaveLength(1)
+  })
 
   it('inherit a file, which ends with its last descriptor', async () => {
     const { all, log } = await results('inherited')
@@ -355,7 +415,8 @@ describe.skipIf(!canRun)('the command', () => {
 
   it('has a guardian, which ends its programs if it is killed', async () => {
     const temporary = mkdtempSync(join(folder, 'killed-'))
-    const { child, says, ended } = start(ofProgram('hang'), { temporary })
+    // It is known though it has cleared its environment.
+    const { child, says, ended } = start(['env', '-i', ...ofProgram('hang')], { temporary })
     const pid = Number((await says(/hangs (\d+)/))[1])
     child.kill('SIGKILL')
     const { stderr } = await ended

@@ -192,11 +192,25 @@ const programs: Record<string, () => unknown> = {
     const read = readSync(fd, counted)
     const taken = say('wait')
     states.push(isReadable())
+    say('post')
+    const copies = [Number(c.syscall(callNumber('dup'), fd, 0, 0, 0, 0, 0)), c.fcntl(fd, 1030, 10), c.dup3(fd, 600, 0)]
+    const onCopies = copies.map((copy) => say('post', copy))
+    const readsCopy = waitReadable(Int32Array.of(copies[2]!), 1, 0) === 1
     const other = openSync(path, 'r+')
     const isDevice = fstatSync(fd).isCharacterDevice()
     const nonBlocking = openSync('/dev/infiniband/rdma_cm', 0o4002)
     return {
-      ...{ states, read, posted: counted[0], taken, isDevice, empty: say('wait', nonBlocking), wrong: say('wrong') },
+      ...{
+        onCopies,
+        readsCopy,
+        states,
+        read,
+        posted: counted[0],
+        taken,
+        isDevice,
+        empty: say('wait', nonBlocking),
+        wrong: say('wrong'),
+      },
       same: c.ioctl(fd, 0x1b03, nonBlocking),
       foreign: c.ioctl(fd, 0x1b03, other),
     }

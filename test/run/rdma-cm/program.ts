@@ -3,10 +3,11 @@ import { closeSync, rmSync } from 'node:fs'
 import { afterAll } from 'vitest'
 import { type Context, openDevice } from '../../../src/index.ts'
 import { waitReadable } from '../../../src/memory/native/index.ts'
-import type { Call, KeptCall, OpenedFile, Result } from '../../../src/run/door.ts'
+import type { Call, OpenedFile, Result } from '../../../src/run/door.ts'
 import { RdmaCmDoor } from '../../../src/run/rdma-cm/index.ts'
 import type { OpenedCm } from '../../../src/run/rdma-cm/opened-cm.ts'
 import type { Observer } from '../../../src/run/watch/index.ts'
+import { Blocked } from '../blocked.ts'
 import { Memory } from '../uverbs/program.ts'
 
 const segment = `rdma-cm-${process.pid}`
@@ -33,33 +34,13 @@ export interface Event {
   param: Buffer
 }
 
-/** A thread in GET_EVENT. */
-export class Waiting implements KeptCall {
-  readonly process: Memory
-  result: number | undefined
-  waits = true
-
-  constructor(process: Memory) {
-    this.process = process
-  }
-
-  answer(value: number): boolean {
-    if (!this.waits) return false
-    this.waits = false
-    this.result = value
-    return true
-  }
-
-  fail(errno: number): boolean {
-    return this.answer(-errno)
-  }
-}
-
 export class CmProgram {
   readonly memory: Memory
   readonly file: OpenedCm
   readonly door: RdmaCmDoor
-  readonly kept: Waiting[] = []
+  readonly blocked: Blocked[] = []
+  /** Makes the last command again. */
+  #write: () => Result = () => 0
   nonBlocking = true
   /** What descriptors of the program are. */
   readonly files = new Map<number, OpenedFile>()
@@ -77,10 +58,10 @@ export class CmProgram {
       process: memory,
       tid: process.pid,
       nonBlocking,
-      keep: () => {
-        const kept = new Waiting(memory)
-        this.kept.push(kept)
-        return kept
+      block: (left) => {
+        const blocked = new Blocked(left, this.#write)
+        this.blocked.push(blocked)
+        return blocked
       },
       fileAt: (fd) => this.files.get(fd),
       addDescriptor: () => {
@@ -104,7 +85,12 @@ export class CmProgram {
     bytes.writeUInt16LE(inBytes, 4)
     bytes.writeUInt16LE(out, 6)
     bytes.set(body, 8)
-    return this.file.write(this.call, this.memory.put(bytes), bytes.length)
+    const address = this.memory.put(bytes)
+    const write = (): Result => {
+      this.#write = write
+      return this.file.write(this.call, address, bytes.length)
+    }
+    return write()
   }
 
   uid(): bigint {

@@ -2,9 +2,10 @@
 import { rmSync } from 'node:fs'
 import { afterAll } from 'vitest'
 import { openDevice } from '../../../src/index.ts'
-import { type Call, Errno, type KeptCall, type OpenedFile, type ProgramProcess } from '../../../src/run/door.ts'
+import { type Call, Errno, type OpenedFile, type ProgramProcess, type Result } from '../../../src/run/door.ts'
 import { UmadDoor, UmadPort } from '../../../src/run/umad/index.ts'
 import type { Observer } from '../../../src/run/watch/index.ts'
+import { Blocked } from '../blocked.ts'
 
 const memoryAt = 0x1000
 const headerBytes = 64
@@ -56,48 +57,28 @@ export class Memory implements ProgramProcess {
 /** What a call returned: its value, the errno, or that it waits. */
 export type Outcome = number | { errno: number } | 'waits'
 
-export interface Kept {
-  outcome: Outcome
-  waits: boolean
-  /** Its thread ends in the moment in which it gets an answer. */
-  isKilled: boolean
-}
-
 export class Program {
   readonly memory: Memory = new Memory()
   readonly door: UmadDoor
   readonly file: OpenedFile
   nonBlocking = true
-  readonly kept: Kept[] = []
+  readonly blocked: Blocked[] = []
 
   constructor(port: UmadPort, observer?: Observer) {
     this.door = new UmadDoor(port, 0, observer ? { observer, device: 'rxe0' } : null)
     this.file = this.door.open(this.#call())
   }
 
-  #call(): Call {
+  /** `make`: makes the call again. */
+  #call(make: () => Result = () => 0): Call {
     return {
       process: this.memory,
       tid: process.pid,
       nonBlocking: this.nonBlocking,
-      keep: (): KeptCall => {
-        const kept: Kept = { outcome: 'waits', waits: true, isKilled: false }
-        this.kept.push(kept)
-        return {
-          process: this.memory,
-          get waits() {
-            return kept.waits
-          },
-          answer: (value) => {
-            if (kept.isKilled) return false
-            kept.outcome = value
-            return true
-          },
-          fail: (errno) => {
-            kept.outcome = { errno }
-            return true
-          },
-        }
+      block: (left) => {
+        const blocked = new Blocked(left, make)
+        this.blocked.push(blocked)
+        return blocked
       },
       fileAt: () => undefined,
       addDescriptor: () => -1,
@@ -165,7 +146,8 @@ export class Program {
   }
 
   read(room: number = headerBytes + 256): Outcome {
-    return this.#outcome(() => this.file.read(this.#call(), memoryAt, room))
+    const read = (): Result => this.file.read(this.#call(read), memoryAt, room)
+    return this.#outcome(read)
   }
 
   /** The next message, after the door has done what it can; null if there is none. */

@@ -259,30 +259,35 @@ describe('files', () => {
     expect(a.read()).toBe('waits')
     expect(a.read()).toBe('waits')
     // The first one has been interrupted.
-    a.kept[0]!.waits = false
+    a.blocked[0]!.isKilled = true
     a.send(agent, mad(1, 1, SubnAttribute.nodeInfo), { timeoutMs: 100 })
-    expect(a.kept.map(({ outcome }) => outcome)).toEqual(['waits', 320])
+    expect(a.blocked.map(({ result }) => result)).toEqual([undefined, 320])
   })
 
-  it('keep a message whose reader is killed while it gets it', () => {
+  it('give a message to one of those that wait', () => {
     const agent = a.register(1) as number
     a.nonBlocking = false
     expect([a.read(), a.read()]).toEqual(['waits', 'waits'])
-    a.kept[0]!.isKilled = true
     a.send(agent, mad(1, 1, SubnAttribute.nodeInfo), { timeoutMs: 100 })
-    expect(a.kept.map(({ outcome }) => outcome)).toEqual(['waits', 320])
+    // The other one is blocked once more.
+    expect(a.blocked.map(({ result }) => result)).toEqual([320, undefined, undefined])
   })
 
-  it('forget readers that were killed', () => {
+  it('look after readers that were killed', () => {
     a.nonBlocking = false
-    let asked = 0
+    let looks = 0
     for (let i = 0; i < 100; i++) {
       a.read()
-      const kept = a.kept[i]!
-      Object.defineProperty(kept, 'waits', { get: () => asked++ < 0 })
+      const blocked = a.blocked[i]!
+      blocked.isKilled = true
+      const look = blocked.look.bind(blocked)
+      blocked.look = () => {
+        looks++
+        look()
+      }
     }
-    // Each was asked once: by the reader behind it.
-    expect(asked).toBe(99)
+    // Each was looked at once: when the reader behind it came.
+    expect(looks).toBe(99)
   })
 
   it.each([

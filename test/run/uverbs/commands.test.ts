@@ -90,6 +90,17 @@ describe('opening', () => {
     expect(told).toBe(1)
   })
 
+  it('by write(2): none where the program has no number for the descriptor, or no memory for the response', () => {
+    const { addDescriptor } = program.call
+    program.call.addDescriptor = () => {
+      throw new Errno(24, 'no more descriptors')
+    }
+    expect(errno(() => program.write(0, Buffer.alloc(8), 8))).toBe(24)
+    program.call.addDescriptor = addDescriptor
+    expect(errno(() => program.write(0, Buffer.alloc(8), 8, false))).toBe(14)
+    expect(program.write(0, Buffer.alloc(8), 8).readUInt32LE(4)).toBe(1)
+  })
+
   it('without a context nothing is served, and there is one for a file', () => {
     expect(errno(() => v.allocPd(program))).toBe(EINVAL)
     expect(

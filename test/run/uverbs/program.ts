@@ -145,7 +145,7 @@ export class Program {
       process: this.memory,
       tid: process.pid,
       nonBlocking: false,
-      keep: () => {
+      block: () => {
         throw new Error('no command of uverbs waits')
       },
       fileAt: () => undefined,

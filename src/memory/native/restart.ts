@@ -1,0 +1,80 @@
+/**
+ * Having a thread of another process make the call again in which it is blocked, without a signal: ptrace(2) stops it for a moment
+ * (PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH), and a call that waited is made anew then, as after a signal without a handler
+ * (ERESTARTSYS). It passes the thread's filter again. Neither memory nor registers are touched.
+ *
+ * A thread that traces is the parent of what it traces, so that waitid(2) in any thread of this process may report the moment's stop
+ * (`endedChild`), and what waits for children by waitpid(2) takes it for an end: nothing else in this process may wait for a child then.
+ */
+import { readFileSync } from 'node:fs'
+import { constants } from 'node:os'
+import { requireLibc } from './libc.ts'
+import { callNumber } from './system-calls.ts'
+
+const PTRACE_DETACH = 17
+const PTRACE_SEIZE = 0x4206
+const PTRACE_INTERRUPT = 0x4207
+/** Their default action is none. */
+const ignoredSignals = [constants.signals.SIGURG, constants.signals.SIGWINCH, constants.signals.SIGCHLD]
+
+function ptrace(request: number, tid: number): boolean {
+  const { syscall } = requireLibc('ptrace')
+  return Number(syscall(callNumber('ptrace'), request, tid, 0, 0, 0, 0)) === 0
+}
+
+/** Whether a thread may be in the call with this number and these first arguments, or on its way into it or out of it. */
+export function mayBeIn(tid: number, number: number, args: readonly number[]): boolean {
+  try {
+    const [call, ...words] = readFileSync(`/proc/${tid}/syscall`, 'latin1').split(' ')
+    if (call === 'running\n') return true
+    return Number(call) === number && args.every((word, i) => Number(words[i]) === word)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * Begins: after true comes `restarted` until that is true. False if the thread has gone, or if another process traces it: then a signal
+ * that means nothing to the thread has it make its call again, of which only its tracer sees something.
+ */
+export function beginRestart(tid: number): boolean {
+  // Once more where a tracer has just left it, and the signal means nothing at all.
+  for (let tries = 0; tries < 2; tries++) {
+    if (ptrace(PTRACE_SEIZE, tid)) {
+      ptrace(PTRACE_INTERRUPT, tid)
+      return true
+    }
+    if (nudge(tid) && isTraced(statusOf(tid))) return false
+  }
+  return false
+}
+
+/** Sends a signal that is ignored where nobody has asked for it; one that is traced wakes for those, too. */
+function nudge(tid: number): boolean {
+  const status = statusOf(tid)
+  if (!isTraced(status)) return false
+  const mask = (name: string): bigint => BigInt(`0x${new RegExp(`^${name}:\\s*(\\w+)`, 'm').exec(status)?.[1] ?? '0'}`)
+  const has = (signals: bigint, signal: number): boolean => ((signals >> BigInt(signal - 1)) & 1n) !== 0n
+  const [blocked, caught] = [mask('SigBlk'), mask('SigCgt')]
+  const wakes = ignoredSignals.filter((signal) => !has(blocked, signal))
+  const signal = wakes.find((signal) => !has(caught, signal)) ?? wakes[0]
+  if (signal !== undefined) requireLibc('tkill').syscall(callNumber('tkill'), tid, signal, 0, 0, 0, 0)
+  return true
+}
+
+function statusOf(tid: number): string {
+  try {
+    return readFileSync(`/proc/${tid}/status`, 'latin1')
+  } catch {
+    return ''
+  }
+}
+
+const isTraced = (status: string): boolean => /^TracerPid:\s*[1-9]/m.test(status)
+
+/** Whether the thread has stopped, and has gone on, or has ended. Usually it takes 20 µs; a thread that may not be interrupted stops later. */
+export function restarted(tid: number): boolean {
+  if (ptrace(PTRACE_DETACH, tid)) return true
+  // Of one that has ended there is nothing to interrupt.
+  return !ptrace(PTRACE_INTERRUPT, tid)
+}
