@@ -14,7 +14,12 @@ function keepCompiledCode(): void {
 }
 
 async function beginEarly([name = '', ...words]: readonly string[]): Promise<void> {
-  if (Object.hasOwn(commands, name)) (await commands[name]!.load()).early?.(words)
+  if (!Object.hasOwn(commands, name)) return
+  try {
+    ;(await commands[name]!.load()).early?.(words)
+  } catch {
+    // The command says so itself when it comes to that.
+  }
 }
 
 const argv = process.argv.slice(2)

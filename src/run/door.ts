@@ -107,6 +107,8 @@ export interface QueueFile extends FileCalls {
 /** A file that polls readable while something waits: see `EventFile`, which has what is needed for one. */
 export interface PolledFile extends FileCalls {
   readonly kind: 'polled'
+  /** The call by which what waits is asked for. */
+  readonly asks: 'read' | 'write'
   /** The program gets it as it is; the front closes this descriptor after it was handed over. */
   readonly descriptor: number
   /** A descriptor of this process that has an error (POLLERR) once no program has the file any more. */

@@ -68,7 +68,7 @@ export class Buffers {
 
   /** A receiver, as for `deliver`, begins anew. */
   beginReceiver(receiver: number): void {
-    this.#late.forget(receiver)
+    this.#late.begin(this.processes, receiver)
   }
 
   /** As `Host.resolve`: the place of a range, or −1 if key, domain, rights or bounds forbid it. */

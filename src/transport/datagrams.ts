@@ -162,6 +162,7 @@ export class Datagrams {
     const sender = u24(u8, extension + Deth.srcQp)
     const pd = state.receivePd(q)
     this.#writeHeader(end - at, origin)
+    state.buffers.beginReceiver(q)
     let status = state.buffers.scatter(q, pd, receive, 0, grhLength, this.#grh, bytes > 0)
     if (status === WcStatus.Success)
       status = state.buffers.scatter(q, pd, receive, grhLength, bytes, at + header, false)

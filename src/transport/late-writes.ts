@@ -25,8 +25,9 @@ export class LateWrites {
     this.#copy = copy
   }
 
-  /** A receiver is another one than before by the same number. */
-  forget(receiver: number): void {
+  /** What comes for a receiver has nothing to do with what came before: it is another one by the same number, or its message was lost. */
+  begin(processes: ProcessMemory | null, receiver: number): void {
+    if (this.#receiver === receiver && processes !== null) this.flush(processes)
     if (this.#failed.size > 0) this.#failed.delete(receiver)
   }
 
@@ -64,8 +65,11 @@ export class LateWrites {
   /** Writes what is collected. */
   flush(processes: ProcessMemory): void {
     if (this.#length === 0) return
-    const fault = processes.deliverOrdered(this.#to, this.#pid, processes.collected, this.#length)
+    const { collected } = processes
+    // It may have executed another program since its place was looked up.
+    const isWritten =
+      processes.isThere(this.#pid) && processes.deliverOrdered(this.#to, this.#pid, collected, this.#length) === 0
     this.#length = 0
-    if (fault !== 0) this.#failed.add(this.#receiver)
+    if (!isWritten) this.#failed.add(this.#receiver)
   }
 }

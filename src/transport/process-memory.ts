@@ -13,6 +13,8 @@ export interface ProcessMemory {
   /** Where `stageBytes` of the segment are for bytes that are read ahead, and as many for those that are written late. */
   readonly stage: number
   readonly collected: number
+  /** Whether a process still has the image to which places in it belong. */
+  isThere(pid: number): boolean
   /** Until `endBurst`, in a moment, whether a process is still there is asked once. */
   beginBurst(): void
   endBurst(): void

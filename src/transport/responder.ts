@@ -338,6 +338,7 @@ export class Responder {
     if (begins) {
       i32[t + TransportQp.dropRest] = 0
       i32[t + TransportQp.rxKind] = kind.none
+      state.buffers.beginReceiver(q)
     }
     if (i32[t + TransportQp.dropRest] !== 0) {
       state.count(state.counters.drops_uc_sequence)

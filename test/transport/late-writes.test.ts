@@ -9,9 +9,11 @@ describe('payload for memory of another process', () => {
   /** What was copied to the process: place and length; and what it is made of, as [place in the segment, length]. */
   let written: [to: number, from: number, length: number][]
   let gone: boolean
+  let isThere: boolean
   let late: LateWrites
   const processes = {
     collected,
+    isThere: () => isThere,
     deliverOrdered: (to: number, _: number, from: number, length: number) => {
       written.push([to, from, length])
       return gone ? 1 : 0
@@ -23,6 +25,7 @@ describe('payload for memory of another process', () => {
   beforeEach(() => {
     written = []
     gone = false
+    isThere = true
     late = new LateWrites(() => {})
   })
 
@@ -82,7 +85,24 @@ describe('payload for memory of another process', () => {
     write(-500, 100, true)
     late.flush(processes)
     gone = false
-    late.forget(1)
+    late.begin(processes, 1)
     expect(write(-400, 100, false)).toBe(true)
+  })
+
+  it('of a message whose rest was lost does not fail with the next message', () => {
+    gone = true
+    write(-500, 100, true)
+    late.begin(processes, 1)
+    expect(written).toHaveLength(1)
+    gone = false
+    expect(write(-800, 8, false)).toBe(true)
+  })
+
+  it('is not written to what a process executes by then', () => {
+    write(-500, 100, true)
+    isThere = false
+    late.flush(processes)
+    expect(written).toEqual([])
+    expect(write(-400, 100, true)).toBe(false)
   })
 })

@@ -127,6 +127,12 @@ export class ProcessBytes {
     return at
   }
 
+  /** Whether a process still has the image to which places in it belong: it has another one before `reach` knows of that. */
+  isThere(pid: number): boolean {
+    for (const image of this.#images.values()) if (image.pid === pid && !isImageThere(image.memory)) return false
+    return true
+  }
+
   /** Until `endBurst`, in a moment, whether an image is still there is asked once. */
   beginBurst(): void {
     this.#burst = ++this.#bursts

@@ -18,6 +18,9 @@ const codeWord = 2
 const pidWord = 4
 const statusWord = 6
 
+/** A stop takes 20 µs; more where the thread or who stops it has to wait for a processor. */
+const mostLooks = 50
+
 const signalNames = Object.keys(constants.signals) as NodeJS.Signals[]
 const info = libc === null ? null : nativeScratch(128)
 
@@ -34,11 +37,14 @@ export interface Ended {
   readonly signal: NodeJS.Signals | null
 }
 
-/** A child that has ended and was not waited for, 0 if there is none, −1 if there is no child at all. */
+/** What `endedChild` says of a moment in which it cannot be known. */
+export const endIsHidden = -2
+
+/** A child that has ended and was not waited for, 0 if there is none, −1 if there is no child at all; or `endIsHidden`. */
 export function endedChild(): number {
   const { syscall, schedYield, koffi } = requireLibc('waitid')
   const flags = WEXITED | WNOHANG | WNOWAIT
-  for (;;) {
+  for (let looks = 0; looks < mostLooks; looks++) {
     info!.u32.fill(0)
     if (Number(syscall(callNumber('waitid'), P_ALL, 0, info!.address, flags, 0, 0)) !== 0)
       return koffi.errno() === constants.errno.ECHILD ? -1 : 0
@@ -46,6 +52,7 @@ export function endedChild(): number {
     // A thread that another one of this process stops for a moment (restart.ts) hides those that have ended.
     schedYield()
   }
+  return endIsHidden
 }
 
 /** Waits for a child that has ended, so that nothing of it is left; says how. */

@@ -38,7 +38,7 @@
  */
 export { atExit } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
-export { adoptDescendants, dumpNoCore, type Ended, endedChild, reapChild } from './descendants.ts'
+export { adoptDescendants, dumpNoCore, type Ended, endedChild, endIsHidden, reapChild } from './descendants.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
@@ -133,7 +133,7 @@ export {
   readProgram,
   writeProgram,
 } from './program-memory.ts'
-export { beginRestart, mayBeIn, restarted } from './restart.ts'
+export { beginRestart, mayBeIn, mayTrace, restarted } from './restart.ts'
 export {
   dumpRequest,
   type HostIfAddress,

@@ -8,18 +8,31 @@
  */
 import { readFileSync } from 'node:fs'
 import { constants } from 'node:os'
-import { requireLibc } from './libc.ts'
+import { errnos } from './error.ts'
+import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
 
 const PTRACE_DETACH = 17
+const PTRACE_GETSIGINFO = 0x4202
 const PTRACE_SEIZE = 0x4206
 const PTRACE_INTERRUPT = 0x4207
 /** Their default action is none. */
 const ignoredSignals = [constants.signals.SIGURG, constants.signals.SIGWINCH, constants.signals.SIGCHLD]
 
-function ptrace(request: number, tid: number): boolean {
+/** siginfo_t: the signal, and in the third word why; at a stop of ours the event is in its second byte. */
+const info = libc === null ? null : nativeScratch(128)
+const codeWord = 2
+const PTRACE_EVENT_STOP = 128
+
+function ptrace(request: number, tid: number, data = 0): boolean {
   const { syscall } = requireLibc('ptrace')
-  return Number(syscall(callNumber('ptrace'), request, tid, 0, 0, 0, 0)) === 0
+  return Number(syscall(callNumber('ptrace'), request, tid, 0, data, 0, 0)) === 0
+}
+
+/** Whether this process may trace at all: not where a filter keeps it from ptrace(2). Then no thread can be made to go on. */
+export function mayTrace(): boolean {
+  // There is no thread 0.
+  return !ptrace(PTRACE_SEIZE, 0) && requireLibc('ptrace').koffi.errno() === errnos.ESRCH
 }
 
 /** Whether a thread may be in the call with this number and these first arguments, or on its way into it or out of it. */
@@ -28,8 +41,9 @@ export function mayBeIn(tid: number, number: number, args: readonly number[]): b
     const [call, ...words] = readFileSync(`/proc/${tid}/syscall`, 'latin1').split(' ')
     if (call === 'running\n') return true
     return Number(call) === number && args.every((word, i) => Number(words[i]) === word)
-  } catch {
-    return false
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code !== 'ENOENT' && code !== 'ESRCH'
   }
 }
 
@@ -40,14 +54,18 @@ export function mayBeIn(tid: number, number: number, args: readonly number[]): b
 export function beginRestart(tid: number): boolean {
   // Once more where a tracer has just left it, and the signal means nothing at all.
   for (let tries = 0; tries < 2; tries++) {
-    if (ptrace(PTRACE_SEIZE, tid)) {
-      ptrace(PTRACE_INTERRUPT, tid)
+    if (seize(tid)) {
+      interrupt(tid)
       return true
     }
     if (nudge(tid) && isTraced(statusOf(tid))) return false
   }
   return false
 }
+
+/** The two parts of beginning: false if that is not possible. */
+export const seize = (tid: number): boolean => ptrace(PTRACE_SEIZE, tid)
+export const interrupt = (tid: number): boolean => ptrace(PTRACE_INTERRUPT, tid)
 
 /** Sends a signal that is ignored where nobody has asked for it; one that is traced wakes for those, too. */
 function nudge(tid: number): boolean {
@@ -74,7 +92,13 @@ const isTraced = (status: string): boolean => /^TracerPid:\s*[1-9]/m.test(status
 
 /** Whether the thread has stopped, and has gone on, or has ended. Usually it takes 20 µs; a thread that may not be interrupted stops later. */
 export function restarted(tid: number): boolean {
-  if (ptrace(PTRACE_DETACH, tid)) return true
+  if (ptrace(PTRACE_DETACH, tid, signalOf(tid))) return true
   // Of one that has ended there is nothing to interrupt.
-  return !ptrace(PTRACE_INTERRUPT, tid)
+  return !interrupt(tid)
+}
+
+/** The signal at which a thread has stopped, which came just before the interruption and is its own; 0 where that stopped it. */
+function signalOf(tid: number): number {
+  if (!ptrace(PTRACE_GETSIGINFO, tid, info!.address)) return 0
+  return info!.u32[codeWord]! >>> 8 === PTRACE_EVENT_STOP ? 0 : info!.u32[0]!
 }

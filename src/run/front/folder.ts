@@ -40,8 +40,10 @@ export class Folder {
   readonly path: string
   readonly #tree: SysfsTree
   readonly #devices: readonly string[]
-  /** The folders that are there; none before somebody has asked for a path. */
+  /** The folders that are there. */
   readonly #made = new Set<string>()
+  /** Whether somebody has asked for a path, and all is there. */
+  #isMade = false
 
   /** `path` must not exist yet. `devices`: paths of character devices, for which empty files are there. */
   constructor(path: string, tree: SysfsTree, devices: readonly string[]) {
@@ -52,12 +54,15 @@ export class Folder {
 
   /** Where the file is that is `path` for programs. */
   real(path: string): string {
-    if (this.#made.size === 0) this.#make()
+    if (!this.#isMade) this.#make()
     return `${this.path}${path}`
   }
 
   #make(): void {
     const { files, live, links } = this.#tree
+    // One that could not be made whole goes first.
+    rmSync(this.path, { recursive: true, force: true })
+    this.#made.clear()
     mkdirSync(this.path, { mode: 0o700 })
     for (const folder of always) this.#makeFolder(folder)
     for (const [path, content] of files) this.#writeFile(path, content)
@@ -67,6 +72,7 @@ export class Folder {
       symlinkSync(target, join(this.path, path))
     }
     for (const path of this.#devices) this.#writeFile(path, '')
+    this.#isMade = true
   }
 
   /** Before a file is opened: what is in it is asked for, if that changes. */
@@ -104,6 +110,6 @@ export class Folder {
   }
 
   remove(): void {
-    if (this.#made.size > 0) rmSync(this.path, { recursive: true, force: true })
+    rmSync(this.path, { recursive: true, force: true })
   }
 }

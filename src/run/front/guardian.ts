@@ -16,7 +16,8 @@ const script = `
   while :; do
     found=
     for folder in /proc/[0-9]*; do
-      if grep -qs "^$1" "$folder/limits"; then
+      # A zombie has limits, too, and can be killed again and again.
+      if grep -qs "^$1" "$folder/limits" && grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "$folder/status"; then
         kill -KILL "\${folder#/proc/}" 2>/dev/null && found=1 any=1
       fi
     done

@@ -1,6 +1,6 @@
 /** What serving programs needs of this host, and the sentence that says what is missing. */
 import { readFileSync } from 'node:fs'
-import { nativeAvailable, nativeReason, type Processor, thisProcessor } from '../../memory/index.ts'
+import { mayTrace, nativeAvailable, nativeReason, type Processor, thisProcessor } from '../../memory/index.ts'
 
 /** A program cannot be started, or not be served. */
 export class RunError extends Error {
@@ -21,6 +21,11 @@ export function checkHost(): Processor {
     throw new RunError('EOPNOTSUPP', `programs can be served on x86-64 and arm64, not on ${process.arch}`)
   const reason = traceReason(read('/proc/sys/kernel/yama/ptrace_scope'), read('/proc/self/status'))
   if (reason !== null) throw new RunError('EPERM', reason)
+  if (!mayTrace())
+    throw new RunError(
+      'EPERM',
+      'a seccomp filter forbids ptrace, by which programs that wait for events are told of them (a container profile, or SystemCallFilter of systemd): allow it',
+    )
   return thisProcessor
 }
 

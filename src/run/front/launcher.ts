@@ -14,6 +14,7 @@ import {
   closeFd,
   type Ended,
   endedChild,
+  endIsHidden,
   entryModule,
   makeEventFd,
   newMark,
@@ -30,6 +31,9 @@ import { numberRanges } from './numbers.ts'
 import { fail, letStart, newState, State, Word } from './shared-state.ts'
 import type { SpawnerData, SpawnerMessage } from './spawner-thread.ts'
 import type { SupervisorData } from './supervisor-thread.ts'
+
+/** So long after a moment in which it could not be seen who has ended that is asked again. */
+const hiddenMs = 5
 
 /** Says to a nested `verbena run` that its program is served already. */
 export const runVariable = 'VERBENA_RUN'
@@ -130,7 +134,8 @@ function follow(
         ended = how
         onStarted(undefined)
       }
-      if (child < 0 && ended !== undefined) {
+      if (child === endIsHidden) setTimeout(look, hiddenMs)
+      else if (child < 0 && ended !== undefined) {
         process.off('SIGCHLD', look)
         resolve(ended)
       }

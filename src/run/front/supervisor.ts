@@ -159,6 +159,7 @@ class Supervisor {
   run(): void {
     const { ends, doors } = this.#options
     while (!ends()) {
+      this.#blocked.restMs()
       let moved = false
       for (const door of doors) if (this.#progress(door)) moved = true
       if (moved) this.#wait(0, ownDescriptors)
@@ -459,7 +460,15 @@ class Supervisor {
       n.proceed()
       return
     }
-    // Its calls do not stop: they shall fail, rather than reach the pipe.
+    if (file.asks === 'read') {
+      this.#refused(
+        `dup2: descriptor ${number} cannot be read: let dup or fcntl(F_DUPFD) choose its number`,
+        errnos.EBADF,
+      )
+      n.fail(errnos.EBADF)
+      return
+    }
+    // Its writes do not stop: they shall fail, rather than reach the pipe.
     const copy = readAgain(file.otherEnd, isNonBlocking(n.tid, fd))
     try {
       const result = n.addDescriptor(copy, closeOnExec, number, true)

@@ -12,8 +12,14 @@ const start = (): Worker => startThread(entryModule(import.meta.url, './run-thre
 
 /** It holds up no end of this process until it is taken. */
 export function startSupervisorEarly(): void {
-  waiting ??= start()
-  waiting.unref()
+  if (waiting !== null) return
+  const thread = start()
+  waiting = thread
+  thread.unref()
+  // Another one is started then, of whose failure the command tells.
+  thread.once('error', () => {
+    if (waiting === thread) waiting = null
+  })
 }
 
 /** The thread that waits, or one that is started now. */

@@ -15,6 +15,7 @@ import { writeCommand } from './write-call.ts'
 
 export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
   readonly kind = 'polled'
+  readonly asks = 'write'
   readonly door: Station
   readonly channel: ProgramChannel
   readonly watch: CmFileWatch | null
@@ -24,7 +25,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
   constructor(door: Station, { nonBlocking, process }: Call) {
     this.door = door
     this.watch = door.watch && new CmFileWatch(door.watch, process.pid)
-    this.#file = new EventFile(nonBlocking, 'write')
+    this.#file = new EventFile(nonBlocking, this.asks)
     try {
       this.channel = new ProgramChannel(door.channelOptions, this)
     } catch (error) {

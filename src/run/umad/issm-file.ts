@@ -6,6 +6,7 @@ import type { UmadPort } from './umad-port.ts'
 
 export class IssmFile implements PolledFile {
   readonly kind = 'polled'
+  readonly asks = 'read'
   readonly #events: EventFile
   readonly #port: UmadPort
   readonly #left: (file: IssmFile) => void
@@ -20,7 +21,7 @@ export class IssmFile implements PolledFile {
     this.#port = port
     this.#left = left
     try {
-      this.#events = new EventFile(nonBlocking, 'read')
+      this.#events = new EventFile(nonBlocking, this.asks)
     } catch (error) {
       fabric.manage(port.context.device.index, false)
       throw error

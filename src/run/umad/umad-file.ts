@@ -34,6 +34,7 @@ interface Queued {
 
 export class UmadFile implements PolledFile, AgentOwner {
   readonly kind = 'polled'
+  readonly asks = 'read'
   readonly #events: EventFile
   readonly #port: UmadPort
   readonly #left: (file: UmadFile) => void
@@ -50,7 +51,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     this.#port = port
     this.#left = left
     this.#watch = watch
-    this.#events = new EventFile(nonBlocking, 'read')
+    this.#events = new EventFile(nonBlocking, this.asks)
   }
 
   get descriptor(): number {

@@ -4,7 +4,8 @@ import { startSupervisorEarly } from '../../run/programs/supervisor-thread.ts'
 
 export function early([first]: readonly string[]): void {
   // Below another run there is one.
-  if (first !== undefined && first !== '--help' && process.env.VERBENA_RUN === undefined) startSupervisorEarly()
+  const isHelp = first === undefined || first === '--help' || first === '-h'
+  if (!isHelp && process.env.VERBENA_RUN === undefined) startSupervisorEarly()
 }
 
 export async function configure(command: Command): Promise<void> {

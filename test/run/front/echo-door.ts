@@ -145,6 +145,7 @@ export function pollDoor(log: string): Door {
       let events = 0
       return {
         kind: 'polled',
+        asks: 'write',
         descriptor: file.descriptor,
         otherEnd: file.otherEnd,
         write(call, address, length) {
