@@ -12,8 +12,13 @@ const start = (): Worker => startThread(entryModule(import.meta.url, './run-thre
 
 /** It holds up no end of this process until it is taken. */
 export function startSupervisorEarly(): void {
-  waiting ??= start()
-  waiting.unref()
+  const thread = start()
+  waiting = thread
+  // One that could not start says so when the program is to start, which tries once more.
+  thread.once('error', () => {
+    if (waiting === thread) waiting = null
+  })
+  thread.unref()
 }
 
 /** The thread that waits, or one that is started now. */
