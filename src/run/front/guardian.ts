@@ -2,7 +2,8 @@
  * What ends programs whose supervisor was killed: without one each of their opens fails (ENOSYS), which few programs understand. A small
  * shell waits for the end of a pipe from this process. It is no child of ours, which waits for all of those, and detached,
  * so that no terminal reaches it. It knows the programs by a mark that all have which the launcher has started, whatever
- * they do about their environment.
+ * they do about their environment. One that has ended and whose parent does not ask for it, as in a container, has the mark and takes signals
+ * for ever: it is not waited for.
  */
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
@@ -16,9 +17,10 @@ const script = `
   while :; do
     found=
     for folder in /proc/[0-9]*; do
-      # A zombie has limits, too, and can be killed again and again.
-      if grep -qs "^$1" "$folder/limits" && grep -qs '^State:[[:space:]]*[^ZX[:space:]]' "$folder/status"; then
-        kill -KILL "\${folder#/proc/}" 2>/dev/null && found=1 any=1
+      if grep -qs "^$1" "$folder/limits"; then
+        ended=
+        grep -qs '^State:.Z' "$folder/status" && ended=1
+        kill -KILL "\${folder#/proc/}" 2>/dev/null && [ -z "$ended" ] && found=1 any=1
       fi
     done
     [ -z "$found" ] && break

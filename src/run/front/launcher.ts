@@ -94,14 +94,17 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   letStart(words)
 
   let pid: number | undefined
-  const unforward = forwardSignals(() => pid)
+  let unforward: (() => void) | undefined
   try {
     return await follow(options, words, failure, spawner, (started) => {
       pid = started
-      if (started !== undefined) options.onStarted?.(started)
+      if (started === undefined) return
+      // A signal before that ends this process as any other, and the guardian what it may have started just then.
+      unforward = forwardSignals(() => pid)
+      options.onStarted?.(started)
     })
   } finally {
-    unforward()
+    unforward?.()
     // The spawner's own calls are answered until it has ended.
     fail(words)
     await spawner.terminate()

@@ -94,7 +94,7 @@ function remoteCause(failed: Failed, { fields, length, opcode }: Request, destQp
   const d = seesPeers ? host.findQp(destQpNum) : -1
   const access = needs[opcode]?.remote ?? 0
   if (d < 0)
-    return `${asked}: the peer does not permit it; it needs ${accessNames(access)} of the region behind that key`
+    return `${asked}: the peer does not permit it, or its memory is not there any more; it needs ${accessNames(access)} of the region behind that key`
   const refusal = refusalOf(
     host,
     Number(rkey) | 0,

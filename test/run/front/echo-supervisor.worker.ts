@@ -5,6 +5,10 @@ import { echoAdapter, echoDoor, pollDoor } from './echo-door.ts'
 
 await runSupervisor((log: string) => {
   if (log === 'fails') throw new Error('this adapter does not open')
+  if (log.endsWith('.hangs')) {
+    appendFileSync(log, 'opening\n')
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+  }
   return {
     ...{ doors: [echoDoor(log), pollDoor(log)], sysfs: sysfsOf([echoAdapter]) },
     onRefused: (pid, reason) => appendFileSync(log, `refused ${pid > 0}: ${reason}\n`),

@@ -381,6 +381,13 @@ describe.skipIf(!canRun)('the command', () => {
     expect(JSON.parse((await ended).stdout.split('\n')[1]!)).toEqual({ interrupts: 0 })
   })
 
+  it('is ended by a signal that comes before the program has started', async () => {
+    const { child, log, ended } = start(['true'], { log: join(folder, 'never.hangs') })
+    await expect.poll(log, { interval: 5 }).toContain('opening')
+    child.kill('SIGTERM')
+    expect(await ended).toMatchObject({ code: null, signal: 'SIGTERM', stderr: '' })
+  })
+
   it.skipIf(!existsSync('/usr/bin/script'))(
     'leaves Ctrl-C to the terminal, which sends it to the program once',
     async () => {
@@ -423,6 +430,23 @@ describe.skipIf(!canRun)('the command', () => {
     expect(stderr).toContain('the supervisor was killed')
     await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false)
     expect(readdirSync(temporary)).toEqual([])
+  })
+
+  it('has a guardian that does not wait for programs which have ended and whom nobody asks for', async () => {
+    const { child, says, ended } = start(ofProgram('hang'), { wrapper: ofProgram('keeps') })
+    const [launcher, pid] = [await says(/keeps (\d+)/), await says(/hangs (\d+)/)].map((said) => Number(said[1]))
+    let said = ''
+    child.stderr!.on('data', (chunk: Buffer) => {
+      said += chunk.toString()
+    })
+    process.kill(launcher!, 'SIGKILL')
+    try {
+      await expect.poll(() => said).toContain('the supervisor was killed')
+      expect(readFileSync(`/proc/${pid}/status`, 'latin1')).toContain('State:\tZ')
+    } finally {
+      child.kill('SIGKILL')
+    }
+    await ended
   })
 
   it('cannot be below a filter with a listener', async () => {

@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, fstatSync, openSync, readSync, writeSync } from 'node:fs'
 import {
+  adoptDescendants,
   callNumber,
   DescriptorServer,
   drainEventFd,
@@ -130,6 +131,14 @@ const programs: Record<string, () => unknown> = {
   hang() {
     openSync(path, 'r+')
     writeSync(1, `hangs ${process.pid}\n`)
+    return new Promise(() => setInterval(() => {}, 100_000))
+  },
+
+  /** Starts a command, adopts what that leaves and never asks for it, as the first process of some containers. */
+  keeps() {
+    adoptDescendants()
+    const { pid } = spawn(args[0]!, args.slice(1), { stdio: 'inherit' })
+    writeSync(1, `keeps ${pid}\n`)
     return new Promise(() => setInterval(() => {}, 100_000))
   },
 
