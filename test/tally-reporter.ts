@@ -66,11 +66,13 @@ function listOf(files: ReadonlySet<string>): string {
   return [...files].map((file) => `${relative(process.cwd(), file)}\n`).join('')
 }
 
-const mostOfFailure = 500
+const mostOfFailure = 800
 
-/** A line with the test, and the beginning of each message, indented. */
+/** A line with the test, and the beginning of each message and of what was not as expected, indented. */
 function failureOf(test: string, errors: readonly SerializedError[]): string {
-  const messages = errors.map(({ message = '' }) => stripVTControlCharacters(String(message)).slice(0, mostOfFailure))
+  const messages = errors.map(({ message = '', diff = '' }) =>
+    stripVTControlCharacters(`${message}\n${diff}`).trim().slice(0, mostOfFailure),
+  )
   return `${test}\n${messages.map((message) => `${message.replace(/^/gm, '    ')}\n`).join('')}`
 }
 

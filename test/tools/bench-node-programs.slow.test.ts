@@ -140,6 +140,11 @@ describe('bench node', () => {
     for (const run of runs) {
       expect(Object.keys(run)).toEqual(['settings', 'latency', 'missed', 'missing', 'notTransmitted'])
       const { latency, missed, missing, notTransmitted } = run
+      // On a busy machine all samples may be late.
+      if (missing === 50) {
+        expect(latency).toBe(null)
+        continue
+      }
       expect(Object.keys(latency)).toEqual(['count', 'min', 'p10', 'median', 'p90', 'p99', 'max'])
       expect(latency.count).toBe(50 - missing)
       expect(missing).toBe(missed + notTransmitted)
