@@ -144,6 +144,8 @@ export class Stage {
       const [countersBefore, dropsBefore] = await Promise.all([guest.counters(), this.#drops()])
       const capture = await lab.capture(1, name)
       const result = await during()
+      // The last packets are under way.
+      await delay(impairment.delayMs ?? 0)
       const packets = await capture.stop()
       const [counters, drops, complaints] = await Promise.all([guest.counters(), this.#drops(), guest.complaints()])
       const counted = {
