@@ -1,10 +1,10 @@
 /** A file of umad as it is watched: its agents, and the management datagrams that its program sends, is given, and waits for in vain. */
-import { isSubnClass, Mad, MgmtClass, madName, Smp, u16, u32 } from '../../wire/index.ts'
+import { Mad, MgmtClass, madName, Smp, u16, u32 } from '../../wire/index.ts'
 import { type DoorWatch, FileWatch, type MadRecord } from '../watch/index.ts'
 import type { Registration } from './registration.ts'
 import type { UserMad } from './structs.ts'
 import type { UmadPort } from './umad-port.ts'
-import { whyRefused, whyUnanswered } from './why-failed.ts'
+import { statusOf, whyRefused, whyUnanswered } from './why-failed.ts'
 
 type MadFields = Pick<MadRecord, 'name' | 'mgmtClass' | 'method' | 'attributeId' | 'transactionId' | 'status'> &
   Pick<MadRecord, 'lid' | 'qpNum' | 'route' | 'length'>
@@ -67,8 +67,7 @@ function fieldsOf({ lid = 0, qpn = 0 }: Partial<UserMad>, message: Uint8Array): 
   return {
     ...{ name: madName(mgmtClass, method, attributeId), mgmtClass, method, attributeId },
     transactionId: hex((BigInt(u32(message, Mad.transactionId)) << 32n) | BigInt(u32(message, Mad.transactionId + 4))),
-    // Of a directed route the upper bit is a direction.
-    status: isSubnClass(mgmtClass) ? u16(message, Mad.status) & 0x7fff : u16(message, Mad.status),
+    status: statusOf(message),
     ...{ lid, qpNum: qpn, length: message.length },
     ...(route === undefined ? {} : { route }),
   }

@@ -35,19 +35,26 @@ function silenceCause({ fabric, context }: UmadPort, { lid }: UserMad, message: 
   return `no program serves this class there${servers[mgmtClass] ?? ''}`
 }
 
+const manager = ': start opensm in this run or another one on the same adapters'
 /** Who would, of the programs that everyone has. */
 const servers: Readonly<Record<number, string>> = {
-  [MgmtClass.subnAdm]: ': start opensm in this run or another one on the same adapters',
-  [MgmtClass.subnLid]: ': start opensm in this run or another one on the same adapters',
-  [MgmtClass.subnDirected]: ': start opensm in this run or another one on the same adapters',
+  [MgmtClass.subnAdm]: manager,
+  [MgmtClass.subnLid]: manager,
+  [MgmtClass.subnDirected]: manager,
   50: ': start ibping -S',
   51: ': start ibsysstat -S',
+}
+
+/** Its status: of a directed route the upper bit is a direction. */
+export function statusOf(message: Uint8Array): number {
+  const status = u16(message, Mad.status)
+  return isSubnClass(message[Mad.mgmtClass]!) ? status & 0x7fff : status
 }
 
 /** Undefined unless it is a response that says no. */
 export function whyRefused(name: string, lid: number, message: Uint8Array): string | undefined {
   const mgmtClass = message[Mad.mgmtClass]!
-  const status = isSubnClass(mgmtClass) ? u16(message, Mad.status) & 0x7fff : u16(message, Mad.status)
+  const status = statusOf(message)
   if (status === 0 || !isMadResponse(message[Mad.method]!)) return undefined
   const from = lid === 0xffff ? 'the end of the route' : `LID ${lid}`
   return `${name} of ${from} says status 0x${status.toString(16)}: ${statusText(status, mgmtClass)}`
