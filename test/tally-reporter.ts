@@ -10,6 +10,8 @@
  * VERBENA_FAILURES names a file to which each failure is added: its test, and the beginning of what was thrown.
  *
  * VERBENA_TEST_TIMES names a file that gets how long each test took, as JSON: milliseconds by `keyOf`.
+ *
+ * VERBENA_SLOWEST: so many of the files that took longest are named before the tally, for whoever has to make a suite shorter.
  */
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, relative } from 'node:path'
@@ -57,9 +59,21 @@ export default class TallyReporter implements Reporter {
     }
     if (list) writeFileSync(list, counterexamples > 0 || files.has('') ? '' : listOf(files))
     if (tally.passed + tally.failed + tally.skipped === 0) return
+    tellSlowest(modules, Number(process.env.VERBENA_SLOWEST ?? 0))
     if (runs > 0) console.log(`${runs.toLocaleString('en')} runs of properties`)
     console.log(`${tally.passed} passed, ${tally.failed} failed, ${tally.skipped} skipped`)
   }
+}
+
+function tellSlowest(modules: readonly TestModule[], most: number): void {
+  if (most === 0) return
+  const all = modules.map(
+    (module) => [module.diagnostic().duration / 1000, relative(process.cwd(), module.moduleId)] as const,
+  )
+  all.sort(([a], [b]) => b - a)
+  const togetherS = all.reduce((sum, [seconds]) => sum + seconds, 0)
+  console.log(`${togetherS.toFixed(0)} s of tests in ${all.length} files, of which these took longest:`)
+  for (const [seconds, file] of all.slice(0, most)) console.log(`${seconds.toFixed(1).padStart(8)} s  ${file}`)
 }
 
 function listOf(files: ReadonlySet<string>): string {
