@@ -156,6 +156,18 @@ needs('mckey', 'stdbuf')('mckey: two members of a group', async () => {
   expect(stdout.match(/return status 0/g)).toHaveLength(2)
 })
 
+needs('mckey', 'stdbuf')('mckey: two members of a group, in two runs', async () => {
+  const inRun = `${process.execPath} ${verbena} run --device ${device()} --`
+  const member = 'mckey -m 239.1.1.1 -b 127.0.0.1'
+  // A datagram may be lost where the other run has to wait for a processor.
+  const script = `
+    ${inRun} stdbuf -oL ${member} > ${folder}/far & server=$!
+    until grep -q 'receiving data' ${folder}/far; do kill -0 $server || exit 9; sleep 0.05; done
+    while kill -0 $server 2> /dev/null; do ${inRun} ${member} -s > /dev/null || exit 8; sleep 0.1; done
+    wait $server && cat ${folder}/far`
+  expect(well(await start('sh', ['-c', script]).ended)).toContain('return status 0')
+})
+
 needs('netperf', 'netserver')('netperf under librspreload', async () => {
   const port = nextPort++
   const stdout = well(

@@ -32,7 +32,14 @@ import type { Receives } from './receives.ts'
 import type { Traffic } from './traffic.ts'
 import { type Waiting, waits } from './waiting.ts'
 
-const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, Wqe } = layout
+const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, qpEngine, Wqe } = layout
+
+/** Below all attachments. */
+const nobody = -1
+
+/** The attachment that hosts a queue pair, or `nobody`. */
+const hostOf = (i32: Int32Array, d: number): number =>
+  i32[d + Qp.engine] === qpEngine.hosted ? i32[d + Qp.owner]! : nobody
 
 export class Datagrams {
   readonly #host: Host
@@ -99,29 +106,68 @@ export class Datagrams {
     return WcStatus.Success
   }
 
+  /**
+   * To all members of a group: those that no thread hosts, and then those of each thread that hosts some, in the order of their
+   * attachments. A thread that is not this one is handed the request for its members, and hands it on.
+   */
   #multicast(q: number, w: number, total: number): number {
+    const { i32, segment } = this.#host
+    let owner = nobody
+    if (i32[q + Qp.executor] === 0) {
+      this.#deliverToMembers(q, w, total, nobody)
+    } else {
+      owner = i32[q + Qp.mcastOwner]!
+      // Who takes a request back that was not answered in time is not the one that it was handed to.
+      if (i32[q + Qp.executor] !== segment.lockValue) this.#waiting.unanswered(q)
+      else if (!this.#deliverToMembers(q, w, total, owner)) return waits
+    }
+    for (;;) {
+      const d = this.#nextHosted(w, owner)
+      if (d < 0) return WcStatus.Success
+      owner = i32[d + Qp.owner]!
+      i32[q + Qp.mcastOwner] = owner
+      if (owner !== segment.me) return this.#handOver.pass(q, w, d, total)
+      if (!this.#deliverToMembers(q, w, total, owner)) return this.#waiting.keep(q)
+    }
+  }
+
+  /** Delivers to the members of a group that `owner` hosts, or `nobody`. False if they are asked for receives first: the datagram is delivered once. */
+  #deliverToMembers(q: number, w: number, total: number, owner: number): boolean {
     const host = this.#host
     const { i32 } = host
     const gid = w + Wqe.av + Av.gid
     const high = i32[host.at.meta + Meta.mcastHigh]!
-    let delivered = 0
-    // All owners are asked before the first member gets the datagram, which is delivered once.
-    if (this.#waiting.mayAsk(q)) {
+    const isMeant = (d: number): boolean => d >= 0 && hostOf(i32, d) === owner
+    if (owner !== nobody && this.#waiting.mayAsk(q)) {
       let asks = false
       for (let i = 0; i < high; i++) {
         const d = mcastMember(host, i, i32, gid, 0, this.#adapters)
-        if (d >= 0 && this.#receives.isEmpty(d) && this.#waiting.asksOwner(q, d)) asks = true
+        if (isMeant(d) && this.#receives.isEmpty(d) && this.#waiting.asksOwner(q, d)) asks = true
       }
-      if (asks) return waits
+      if (asks) return false
     }
+    let members = 0
     for (let i = 0; i < high; i++) {
       const d = mcastMember(host, i, i32, gid, 0, this.#adapters)
-      if (d < 0) continue
-      if (!this.#deliver(q, w, d, total)) this.#dropped(d)
-      delivered++
+      if (d >= 0) members++
+      if (isMeant(d) && !this.#deliver(q, w, d, total)) this.#dropped(d)
     }
-    if (delivered === 0) host.count(i32[q + Qp.device]!, 'drops_no_qp')
-    return WcStatus.Success
+    if (members === 0 && owner === nobody) host.count(i32[q + Qp.device]!, 'drops_no_qp')
+    return true
+  }
+
+  /** The member whose host comes next behind `owner`; −1 if there is none. Of a host that is being cleaned up after, the members are gone. */
+  #nextHosted(w: number, owner: number): number {
+    const host = this.#host
+    const { i32, segment } = host
+    let next = -1
+    for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
+      const d = mcastMember(host, i, i32, w + Wqe.av + Av.gid, 0, this.#adapters)
+      if (d < 0) continue
+      const its = hostOf(i32, d)
+      if (its > owner && (next < 0 || its < i32[next + Qp.owner]!) && segment.useOf(its) > 0) next = d
+    }
+    return next
   }
 
   /** There was no receive at `d`. */

@@ -37,8 +37,12 @@ export class HandOver {
 
   /** Hands the request of `q` at `w`, whose data `gather` has resolved, over to the thread that hosts `d`; `waits`, or a status. */
   give(q: number, w: number, d: number, total: number): number {
+    return this.#waiting.isLate(q) ? this.#waiting.unanswered(q) : this.pass(q, w, d, total)
+  }
+
+  /** The same, whether or not a thread that had the request before has answered. */
+  pass(q: number, w: number, d: number, total: number): number {
     const { i32 } = this.#host
-    if (this.#waiting.isLate(q)) return this.#waiting.unanswered(q)
     if (i32[q + Qp.engine] === qpEngine.hosted && !isOthers(this.#host, q)) {
       const status = this.#stage(q, w, total)
       if (status !== WcStatus.Success) return status

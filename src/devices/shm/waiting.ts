@@ -133,6 +133,12 @@ export class Waiting {
     return waits
   }
 
+  /** This thread alone goes on with the request at the front of `q`, which waits for what has been asked. */
+  keep(q: number): number {
+    this.#i32[q + Qp.executor] = this.#host.segment.lockValue
+    return waits
+  }
+
   /** Nobody has executed the request at the front of `q`: what it ends with. */
   unanswered(q: number): number {
     const i32 = this.#i32

@@ -6,10 +6,12 @@
  *     send ring       consumer ── posted here, not complete (#sendDone .. #sendNext) ── not taken yet ── producer
  *     receive ring    the same
  */
+import { sleepMs } from '../../memory/index.ts'
 import {
   EventType,
   type ProtectionDomain,
   QpState,
+  QpType,
   type QueuePair,
   WcFlag,
   WcOpcode,
@@ -52,6 +54,10 @@ for (const [opcode, completion] of [
 /** In `#what`: the operation, and above it these. */
 const wantsCompletion = 0x10
 const failing = 0x20
+
+/** How long requests that nobody answers may take to be sent while their queue pair is destroyed, and how often is looked. */
+const sendingMs = 50
+const lookMs = 0.5
 
 /** What of a queue pair is in a program's hands. */
 export interface QpParts {
@@ -348,8 +354,22 @@ export class ProgramQp implements Translated {
     this.groups.clear()
   }
 
+  /**
+   * Programs destroy a queue pair as soon as they have posted what nobody answers: an adapter has sent it by then. Here another run may have
+   * to be woken for each.
+   */
+  #sendRest(): void {
+    const { device } = this.pd.context
+    for (let ms = 0; ms < sendingMs && this.#sendPosted > 0 && this.qp.state === QpState.Rts; ms += lookMs) {
+      sleepMs(lookMs)
+      device.progress()
+      this.#drain()
+    }
+  }
+
   close(): void {
     const { sendCq, recvCq, sendRing, recvRing, events, maxSendWr } = this.parts
+    if (this.qp.type !== QpType.RC) this.#sendRest()
     this.quiesce()
     this.qp.close()
     this.reset()

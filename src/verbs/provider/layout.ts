@@ -356,6 +356,8 @@ export const Qp = {
   stage: 114,
   staged: 115,
   stageFilled: 116,
+  /** Of a multicast whose request was handed over: to the members of which attachment. */
+  mcastOwner: 117,
 
   /** Word of what the device keeps for this QP behind its queues (`Device.qpWords`). */
   wire: 124,

@@ -41,11 +41,13 @@ host.refill = () => {
 
 export type HostsOrder =
   | { connect: QpEndpoint }
+  | { join: Uint8Array }
   | { receive: { wrId: number; addr: number; length: number } }
   | { post: { opcode: number; offset: number; length: number; remoteAddr: number; rkey: number; compareAdd?: string } }
 
 process.on('message', (order: HostsOrder) => {
   if ('connect' in order) connectQp(side.qp, local, order.connect, { ...timing, ...(patient ? patientTiming : {}) })
+  else if ('join' in order) side.qp.attachMcast(order.join, 0xc001)
   else if ('receive' in order) available.push(order.receive)
   else {
     const { opcode, offset, length, remoteAddr, rkey, compareAdd } = order.post
