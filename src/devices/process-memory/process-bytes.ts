@@ -136,7 +136,14 @@ export class ProcessBytes {
 
   /** Whether a process still has the image to which places in it belong: it has another one before `reach` knows of that. */
   isThere(pid: number): boolean {
-    for (const image of this.#images.values()) if (image.pid === pid) return isImageThere(image.memory)
+    for (const image of this.#images.values()) {
+      if (image.pid !== pid) continue
+      this.isGone = !isImageThere(image.memory)
+      // Not even until the burst ends.
+      if (this.isGone) image.burst = 0
+      return !this.isGone
+    }
+    this.isGone = true
     return false
   }
 

@@ -1,7 +1,9 @@
 /** What comes for memory of a process that has ended: nobody answers, as where its queue pair is gone already. What is unmapped alone is forbidden. */
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
-import { EventType, Opcode, openDevice, QpState, SendFlag, WcStatus } from '../../../src/index.ts'
+import { ProcessBytes } from '../../../src/devices/process-memory/index.ts'
+import { Access, EventType, Opcode, openDevice, QpState, SendFlag, WcStatus } from '../../../src/index.ts'
 import { nativeAvailable } from '../../../src/memory/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { endMemoryProcesses, MemoryProcess } from '../../memory/memory-process.ts'
 import { connectSides, Side, sge } from '../shm/process-rig.ts'
@@ -18,6 +20,27 @@ describe.skipIf(!nativeAvailable)('memory of a process', () => {
   })
   afterAll(() => {
     for (const context of contexts) context.close()
+  })
+
+  it('that ends in the middle of a burst is not there for the rest of it', async () => {
+    const context = openDevice('shm0')
+    const process = await MemoryProcess.start(length)
+    const { host } = context.device
+    const side = new Side(context)
+    const { rkey, addr } = side.inProcess(process).mr
+    const bytes = new ProcessBytes(host)
+    // The number of the process that the device has given to it, too.
+    expect(bytes.reach('test', process.pid, addr, length)).toBe(1)
+    const pd = host.i32[host.findQp(side.qp.qpNum) + layout.Qp.pd]!
+    const at = (): number => bytes.resolve(rkey, pd, addr, 8, Access.RemoteWrite, -1)
+    bytes.beginBurst()
+    expect(at()).toBeLessThan(-1)
+    await process.end()
+    expect([at() < -1, bytes.isGone]).toEqual([true, false])
+    expect(bytes.isThere(process.pid)).toBe(false)
+    expect([at(), bytes.isGone]).toEqual([-1, true])
+    side.close()
+    context.close()
   })
 
   const requests = [
