@@ -292,6 +292,12 @@ describe.skipIf(!canRun)('programs below a front', () => {
     expect(all).toMatchObject({ fd: 224, device: true, capitals: 7, far: -1 })
   })
 
+  it('fail to open where they may have too few', async () => {
+    const { ended, log } = start(['sh', '-c', 'ulimit -n 64; : < /dev/infiniband/uverbs0'])
+    expect((await ended).stderr).toContain('Too many open files')
+    expect(log()).toContainEqual(expect.stringMatching(/^refused true: open: .*\(ulimit -n 256 or more\).*EMFILE/))
+  })
+
   it('have the limit of open files that the command had', async () => {
     const { ended } = start(['sh', '-c', 'ulimit -Sn'], {
       wrapper: ['sh', '-c', 'ulimit -Sn 300; "$@"; exit $?', 'sh'],
@@ -415,6 +421,11 @@ describe.skipIf(!canRun)('the command', () => {
     expect(missing).toMatchObject({
       code: 99,
       stderr: expect.stringMatching(/^ENOENT: \/no\/such\/program: there is no/),
+    })
+    const few = await start(['true'], { wrapper: ['sh', '-c', 'ulimit -n 100; exec "$@"', 'sh'] }).ended
+    expect(few).toMatchObject({
+      code: 99,
+      stderr: expect.stringMatching(/^EMFILE: the hard limit of open files is 100,/),
     })
     const closed = await start(['true'], { log: 'fails' }).ended
     expect(closed).toMatchObject({ code: 99, stderr: expect.stringContaining('this adapter does not open') })
