@@ -2,12 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Segment } from '../../../src/memory/index.ts'
-import { nativeAvailable, thisProcessor } from '../../../src/memory/native/index.ts'
+import { callNumber, nativeAvailable, thisProcessor } from '../../../src/memory/native/index.ts'
+import { requireLibc } from '../../../src/memory/native/libc.ts'
 import { startable } from '../../entries.ts'
 import { segmentOptions } from './echo-door.ts'
 
@@ -277,6 +278,22 @@ describe.skipIf(!canRun)('programs below a front', () => {
     const { all, log } = await results('again')
     expect(all).toEqual({ numbers: 1 })
     expect(log.filter((line) => line.startsWith('closed'))).toHaveLength(300)
+  })
+
+  it('open files while signals interrupt the supervisor', async () => {
+    const log = join(folder, 'interrupted')
+    const { child, ended, log: lines } = start(ofProgram('again'), { wrapper: ['env', 'ECHO_SIGNALS=1'], log })
+    await expect.poll(lines, { interval: 1 }).toContainEqual(expect.stringMatching(/^open 1 /))
+    const tid = Number(readFileSync(`${log}.thread`, 'latin1'))
+    const { syscall } = requireLibc('tkill')
+    const storm = setInterval(() => {
+      for (let i = 0; i < 50; i++) syscall(callNumber('tkill'), tid, constants.signals.SIGPROF, 0, 0, 0, 0)
+    })
+    // At its end this process has no handler any more.
+    child.stdout!.once('data', () => clearInterval(storm))
+    const { code, stdout, stderr } = await ended
+    clearInterval(storm)
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{"numbers":1}\n', stderr: '' })
   })
 
   it('may have 2,000 files open', async () => {
