@@ -232,12 +232,18 @@ describe.skipIf(!canRun)('programs below a front', () => {
     expect(await start(['perl', '-e', script]).ended).toMatchObject({ code: 7, stderr: '' })
   })
 
-  it.skipIf(!existsSync('/usr/bin/perl') || !existsSync('/usr/bin/strace'))('wait while they are traced', async () => {
+  const traced = [
+    { what: 'wait while they are traced', blocks: '' },
+    { what: 'wait while they are traced and block all signals', blocks: 'sigprocmask(SIG_BLOCK, $all) or die $!;' },
+  ]
+  const canTrace = existsSync('/usr/bin/perl') && existsSync('/usr/bin/strace')
+  it.skipIf(!canTrace).each(traced)('$what', async ({ blocks }) => {
     const script = `
       use Fcntl; use POSIX;
       $| = 1; alarm 20;
       sysopen(F, "/dev/infiniband/rdma_cm", O_RDWR) or die $!;
       my $poster = fork() || do { <STDIN>; syswrite(F, "post"); POSIX::_exit(0) };
+      my $all = POSIX::SigSet->new; $all->fillset; ${blocks}
       print syswrite(F, "wait") // "no: $!", "\\n"`
     const { child, ended, log } = start(['strace', '-f', '-qq', '-e', 'trace=none', 'perl', '-e', script])
     await expect.poll(() => log(), { interval: 5 }).toContain('waits')
