@@ -288,18 +288,18 @@ describe.skipIf(!canRun)('programs below a front', () => {
 
   it('open files while signals interrupt the supervisor', async () => {
     const log = join(folder, 'interrupted')
-    const { child, ended, log: lines } = start(ofProgram('again'), { wrapper: ['env', 'ECHO_SIGNALS=1'], log })
-    await expect.poll(lines, { interval: 1 }).toContainEqual(expect.stringMatching(/^open 1 /))
+    const run = start(ofProgram('interrupted'), { wrapper: ['env', 'ECHO_SIGNALS=1'], log })
+    await expect.poll(run.log, { interval: 1 }).toContainEqual(expect.stringMatching(/^open 1 /))
     const tid = Number(readFileSync(`${log}.thread`, 'latin1'))
     const { syscall } = requireLibc('tkill')
     const storm = setInterval(() => {
       for (let i = 0; i < 50; i++) syscall(callNumber('tkill'), tid, constants.signals.SIGPROF, 0, 0, 0, 0)
     })
-    // At its end this process has no handler any more.
-    child.stdout!.once('data', () => clearInterval(storm))
-    const { code, stdout, stderr } = await ended
-    clearInterval(storm)
-    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{"numbers":1}\n', stderr: '' })
+    // When the command ends it has no handler any more.
+    await run.says(/opened/).finally(() => clearInterval(storm))
+    run.child.stdin!.end()
+    const { code, stdout, stderr } = await run.ended
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'opened\n{"numbers":1}\n', stderr: '' })
   })
 
   it('may have 2,000 files open', async () => {
