@@ -72,20 +72,21 @@ describe.skipIf(!nativeAvailable)('memory of a process', () => {
       } as never)
     }
     const statuses = new Map<Side, number>()
-    await until('completions', () => {
+    // The requester may have given up before the responder came to look.
+    await until('completions, and errors', () => {
       for (const { device } of contexts) device.progress()
       for (const { a } of pairs) for (const { status } of a.completions(a.sendCq)) statuses.set(a, status)
-      return statuses.size === pairs.length
+      return statuses.size === pairs.length && pairs.every(({ b }) => b.qp.state === QpState.Err)
     })
-    for (const { a, b, forbidden } of pairs) {
+    for (const { a, forbidden } of pairs) {
       expect(statuses.get(a)).toBe(ends ? WcStatus.RetryExcErr : forbidden)
-      expect([a.qp.state, b.qp.state]).toEqual([QpState.Err, QpState.Err])
+      expect(a.qp.state).toBe(QpState.Err)
     }
     const accessErrors = requests.filter(({ forbidden }) => !ends && forbidden === WcStatus.RemAccessErr)
     for (const _ of accessErrors) expect(contexts[1].pollAsyncEvent()).toMatchObject({ type: EventType.QpAccessErr })
     expect(contexts[1].pollAsyncEvent()).toBe(null)
     const now = contexts[1].counters()
     expect(now.naks_sent! - before.naks_sent!).toBe(ends ? 0 : pairs.length)
-    if (ends) expect(now.drops_qp_state! - before.drops_qp_state!).toBeGreaterThan(pairs.length)
+    if (ends) expect(now.drops_qp_state! - before.drops_qp_state!).toBeGreaterThanOrEqual(pairs.length)
   })
 })
