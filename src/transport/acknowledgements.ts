@@ -14,6 +14,9 @@ import type { TransportState } from './state.ts'
 
 const { Qp } = layout
 
+/** In place of a syndrome: the packet was dropped, and counted. */
+export const dropped = -1
+
 export class Acknowledgements {
   readonly #state: TransportState
   readonly #i32: Int32Array
@@ -66,6 +69,18 @@ export class Acknowledgements {
     this.#state.count(this.#state.counters.resp_remote_access_errors)
     if (this.#i32[q + Qp.type] === QpType.RC) this.#state.failResponder(q, EventType.QpAccessErr)
     return Syndrome.RemoteAccess
+  }
+
+  /** `Buffers` has failed to find, or to reach, what the request is about; the syndrome of the NAK, or `dropped`. */
+  notThere(q: number): number {
+    return this.#state.buffers.isGone ? this.gone(q) : this.forbidden(q)
+  }
+
+  /** The program whose memory it was has ended, and its QP goes with it: from now on nobody answers. */
+  gone(q: number): number {
+    this.#state.count(this.#state.counters.drops_qp_state)
+    if (this.#i32[q + Qp.type] === QpType.RC) this.#state.endQp(q)
+    return dropped
   }
 
   /**

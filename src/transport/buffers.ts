@@ -40,6 +40,8 @@ export class Buffers {
   #aheadFrom = 0
   #aheadTo = 0
   readonly #late: LateWrites
+  /** Whether what failed last here did since the process has ended in whose memory it was. */
+  isGone = false
   /** Of what `#walk` fills: as for `deliver`. */
   #receiver = 0
   #more = false
@@ -85,7 +87,7 @@ export class Buffers {
     )
       return addr + this.#deltas[slot]!
     const at = this.#host.resolve(key, pd, addr, length, access, qp)
-    if (at < 0) return at === -1 ? -1 : this.#resolveAway(key, pd, addr, length, access, qp)
+    if (at < 0) return this.#resolveAway(key, pd, addr, length, access, qp)
     const entry = this.#host.findKey(key)
     if (entry < 0 || this.#i32[entry + Key.kind] !== keyKind.region) return at
     const low = this.#f64[(entry + Key.iova) >> 1]!
@@ -117,10 +119,18 @@ export class Buffers {
 
   #resolveAway(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const { processes } = this
+    this.isGone = false
     if (processes === null) return -1
     const at = processes.resolve(key, pd, addr, length, access, qp)
     this.#pid = processes.pid
+    this.isGone = processes.isGone
     return at
+  }
+
+  /** The same for a copy: whether it could be made. */
+  #made(could: boolean): boolean {
+    if (!could) this.isGone = this.processes!.isGone
+    return could
   }
 
   /**
@@ -134,7 +144,8 @@ export class Buffers {
     }
     const processes = this.processes!
     const isAhead = this.#aheadPid === this.#pid && at >= this.#aheadFrom && at + length <= this.#aheadTo
-    if (!isAhead && !this.#fetchAhead(at, length, most)) return processes.move(to, 0, at, this.#pid, length) === 0
+    if (!isAhead && !this.#fetchAhead(at, length, most))
+      return this.#made(processes.move(to, 0, at, this.#pid, length) === 0)
     this.#copy(to, processes.stage + (at - this.#aheadFrom), length)
     return true
   }
@@ -165,12 +176,12 @@ export class Buffers {
       this.#host.segment.copyOrdered(at, from, length)
       return true
     }
-    return this.#late.write(this.processes!, receiver, at, this.#pid, from, length, more)
+    return this.#made(this.#late.write(this.processes!, receiver, at, this.#pid, from, length, more))
   }
 
   /** An atomic at a place in another process that `resolve` found last; false if nothing is there any more. Then comes `found`. */
   atomicAway(at: number, swaps: boolean, compareAdd: bigint, swap: bigint): boolean {
-    return this.processes!.atomic(at, this.#pid, swaps, compareAdd, swap) === 0
+    return this.#made(this.processes!.atomic(at, this.#pid, swaps, compareAdd, swap) === 0)
   }
 
   /** What that atomic found. */
@@ -207,6 +218,7 @@ export class Buffers {
     if (length === 0) return WcStatus.Success
     this.#receiver = q
     this.#more = more
+    this.isGone = false
     const sges = Math.min(this.#i32[receive + Rwqe.sges]!, maxReceiveSges)
     const status = this.#walk(receive + Rwqe.data, sges, pd, offset, length, from, Access.LocalWrite)
     // If both apply, the length error is reported.
@@ -249,7 +261,7 @@ export class Buffers {
   /** The same copy where the place is in another process. */
   #moveAway(at: number, other: number, length: number, access: number, most: number): boolean {
     if (access === 0) return this.fetch(other, at, length, most)
-    return this.#late.write(this.processes!, this.#receiver, at, this.#pid, other, length, this.#more)
+    return this.#made(this.#late.write(this.processes!, this.#receiver, at, this.#pid, other, length, this.#more))
   }
 
   /** Bytes that a receive holds. */

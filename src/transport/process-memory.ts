@@ -3,6 +3,8 @@ export interface ProcessMemory {
   /** As `ProcessRegions.resolve`: for a range to which `Host.resolve` gave a negative answer. The process is in `pid` then, 0 for the segment. */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number
   readonly pid: number
+  /** Whether what failed last, a `resolve` or a copy, did since the process has ended, or executes another program. */
+  readonly isGone: boolean
   /** Copies from one place to another, each of a process or of the segment; 0 if it could. */
   move(to: number, toPid: number, from: number, fromPid: number, length: number): number
   /** Copies from the segment to a process, so that the last bytes appear last; 0 if it could. */

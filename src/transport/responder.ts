@@ -38,7 +38,7 @@ import {
   Syndrome,
   u32,
 } from '../wire/index.ts'
-import type { Acknowledgements } from './acknowledgements.ts'
+import { type Acknowledgements, dropped } from './acknowledgements.ts'
 import { padOf } from './bth.ts'
 import { begun, TransportQp } from './layout.ts'
 import type { Responses } from './responses.ts'
@@ -49,9 +49,6 @@ const { Qp } = layout
 
 /** What kind of message is arriving. */
 const kind = { none: 0, send: 1, write: 2 } as const
-
-/** In place of a syndrome: a message of UC was dropped, and counted. */
-const dropped = -1
 
 const asksForAck = (u8: Uint8Array, at: number): boolean => (u8[at + Bth.ackReq]! & bthAckReqBit) !== 0
 
@@ -122,6 +119,7 @@ export class Responder {
     state.beginPacket(q, t)
     const syndrome = this.#execute(q, t, op, bits, at, bytes, psn)
     state.end()
+    if (syndrome === dropped) return
     if (syndrome !== 0) {
       this.#acks.reject(q, t, syndrome, psn, sink)
       i32[t + TransportQp.nakAhead] = psn
@@ -134,7 +132,7 @@ export class Responder {
 
   // --- RC ----------------------------------------------------------------------------------------------------------
 
-  /** Executes the packet with the expected PSN; 0, the syndrome of the NAK that it earns, or of UC `dropped`. */
+  /** Executes the packet with the expected PSN; 0, the syndrome of the NAK that it earns, or `dropped`. */
   #execute(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
     if ((bits & OpBit.Send) !== 0) return this.#send(q, t, op, bits, at, bytes)
     if ((bits & OpBit.Write) !== 0) return this.#write(q, t, op, bits, at, bytes)
@@ -190,6 +188,10 @@ export class Responder {
       i32[t + TransportQp.receive] = receive
       state.count(state.counters.uc_drops_length)
       return dropped
+    }
+    if (status === WcStatus.LocProtErr && state.buffers.isGone) {
+      i32[t + TransportQp.receive] = receive
+      return this.#acks.gone(q)
     }
     if (status !== WcStatus.Success) {
       i32[t + TransportQp.receive] = 0
@@ -275,14 +277,14 @@ export class Responder {
       if (left > maxMessageBytes) return this.#acks.invalid(q)
       // C9-88: a zero-length message needs no key.
       if (left > 0 && state.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, state.host.qpSlot(q)) === -1)
-        return this.#acks.forbidden(q)
+        return this.#acks.notThere(q)
       extension += Reth.length
     }
     if (ends ? bytes !== left : bytes >= left) return this.#acks.invalid(q)
     let to = 0
     if (bytes > 0) {
       to = state.buffers.resolve(rkey, pd, va, bytes, Access.RemoteWrite, state.host.qpSlot(q))
-      if (to === -1) return this.#acks.forbidden(q)
+      if (to === -1) return this.#acks.notThere(q)
     }
     let receive = 0
     if ((bits & OpBit.Imm) !== 0) {
@@ -295,7 +297,7 @@ export class Responder {
     const more = !ends && !asksForAck(u8, at)
     if (bytes > 0 && !state.buffers.deliver(q, to, at + headerLength[op]!, bytes, more)) {
       i32[t + TransportQp.receive] = receive
-      return this.#acks.forbidden(q)
+      return this.#acks.notThere(q)
     }
     this.#taken(t)
     if (!ends) {

@@ -56,7 +56,7 @@ export class Responses {
     this.#u8 = state.u8
   }
 
-  /** Executes a request with the expected PSN, unless it is no such request: 0, or the syndrome of the NAK that it earns. */
+  /** Executes a request with the expected PSN, unless it is no such request: 0, the syndrome of the NAK that it earns, or `dropped`. */
   execute(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
     if ((bits & OpBit.ReadRequest) !== 0) return this.#read(q, t, at, psn)
     if ((bits & OpBit.Atomic) !== 0) return this.#atomic(q, t, op, at, psn)
@@ -77,7 +77,7 @@ export class Responses {
     if (length > maxMessageBytes) return this.#acks.invalid(q)
     const { buffers, host } = this.#state
     if (length > 0 && buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, Access.RemoteRead, host.qpSlot(q)) === -1)
-      return this.#acks.forbidden(q)
+      return this.#acks.notThere(q)
     const count = Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
     const resource = this.#newResource(q, t, resourceKind.read, psn, count)
     if (resource < 0) return this.#acks.invalid(q)
@@ -100,7 +100,7 @@ export class Responses {
     if ((i32[q + Qp.accessFlags]! & Access.RemoteAtomic) === 0 || va % 8 !== 0) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + AtomicEth.rkey) | 0
     const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteAtomic, host.qpSlot(q))
-    if (to === -1) return this.#acks.forbidden(q)
+    if (to === -1) return this.#acks.notThere(q)
     if (to % 8 !== 0) return this.#acks.invalid(q)
     const resource = this.#newResource(q, t, resourceKind.atomic, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
@@ -109,7 +109,7 @@ export class Responses {
     if (to < 0) {
       // When the thread that hosts it dies, the QP ends: nothing has to be finished after it.
       const swaps = op === WireOpcode.RcCompareSwap
-      if (!buffers.atomicAway(to, swaps, swaps ? compare : operand, operand)) return this.#acks.forbidden(q)
+      if (!buffers.atomicAway(to, swaps, swaps ? compare : operand, operand)) return this.#acks.notThere(q)
       b64[(resource + Resource.va) >> 1] = buffers.found
       this.enlist(q, t, resource)
       return 0
@@ -137,7 +137,7 @@ export class Responses {
     if (wrong || u32(u8, extension + Reth.dmaLength) !== 8) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + Reth.rkey) | 0
     const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteWrite, host.qpSlot(q))
-    if (to === -1) return this.#acks.forbidden(q)
+    if (to === -1) return this.#acks.notThere(q)
     if (to % 8 !== 0) return this.#acks.invalid(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
@@ -145,7 +145,7 @@ export class Responses {
     const from = at + headerLength[op]!
     host.segment.copy((resource + Resource.va) * 4, from, 8)
     if (to >= 0) Atomics.store(b64, to / 8, b64[(resource + Resource.va) >> 1]!)
-    else if (!buffers.deliver(q, to, (resource + Resource.va) * 4, 8, false)) return this.#acks.forbidden(q)
+    else if (!buffers.deliver(q, to, (resource + Resource.va) * 4, 8, false)) return this.#acks.notThere(q)
     this.enlist(q, t, resource)
     return 0
   }
@@ -169,7 +169,7 @@ export class Responses {
       if (entry >= 0) va = f64[(entry + Key.iova) >> 1]!
       length = 0
     }
-    if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) === -1) return this.#acks.forbidden(q)
+    if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) === -1) return this.#acks.notThere(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
     // Stores of this thread are visible to all others after a full barrier; that is global placement.
@@ -356,7 +356,7 @@ export class Responses {
   /**
    * The region of a READ was deregistered before its responses were sent. If they had all been sent once, a late duplicate
    * asks for them again, and is dropped: the program may have heard from its peer that the READ is done. Any other READ
-   * ends with a NAK in place of the next response, and the QP with it.
+   * ends with a NAK in place of the next response, and the QP with it; where the program has gone, too, without one.
    */
   #gone(q: number, t: number, resource: number): void {
     const i32 = this.#i32
@@ -367,6 +367,10 @@ export class Responses {
       return
     }
     i32[t + TransportQp.resNext] = (i32[t + TransportQp.resTail]! - 1) | 0
+    if (this.#state.buffers.isGone) {
+      this.#acks.gone(q)
+      return
+    }
     this.#acks.oweNak(t, Syndrome.RemoteAccess, psn)
     this.#acks.forbidden(q)
   }

@@ -248,6 +248,11 @@ export class TransportState {
     this.flush(q)
   }
 
+  /** The QP goes to ERR without telling anybody. */
+  endQp(q: number): void {
+    if (this.host.breakQp(q, QpState.Err)) this.flush(q)
+  }
+
   /** The receive CQ is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
   overran(q: number): void {
     this.failResponder(q, EventType.QpFatal)

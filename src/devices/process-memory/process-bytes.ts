@@ -50,6 +50,8 @@ export class ProcessBytes {
   #bursts = 0
   /** The process of the range that `resolve` found last. */
   pid = 0
+  /** Whether what failed last, a `resolve` or a copy, did since the process has ended, or executes another program. */
+  isGone = false
   /** Where messages are staged, and parts of copies between processes: `betweenBytes`; 0 before `reach`. */
   stage = 0
   /** 16 bytes behind it. */
@@ -114,23 +116,48 @@ export class ProcessBytes {
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     this.pid = 0
+    this.isGone = false
     if (this.#vm === null) return -1
     const at = this.#regions.resolve(key, pd, addr, length, access, qp)
     if (at >= -1) return at
     const image = this.#images.get(this.#regions.process)
-    if (image === undefined) return -1
-    if (this.#burst === 0 || image.burst !== this.#burst) {
-      if (!isImageThere(image.memory)) return -1
-      image.burst = this.#burst
-    }
+    this.isGone = image === undefined || !this.#isThere(image)
+    if (image === undefined || this.isGone) return -1
     this.pid = image.pid
     return at
   }
 
+  #isThere(image: Image): boolean {
+    if (this.#burst !== 0 && image.burst === this.#burst) return true
+    if (!isImageThere(image.memory)) return false
+    image.burst = this.#burst
+    return true
+  }
+
   /** Whether a process still has the image to which places in it belong: it has another one before `reach` knows of that. */
   isThere(pid: number): boolean {
-    for (const image of this.#images.values()) if (image.pid === pid && !isImageThere(image.memory)) return false
-    return true
+    for (const image of this.#images.values()) {
+      if (image.pid !== pid) continue
+      this.isGone = !isImageThere(image.memory)
+      // Not even until the burst ends.
+      if (this.isGone) image.burst = 0
+      return !this.isGone
+    }
+    this.isGone = true
+    return false
+  }
+
+  /** What a copy ends with. A process whose first thread has ended is out of reach for good, and its image with it. */
+  #outcome(errno: number, pid: number, fault: number): number {
+    if (errno === 0) return noFault
+    this.isGone = errno === ESRCH
+    if (this.isGone)
+      for (const [number, image] of this.#images)
+        if (image.pid === pid) {
+          closeSync(image.memory)
+          this.#images.delete(number)
+        }
+    return fault
   }
 
   /** Until `endBurst`, in a moment, whether an image is still there is asked once. */
@@ -156,13 +183,15 @@ export class ProcessBytes {
         vm.clear()
         vm.addHere(between ? this.stage : to + done, part)
         vm.addThere(processAddress(from) + done, part)
-        if (vm.read(fromPid) !== 0) return sourceFault
+        const fault = this.#outcome(vm.read(fromPid), fromPid, sourceFault)
+        if (fault !== noFault) return fault
       }
       if (toPid !== 0) {
         vm.clear()
         vm.addHere(between ? this.stage : from + done, part)
         vm.addThere(processAddress(to) + done, part)
-        if (vm.write(toPid) !== 0) return targetFault
+        const fault = this.#outcome(vm.write(toPid), toPid, targetFault)
+        if (fault !== noFault) return fault
       }
       done += part
     }
@@ -175,7 +204,7 @@ export class ProcessBytes {
     vm.clear()
     vm.addHere(to, total)
     for (let i = 0; i < count; i++) vm.addThere(processAddress(from[i]!), lengths[i]!)
-    return vm.read(pid) === 0 ? noFault : sourceFault
+    return this.#outcome(vm.read(pid), pid, sourceFault)
   }
 
   /** Copies a list of places of the segment to a list of one process, both together as long, less than 2 GiB. */
@@ -192,7 +221,7 @@ export class ProcessBytes {
     vm.clear()
     for (let i = 0; i < fromCount; i++) vm.addHere(from[i]!, fromLengths[i]!)
     for (let i = 0; i < toCount; i++) vm.addThere(processAddress(to[i]!), toLengths[i]!)
-    return vm.write(pid) === 0 ? noFault : targetFault
+    return this.#outcome(vm.write(pid), pid, targetFault)
   }
 
   /** Copies one place of the segment to one of a process, the naturally aligned word that ends it after all else. */
@@ -206,14 +235,15 @@ export class ProcessBytes {
     if (rest > 0) vm.addThere(address, rest)
     if (processorOrders) vm.addThere(address + rest, tail)
     else {
-      if (rest > 0 && vm.write(pid) !== 0) return targetFault
+      const fault = rest > 0 ? this.#outcome(vm.write(pid), pid, targetFault) : noFault
+      if (fault !== noFault) return fault
       // What the next call stores is not seen before this, and this not before what the last one stored.
       Atomics.store(this.#host.i32, this.word / 4 + barrierWord, 0)
       vm.clear()
       vm.addHere(from + rest, tail)
       vm.addThere(address + rest, tail)
     }
-    return vm.write(pid) === 0 ? noFault : targetFault
+    return this.#outcome(vm.write(pid), pid, targetFault)
   }
 
   /**

@@ -73,8 +73,8 @@ export class Executor {
     this.#i32 = host.i32
     this.#processes = new ProcessBytes(host)
     const ranges = new Ranges(host, this.#processes)
-    this.#failures = new Failures(host)
     this.#waiting = new Waiting(host)
+    this.#failures = new Failures(host, this.#waiting)
     this.#handOver = new HandOver(host, ranges, this.#waiting)
     const receives = new Receives(host, ranges, this.#failures)
     this.#messages = new Messages(host, ranges, receives, this.#waiting, this.#handOver, this.#failures)

@@ -6,16 +6,19 @@
  */
 import { EventType, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/provider/index.ts'
 import { canRespond } from './peer.ts'
+import type { Waiting } from './waiting.ts'
 
 const { Qp } = layout
 
 export class Failures {
   readonly #host: Host
+  readonly #waiting: Waiting
   /** References to QPs whose queues are to be flushed once no send lock is held. */
   readonly #deferred: number[] = []
 
-  constructor(host: Host) {
+  constructor(host: Host, waiting: Waiting) {
     this.#host = host
+    this.#waiting = waiting
   }
 
   /** The request at the front failed: it completes with the error, the rest is flushed. */
@@ -63,6 +66,20 @@ export class Failures {
     }
     this.failResponder(d, status === WcStatus.RemAccessErr ? EventType.QpAccessErr : EventType.QpReqErr)
     return status
+  }
+
+  /**
+   * What a request of `q` asks of the memory of its responder `d` is not there; `isGone`: since the program has ended. Then `d` goes with
+   * it, tells nobody, and does not answer. The receive lock is not held.
+   */
+  notThere(q: number, d: number, isGone: boolean): number {
+    const host = this.#host
+    const { i32 } = host
+    const rc = i32[q + Qp.type] === QpType.RC
+    if (!isGone) return this.refused(d, rc, WcStatus.RemAccessErr)
+    host.count(i32[d + Qp.device]!, 'drops_qp_state')
+    if (rc && host.breakQp(d, QpState.Err)) this.defer(d)
+    return this.#waiting.unreachable(q)
   }
 
   /** Leaves the queues of a QP that is in ERR now to be flushed by `settle`. */

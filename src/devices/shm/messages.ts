@@ -36,7 +36,7 @@ const { Qp, Wqe } = layout
 const copyLockedBytes = 512
 
 /** No status: the bytes of a WRITE are where they belong. */
-const written = -1
+const written = -3
 
 export class Messages {
   readonly #host: Host
@@ -99,6 +99,7 @@ export class Messages {
       return WcStatus.Success
     }
     const placed = receives.scatter(d, r, total)
+    if (placed === WcStatus.LocProtErr && ranges.isGone) return this.#notThere(q, d, r, targetFault)
     if (placed !== WcStatus.Success) {
       receives.fail(d, r, placed, 0)
       segment.unlock(d + Qp.rqLock)
@@ -122,7 +123,7 @@ export class Messages {
     const immData = flags !== 0 ? i32[w + Wqe.immData]! : 0
     const isAway = ranges.fromAway || ranges.toAway
     const fault = isAway ? ranges.copyListsAway() : noFault
-    if (fault !== noFault) return this.#notThere(d, r, rc, fault)
+    if (fault !== noFault) return this.#notThere(q, d, r, fault)
     if (total > copyLockedBytes && !isAway) ranges.copyLists()
     const e = host.reserve(cq)
     if (e < 0) return this.#noCompletion(d, rc)
@@ -154,7 +155,7 @@ export class Messages {
       to = remoteRange(host, w, d, total, Access.RemoteWrite)
       // What lies elsewhere may prove to be gone: better before there is a receive that would have to be given back.
       if (to < 0 || ranges.fromAway) {
-        const status = this.#writeAway(w, d, rc, total, to)
+        const status = this.#writeAway(q, w, d, total, to)
         if (status !== written) return status
         isWritten = true
       }
@@ -197,11 +198,11 @@ export class Messages {
   }
 
   /** Writes what lies in other processes, or goes there; `written`, or the status with which the request ends. */
-  #writeAway(w: number, d: number, rc: boolean, total: number, at: number): number {
+  #writeAway(q: number, w: number, d: number, total: number, at: number): number {
     const ranges = this.#ranges
     const to = ranges.remoteAway(w, d, total, Access.RemoteWrite, at)
     const fault = to === -1 ? targetFault : ranges.copyToAway(to, ranges.remotePid)
-    if (fault === targetFault) return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
+    if (fault === targetFault) return this.#failures.notThere(q, d, ranges.isGone)
     return fault === sourceFault ? WcStatus.LocProtErr : written
   }
 
@@ -209,14 +210,16 @@ export class Messages {
    * The bytes of a message, or of the receive that it took, have gone from their process. The receive lock of `d`, held, is given back. A
    * receive of an SRQ that nothing fills goes back to its owner, which ends the QP; one of the QP itself stays for the next message.
    */
-  #notThere(d: number, r: number, rc: boolean, fault: number): number {
+  #notThere(q: number, d: number, r: number, fault: number): number {
     const receives = this.#receives
     const isTarget = fault === targetFault
-    if (isTarget) receives.fail(d, r, WcStatus.LocProtErr, 0)
+    const isGone = isTarget && this.#ranges.isGone
+    if (isTarget && !isGone) receives.fail(d, r, WcStatus.LocProtErr, 0)
     else if (receives.isTaken(r)) receives.fail(d, r, WcStatus.WrFlushErr, 0)
     this.#host.segment.unlock(d + Qp.rqLock)
     if (!isTarget) return WcStatus.LocProtErr
-    return rc ? WcStatus.RemOpErr : WcStatus.Success
+    if (isGone) return this.#failures.notThere(q, d, true)
+    return this.#host.i32[q + Qp.type] === QpType.RC ? WcStatus.RemOpErr : WcStatus.Success
   }
 
   /** The CQ of the receiver `d` is full, so that it cannot learn of the message; its receive lock, held, is given back. */

@@ -63,7 +63,7 @@ export class OneSided {
     if (total > 0) {
       const at = remoteRange(host, w, d, total, Access.RemoteRead)
       if (at < 0 || this.#ranges.fromAway) {
-        const status = this.#readAway(w, d, total, at)
+        const status = this.#readAway(q, w, d, total, at)
         if (status !== WcStatus.Success) return status
       } else this.#ranges.copyBack(at, total)
     }
@@ -72,11 +72,11 @@ export class OneSided {
   }
 
   /** Reads what lies in other processes, or goes there. */
-  #readAway(w: number, d: number, total: number, remote: number): number {
+  #readAway(q: number, w: number, d: number, total: number, remote: number): number {
     const ranges = this.#ranges
     const at = ranges.remoteAway(w, d, total, Access.RemoteRead, remote)
     const fault = at === -1 ? sourceFault : ranges.copyBackAway(at, ranges.remotePid, total)
-    if (fault === sourceFault) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    if (fault === sourceFault) return this.#failures.notThere(q, d, ranges.isGone)
     return fault === targetFault ? WcStatus.LocProtErr : WcStatus.Success
   }
 
@@ -100,7 +100,7 @@ export class OneSided {
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     const ranges = this.#ranges
     const at = ranges.remoteAway(w, d, 8, Access.RemoteAtomic, remoteRange(host, w, d, 8, Access.RemoteAtomic))
-    if (at === -1) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    if (at === -1) return this.#failures.notThere(q, d, ranges.isGone)
     if (at % 8 !== 0) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     const compareAdd = b64[(w + Wqe.compareAdd) >> 1]!
     const swap = b64[(w + Wqe.swap) >> 1]!
@@ -109,7 +109,7 @@ export class OneSided {
     if (ranges.remotePid !== 0) {
       const processes = this.#processes
       if (processes.atomic(at, ranges.remotePid, swaps, compareAdd, swap) !== noFault)
-        return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+        return this.#failures.notThere(q, d, ranges.isGone)
       old = b64[processes.word / 8]!
     } else if (swaps) old = Atomics.compareExchange(b64, at / 8, compareAdd, swap)
     else old = Atomics.add(b64, at / 8, compareAdd)
@@ -136,14 +136,14 @@ export class OneSided {
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     const remote = remoteRange(host, w, d, 8, Access.RemoteWrite)
     const at = this.#ranges.remoteAway(w, d, 8, Access.RemoteWrite, remote)
-    if (at === -1) return this.#failures.refused(d, true, WcStatus.RemAccessErr)
+    if (at === -1) return this.#failures.notThere(q, d, this.#ranges.isGone)
     if (at % 8 !== 0) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     // The value is put together in the queue first, since it may come from several elements.
     const scratch = (w + Wqe.compareAdd) * 4
     this.#ranges.copyTo(scratch)
     if (this.#ranges.remotePid !== 0) {
       const fault = this.#processes.move(at, this.#ranges.remotePid, scratch, 0, 8)
-      return fault === noFault ? WcStatus.Success : this.#failures.refused(d, true, WcStatus.RemAccessErr)
+      return fault === noFault ? WcStatus.Success : this.#failures.notThere(q, d, this.#ranges.isGone)
     }
     Atomics.store(b64, at / 8, b64[scratch / 8]!)
     return WcStatus.Success

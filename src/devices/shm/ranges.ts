@@ -56,6 +56,7 @@ export class Ranges {
     const { i32, f64 } = host
     const { from, fromLength } = this
     this.fromAway = false
+    this.#processes.isGone = false
     if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) {
       const length = i32[w + Wqe.inlineLength]!
       from[0] = (w + Wqe.data) * 4
@@ -139,6 +140,11 @@ export class Ranges {
     const found = this.#processes.resolve(i32[w + Wqe.rkey]!, pd, addr, length, access, this.#host.qpSlot(d))
     if (found < -1) this.remotePid = this.#processes.pid
     return found
+  }
+
+  /** Whether what the request at hand has not found, or not copied, is not there since its process has ended. */
+  get isGone(): boolean {
+    return this.#processes.isGone
   }
 
   /** Copies `from` to one range; ordered, so that its last byte appears last. */

@@ -67,7 +67,10 @@ export function beginRestart(tid: number): boolean {
 export const seize = (tid: number): boolean => ptrace(PTRACE_SEIZE, tid)
 export const interrupt = (tid: number): boolean => ptrace(PTRACE_INTERRUPT, tid)
 
-/** Sends a signal that is ignored where nobody has asked for it; one that is traced wakes for those, too. */
+/**
+ * Sends a signal that is ignored where nobody has asked for it; one that is traced wakes for those, too. Where the thread blocks all of them
+ * SIGSTOP wakes it, which SIGCONT takes back at once: mostly before the tracer sees it, and always before the thread stops for it.
+ */
 function nudge(tid: number): boolean {
   const status = statusOf(tid)
   if (!isTraced(status)) return false
@@ -76,7 +79,10 @@ function nudge(tid: number): boolean {
   const [blocked, caught] = [mask('SigBlk'), mask('SigCgt')]
   const wakes = ignoredSignals.filter((signal) => !has(blocked, signal))
   const signal = wakes.find((signal) => !has(caught, signal)) ?? wakes[0]
-  if (signal !== undefined) requireLibc('tkill').syscall(callNumber('tkill'), tid, signal, 0, 0, 0, 0)
+  const signals = signal === undefined ? [constants.signals.SIGSTOP, constants.signals.SIGCONT] : [signal]
+  const { syscall } = requireLibc('tkill')
+  // One that has stopped makes its call again when it goes on.
+  if (!/^State:\s*T/m.test(status)) for (const one of signals) syscall(callNumber('tkill'), tid, one, 0, 0, 0, 0)
   return true
 }
 

@@ -8,6 +8,7 @@ import { type Libc, libc, nativeScratch, requireLibc } from './libc.ts'
 import type { BpfInstruction } from './packet-ring.ts'
 import { callNumber } from './system-calls.ts'
 
+const { EINPROGRESS } = constants.errno
 const PR_SET_NO_NEW_PRIVS = 38
 const SECCOMP_SET_MODE_FILTER = 1
 const SECCOMP_FILTER_FLAG_NEW_LISTENER = 8
@@ -22,6 +23,9 @@ const USER_NOTIF_FLAG_CONTINUE = 1
 const ADDFD_FLAG_SETFD = 1
 const ADDFD_FLAG_SEND = 2
 const O_CLOEXEC = 0o2000000
+const SIG_SETMASK = 2
+/** Of sigset_t, as the kernel has it. */
+const signalSetBytes = 8
 
 export interface InstalledFilter {
   /** The descriptor of notifications, for all threads of the process. */
@@ -64,12 +68,17 @@ export function installFilter(program: readonly BpfInstruction[]): InstalledFilt
 
 /** Where words of struct seccomp_notif are: id, pid, flags, number, architecture, instruction pointer, six arguments. */
 const Notif = { id: 0, pid: 2, number: 4, arguments: 8, words: 20 } as const
-const scratch = libc === null ? null : nativeScratch(80 + 24 + 24)
+const scratch = libc === null ? null : nativeScratch(80 + 24 + 24 + 2 * signalSetBytes)
 const notifAddress = scratch?.address ?? 0
 const answerWord = 20
 const answerAddress = notifAddress + 80
 const addWord = 26
 const addAddress = notifAddress + 104
+/** All signals, and those that this thread had blocked. */
+const allSignalsWord = 32
+const allSignalsAddress = notifAddress + 128
+const signalsBeforeAddress = allSignalsAddress + signalSetBytes
+scratch?.u32.fill(0xffffffff, allSignalsWord, allSignalsWord + signalSetBytes / 4)
 
 /** The notification that was received last, and the answer to it. One thread has one of these. */
 export class Notification {
@@ -124,7 +133,7 @@ export class Notification {
 
   /** Whether the caller still waits: what was read of its memory was its. */
   get valid(): boolean {
-    return this.#libc.ioctl(this.#listener, NOTIF_ID_VALID, notifAddress) === 0
+    return this.#ioctl(NOTIF_ID_VALID, notifAddress) === 0
   }
 
   /** The call returns `value`. False if the caller has gone. */
@@ -150,10 +159,20 @@ export class Notification {
     u32[answerWord + 3] = Math.floor(value / 2 ** 32) >>> 0
     u32[answerWord + 4] = error >>> 0
     u32[answerWord + 5] = flags
-    if (this.#libc.ioctl(this.#listener, NOTIF_SEND, answerAddress) === 0) return true
-    const errno = this.#libc.koffi.errno()
-    if (errno === errnos.ENOENT) return false
+    const errno = this.#ioctl(NOTIF_SEND, answerAddress)
+    if (errno === 0) return true
+    // It has been answered.
+    if (errno === errnos.ENOENT || errno === EINPROGRESS) return false
     throw new NativeError(errnoName(errno), errno, 'ioctl', 'a system call could not be answered')
+  }
+
+  /** 0 or an errno. These two wait for a lock alone, and have done nothing where a signal of this thread ends that. */
+  #ioctl(request: number, address: number): number {
+    for (;;) {
+      if (this.#libc.ioctl(this.#listener, request, address) === 0) return 0
+      const errno = this.#libc.koffi.errno()
+      if (errno !== errnos.EINTR) return errno
+    }
   }
 
   /**
@@ -168,12 +187,22 @@ export class Notification {
     u32[addWord + 3] = descriptor
     u32[addWord + 4] = Math.max(number, 0)
     u32[addWord + 5] = closeOnExec ? O_CLOEXEC : 0
+    // A signal of this thread, such as a profiler's, that comes while the kernel waits for the caller would take the descriptor back, and leave an answer of 0.
+    const { syscall } = this.#libc
+    const sigprocmask = callNumber('rt_sigprocmask')
+    if (sends) syscall(sigprocmask, SIG_SETMASK, allSignalsAddress, signalsBeforeAddress, signalSetBytes, 0, 0)
+    const result = this.#add()
+    if (sends) syscall(sigprocmask, SIG_SETMASK, signalsBeforeAddress, 0, signalSetBytes, 0, 0)
+    return result
+  }
+
+  #add(): number {
     for (;;) {
       const result = this.#libc.ioctl(this.#listener, NOTIF_ADDFD, addAddress)
       if (result >= 0) return result
       const errno = this.#libc.koffi.errno()
       // The caller is just being told of a signal, and may wait on.
-      if (errno === constants.errno.EINPROGRESS || errno === errnos.EINTR) {
+      if (errno === EINPROGRESS || errno === errnos.EINTR) {
         if (this.valid) continue
         return -errnos.ENOENT
       }

@@ -38,6 +38,7 @@ export type SystemCall =
   | 'prlimit64'
   | 'ptrace'
   | 'tkill'
+  | 'rt_sigprocmask'
 
 export interface Processor {
   /** AUDIT_ARCH_…: what seccomp says of a call, because a 64-bit process can make calls by the numbers of 32 bits. */
@@ -59,6 +60,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       stat: 4,
       fstat: 5,
       lstat: 6,
+      rt_sigprocmask: 14,
       ioctl: 16,
       access: 21,
       dup: 32,
@@ -121,6 +123,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
       waitid: 95,
       ptrace: 117,
       tkill: 130,
+      rt_sigprocmask: 135,
       socket: 198,
       prlimit64: 261,
       seccomp: 277,

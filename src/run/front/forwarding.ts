@@ -8,13 +8,32 @@ const forwarded = ['SIGHUP', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
 /** Those that a terminal sends to all of its foreground group. */
 const ofTerminal = ['SIGINT', 'SIGQUIT'] as const
 
+export interface Forwarding {
+  /** The program runs under this number. */
+  started(pid: number): void
+  /** It has ended: signals go to those of its descendants now that have no other parent than this process. */
+  ended(): void
+  /** Signals do what they did before. */
+  stop(): void
+}
+
 /**
- * Forwards from now on; what it returns ends that. `pid` is the program's; once that has ended, signals go to those of its descendants that
- * have no other parent than this process.
+ * Forwards from now on. A signal that comes before the program is known waits for it where `maySpawn` says that it may be there already, and that this
+ * process must not leave it; otherwise it ends this process, as any other.
  */
-export function forwardSignals(pid: () => number | undefined): () => void {
+export function forwardSignals(maySpawn: () => boolean): Forwarding {
+  let program: number | undefined
+  let isKnown = false
+  const waiting: NodeJS.Signals[] = []
   const send = (signal: NodeJS.Signals): void => {
-    const program = pid()
+    if (!isKnown) {
+      if (maySpawn()) waiting.push(signal)
+      else {
+        stop()
+        process.kill(process.pid, signal)
+      }
+      return
+    }
     for (const to of program === undefined ? children() : [program]) {
       try {
         process.kill(to, signal)
@@ -24,13 +43,24 @@ export function forwardSignals(pid: () => number | undefined): () => void {
     }
   }
   const sendUnlessTerminal = (signal: NodeJS.Signals): void => {
-    if (!isForeground()) send(signal)
+    if (!isKnown || !isForeground()) send(signal)
+  }
+  const stop = (): void => {
+    for (const signal of forwarded) process.off(signal, send)
+    for (const signal of ofTerminal) process.off(signal, sendUnlessTerminal)
   }
   for (const signal of forwarded) process.on(signal, send)
   for (const signal of ofTerminal) process.on(signal, sendUnlessTerminal)
-  return () => {
-    for (const signal of forwarded) process.off(signal, send)
-    for (const signal of ofTerminal) process.off(signal, sendUnlessTerminal)
+  return {
+    started(pid) {
+      program = pid
+      isKnown = true
+      for (const signal of waiting.splice(0)) send(signal)
+    },
+    ended() {
+      program = undefined
+    },
+    stop,
   }
 }
 

@@ -70,12 +70,23 @@ export interface FileLimits {
   readonly hard: number
 }
 
+/** What this process has open itself, twice as many as with one program: each program, and each of its files, takes some more. */
+const leastOpenFiles = 128
+
+/** Why this process may not have enough files open to serve programs; null if it may. */
+export function openFilesReason(hard: number): string | null {
+  if (hard >= leastOpenFiles) return null
+  return `the hard limit of open files is ${hard}, and serving programs needs ${leastOpenFiles}: raise it (ulimit -Hn, LimitNOFILE of systemd, --ulimit nofile of a container)`
+}
+
 /**
  * Limits of open files that a program is to have: those that this process was started with. Node.js has raised its own; the parent
- * still has what it gave.
+ * still has what it gave. Throws `RunError` where these do not do.
  */
 export function openFileLimits(): FileLimits & { own: number } {
   const { soft, hard } = limitsIn(read('/proc/self/limits')) ?? { soft: 1024, hard: 1024 }
+  const reason = openFilesReason(hard)
+  if (reason !== null) throw new RunError('EMFILE', reason)
   const ofParent = limitsIn(read(`/proc/${process.ppid}/limits`))
   return { soft: Math.min(soft, ofParent?.soft ?? soft), hard, own: soft }
 }

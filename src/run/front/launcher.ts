@@ -28,7 +28,7 @@ import { forwardSignals } from './forwarding.ts'
 import { Guardian } from './guardian.ts'
 import { checkHost, openFileLimits, RunError, seccompError, startFailure } from './host.ts'
 import { numberRanges } from './numbers.ts'
-import { fail, letStart, newState, State, Word } from './shared-state.ts'
+import { fail, letStart, mayBeStarted, newState, State, Word } from './shared-state.ts'
 import type { SpawnerData, SpawnerMessage } from './spawner-thread.ts'
 import type { SupervisorData } from './supervisor-thread.ts'
 
@@ -91,20 +91,21 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   const spawner = startThread(entryModule(import.meta.url, './spawner-thread'), { workerData: spawnerData })
   const guardian = await guarding
   adoptDescendants()
+  // A signal before that ends this process as any other.
+  const forwarding = forwardSignals(() => mayBeStarted(words))
   letStart(words)
 
-  let pid: number | undefined
-  let unforward: (() => void) | undefined
   try {
     return await follow(options, words, failure, spawner, (started) => {
-      pid = started
-      if (started === undefined) return
-      // A signal before that ends this process as any other, and the guardian what it may have started just then.
-      unforward = forwardSignals(() => pid)
+      if (started === undefined) {
+        forwarding.ended()
+        return
+      }
+      forwarding.started(started)
       options.onStarted?.(started)
     })
   } finally {
-    unforward?.()
+    forwarding.stop()
     // The spawner's own calls are answered until it has ended.
     fail(words)
     await spawner.terminate()

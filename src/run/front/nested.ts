@@ -11,9 +11,10 @@ export async function launchServed(
   env: NodeJS.ProcessEnv,
   onStarted: (pid: number) => void = () => {},
 ): Promise<Ended> {
-  const child = spawn(program, args, { stdio: 'inherit', env })
-  const unforward = forwardSignals(() => child.pid)
+  const forwarding = forwardSignals(() => true)
   try {
+    const child = spawn(program, args, { stdio: 'inherit', env })
+    if (child.pid !== undefined) forwarding.started(child.pid)
     return await new Promise((resolve, reject) => {
       child.on('error', ({ code = '', message }: NodeJS.ErrnoException) =>
         reject(new RunError(code, `${program}: ${startFailure(code, message)}`)),
@@ -22,6 +23,6 @@ export async function launchServed(
       child.on('exit', (code, signal) => resolve({ code, signal }))
     })
   } finally {
-    unforward()
+    forwarding.stop()
   }
 }

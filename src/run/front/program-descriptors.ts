@@ -1,5 +1,7 @@
 /** What the limits of a program leave it: numbers of descriptors that are free, and the size of files. */
 import { lstatSync, readFileSync } from 'node:fs'
+import { errnos } from '../../memory/index.ts'
+import { Errno } from '../door.ts'
 import type { Numbers } from './numbers.ts'
 
 const quiet = { throwIfNoEntry: false } as const
@@ -26,12 +28,14 @@ export function fileSizeLimit(tid: number): number {
 
 const O_NONBLOCK = 0o4000
 
-/** Whether a descriptor of a thread does not block: what `fcntl` was told last. */
+/** Whether a descriptor of a thread does not block: what `fcntl` was told last. Throws an Errno where that cannot be known: a guess could block a call for ever. */
 export function isNonBlocking(tid: number, fd: number): boolean {
   try {
     const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${tid}/fdinfo/${fd}`, 'latin1'))?.[1]
     return (Number.parseInt(flags ?? '0', 8) & O_NONBLOCK) !== 0
-  } catch {
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EMFILE') throw new Errno(errnos.EMFILE, `verbena run itself has too many files open: ${message}`)
     return false
   }
 }

@@ -29,7 +29,9 @@ class Program implements ProgramProcess {
     try {
       this.#image = openSync(`/proc/${tid}/mem`, 'r')
     } catch (error) {
-      throw new Errno(errnos.EACCES, `process ${pid} cannot be traced: ${(error as Error).message}`)
+      const { code, message } = error as NodeJS.ErrnoException
+      if (code === 'EMFILE') throw new Errno(errnos.EMFILE, `verbena run itself has too many files open: ${message}`)
+      throw new Errno(errnos.EACCES, `process ${pid} cannot be traced: ${message}`)
     }
   }
 

@@ -18,10 +18,11 @@ export function newState(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(4 * Word.count))
 }
 
-/** Says how far it is; what failed stays so. */
-export function advance(words: Int32Array, from: number, to: number): void {
-  Atomics.compareExchange(words, Word.state, from, to)
+/** Says how far it is; what failed stays so, and false is returned. */
+export function advance(words: Int32Array, from: number, to: number): boolean {
+  const was = Atomics.compareExchange(words, Word.state, from, to)
   Atomics.notify(words, Word.state)
+  return was === from
 }
 
 /** Blocks this thread while the state is `while`; returns the next. */
@@ -39,6 +40,12 @@ export function letStart(words: Int32Array): void {
 /** Blocks this thread until `letStart`, or until nothing comes of it. */
 export function awaitStart(words: Int32Array): void {
   Atomics.wait(words, Word.adopts, 0)
+}
+
+/** Fails unless the filter is there, after which a program is started: whether that is so. */
+export function mayBeStarted(words: Int32Array): boolean {
+  for (const state of [State.opening, State.ready]) if (advance(words, state, State.failed)) letStart(words)
+  return Atomics.load(words, Word.state) === State.filtered
 }
 
 export function fail(words: Int32Array): void {

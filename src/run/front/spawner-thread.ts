@@ -41,8 +41,7 @@ if (state === State.ready) {
     const { listener, killable } = installFilter(filter)
     Atomics.store(words, Word.listener, listener)
     Atomics.store(words, Word.killable, killable ? 1 : 0)
-    advance(words, State.ready, State.filtered)
-    start()
+    if (advance(words, State.ready, State.filtered)) start()
   } catch (error) {
     fail(words)
     failed(error)

@@ -337,6 +337,7 @@ class Supervisor {
   /** Gives a file to the program, under a number that the filter knows. */
   #give(descriptor: number, kind: OpenedFile['kind'], closeOnExec: boolean, least = 0): void {
     const n = this.#n
+    let isBeyond = false
     try {
       for (const range of this.#ranges) {
         const { from, to } = numbersFor(kind, range)
@@ -346,8 +347,12 @@ class Supervisor {
         if (result >= 0 || result === -errnos.ENOENT) return
         // A number behind the program's limit of open files.
         if (result !== -errnos.EBADF) throw new Errno(-result, 'the file cannot be given to the program')
+        isBeyond = true
       }
-      throw new Errno(errnos.EMFILE, `no number for another file: ${this.#files.count} are open`)
+      const reason = isBeyond
+        ? `the limit of open files leaves no number for another one: raise it (ulimit -n ${Math.min(...this.#ranges.map(({ to }) => to))} or more)`
+        : 'no number is left for another file'
+      throw new Errno(errnos.EMFILE, `${reason}; ${this.#files.count} are open`)
     } finally {
       // Where nobody has got it, this ends the file.
       closeFd(descriptor)

@@ -3,6 +3,8 @@ import { startThread } from '../../../src/memory/index.ts'
 import { launch, RunError } from '../../../src/run/front/index.ts'
 
 const [log, program, ...args] = process.argv.slice(2)
+// As a profiler has it, which sends it to threads.
+if (process.env.ECHO_SIGNALS === '1') process.on('SIGPROF', () => {})
 const supervisor = () => startThread(new URL(process.env.ECHO_SUPERVISOR!))
 try {
   const { code, signal } = await launch({

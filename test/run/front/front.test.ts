@@ -2,12 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { constants, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, it } from 'vitest'
 import { Segment } from '../../../src/memory/index.ts'
-import { nativeAvailable, thisProcessor } from '../../../src/memory/native/index.ts'
+import { callNumber, nativeAvailable, thisProcessor } from '../../../src/memory/native/index.ts'
+import { requireLibc } from '../../../src/memory/native/libc.ts'
 import { startable } from '../../entries.ts'
 import { segmentOptions } from './echo-door.ts'
 
@@ -231,12 +232,18 @@ describe.skipIf(!canRun)('programs below a front', () => {
     expect(await start(['perl', '-e', script]).ended).toMatchObject({ code: 7, stderr: '' })
   })
 
-  it.skipIf(!existsSync('/usr/bin/perl') || !existsSync('/usr/bin/strace'))('wait while they are traced', async () => {
+  const traced = [
+    { what: 'wait while they are traced', blocks: '' },
+    { what: 'wait while they are traced and block all signals', blocks: 'sigprocmask(SIG_BLOCK, $all) or die $!;' },
+  ]
+  const canTrace = existsSync('/usr/bin/perl') && existsSync('/usr/bin/strace')
+  it.skipIf(!canTrace).each(traced)('$what', async ({ blocks }) => {
     const script = `
       use Fcntl; use POSIX;
       $| = 1; alarm 20;
       sysopen(F, "/dev/infiniband/rdma_cm", O_RDWR) or die $!;
       my $poster = fork() || do { <STDIN>; syswrite(F, "post"); POSIX::_exit(0) };
+      my $all = POSIX::SigSet->new; $all->fillset; ${blocks}
       print syswrite(F, "wait") // "no: $!", "\\n"`
     const { child, ended, log } = start(['strace', '-f', '-qq', '-e', 'trace=none', 'perl', '-e', script])
     await expect.poll(() => log(), { interval: 5 }).toContain('waits')
@@ -279,6 +286,22 @@ describe.skipIf(!canRun)('programs below a front', () => {
     expect(log.filter((line) => line.startsWith('closed'))).toHaveLength(300)
   })
 
+  it('open files while signals interrupt the supervisor', async () => {
+    const log = join(folder, 'interrupted')
+    const run = start(ofProgram('interrupted'), { wrapper: ['env', 'ECHO_SIGNALS=1'], log })
+    await expect.poll(run.log, { interval: 1 }).toContainEqual(expect.stringMatching(/^open 1 /))
+    const tid = Number(readFileSync(`${log}.thread`, 'latin1'))
+    const { syscall } = requireLibc('tkill')
+    const storm = setInterval(() => {
+      for (let i = 0; i < 50; i++) syscall(callNumber('tkill'), tid, constants.signals.SIGPROF, 0, 0, 0, 0)
+    })
+    // When the command ends it has no handler any more.
+    await run.says(/opened/).finally(() => clearInterval(storm))
+    run.child.stdin!.end()
+    const { code, stdout, stderr } = await run.ended
+    expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: 'opened\n{"numbers":1}\n', stderr: '' })
+  })
+
   it('may have 2,000 files open', async () => {
     // The last of them have numbers that would be ours.
     const { all } = await results('many', { wrapper: ['sh', '-c', 'ulimit -n 2100; exec "$@"', 'sh'] })
@@ -290,6 +313,12 @@ describe.skipIf(!canRun)('programs below a front', () => {
     const { all } = await results('commands', { within: ['sh', '-c', 'ulimit -n 256; exec "$@"', 'sh'] })
     // dup3 to a number behind the limit fails, and nothing else.
     expect(all).toMatchObject({ fd: 224, device: true, capitals: 7, far: -1 })
+  })
+
+  it('fail to open where they may have too few', async () => {
+    const { ended, log } = start(['sh', '-c', 'ulimit -n 64; : < /dev/infiniband/uverbs0'])
+    expect((await ended).stderr).toContain('Too many open files')
+    expect(log()).toContainEqual(expect.stringMatching(/^refused true: open: .*\(ulimit -n 256 or more\).*EMFILE/))
   })
 
   it('have the limit of open files that the command had', async () => {
@@ -415,6 +444,11 @@ describe.skipIf(!canRun)('the command', () => {
     expect(missing).toMatchObject({
       code: 99,
       stderr: expect.stringMatching(/^ENOENT: \/no\/such\/program: there is no/),
+    })
+    const few = await start(['true'], { wrapper: ['sh', '-c', 'ulimit -n 100; exec "$@"', 'sh'] }).ended
+    expect(few).toMatchObject({
+      code: 99,
+      stderr: expect.stringMatching(/^EMFILE: the hard limit of open files is 100,/),
     })
     const closed = await start(['true'], { log: 'fails' }).ended
     expect(closed).toMatchObject({ code: 99, stderr: expect.stringContaining('this adapter does not open') })

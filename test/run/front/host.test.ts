@@ -1,6 +1,6 @@
 /** What a host lacks is said in a sentence. */
 import { describe, expect, it } from 'vitest'
-import { seccompError, traceReason } from '../../../src/run/front/host.ts'
+import { openFilesReason, seccompError, traceReason } from '../../../src/run/front/host.ts'
 
 const capable = 'CapEff:\t0000000000080000\n'
 const incapable = 'CapEff:\t0000000000000000\n'
@@ -13,6 +13,12 @@ describe('ptrace access', () => {
   it('is missing with 2, and said how to get it', () =>
     expect(traceReason('2\n', incapable)).toMatch(/ptrace_scope is 2.*CAP_SYS_PTRACE.*sysctl/))
   it('is missing with 3 for everybody', () => expect(traceReason('3\n', capable)).toMatch(/ptrace_scope is 3/))
+})
+
+describe('open files', () => {
+  it('are enough', () => expect(openFilesReason(256)).toBe(null))
+  it('are too few, and said how to get more', () =>
+    expect(openFilesReason(64)).toMatch(/is 64, and .*needs 128: raise it \(ulimit -Hn/))
 })
 
 describe('a filter that cannot be installed', () => {

@@ -225,6 +225,14 @@ const programs: Record<string, () => unknown> = {
     }
   },
 
+  /** Opens as `again` does, and ends once it is told to. */
+  interrupted() {
+    const result = programs.again!()
+    writeSync(1, 'opened\n')
+    readSync(0, Buffer.alloc(1))
+    return result
+  },
+
   again() {
     const numbers = Array.from({ length: 300 }, () => {
       const fd = openSync(path, 'r+')
