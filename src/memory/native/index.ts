@@ -91,6 +91,7 @@ export {
   mapShared,
   markUsed,
   releaseShared,
+  sharedDescriptor,
   releaseWasm,
   type SharedMapping,
   unlinkShared,
