@@ -57,7 +57,8 @@ export class Bells {
   signalCount = 0
   /** Called when a thread cannot be reached for the first time: it may not look for long. */
   onUnreachable: () => void = () => {}
-  #hearsTouches = false
+  /** Of `hear`. */
+  #heard: number | undefined
   /** How often some that waited went on. They say when they wait again. */
   goneOn = 0
   /** Pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
@@ -129,16 +130,26 @@ export class Bells {
     return this.usable || this.#pipe >= 0 ? this.#pipe : -1
   }
 
-  /** From now on this event loop is rung for when `fd` can be read, of a file that is watched; false if it cannot be. */
-  hearTouches(fd: number): boolean {
-    if (this.#hearsTouches || fd < 0) return this.#hearsTouches
+  /**
+   * From the first call on this event loop is also rung for when a descriptor can be read that `make` makes. Its number in this thread, with
+   * which it is closed; −1 if it cannot be had.
+   */
+  hear(make: () => number): number {
+    if (this.#heard !== undefined) return this.#heard
     try {
-      this.#hear(fd, false)
-      this.#hearsTouches = true
+      this.#heard = gated(() => {
+        const fd = make()
+        try {
+          return this.#hear(fd, false)
+        } finally {
+          closeFd(fd)
+        }
+      })
     } catch {
       // No descriptors left.
+      this.#heard = -1
     }
-    return this.#hearsTouches
+    return this.#heard
   }
 
   /** The event descriptor that the kernel can signal for this event loop; makes it. −1 if it cannot be had. */

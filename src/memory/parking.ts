@@ -63,8 +63,6 @@ export class Parking {
   /** `Bells.signalCount` when its requests were looked at last. */
   #signalsTaken = 0
   #descriptor = -1
-  /** Readable once the file of the segment is touched; −1 if that cannot be had, undefined before this thread has rested. */
-  #touches: number | undefined
   #hearingMs = longestHearingMs
   #defers = false
   /** The attachments to wake, as far as `#deferredCount`. */
@@ -121,10 +119,10 @@ export class Parking {
     return this.#hearingMs > longestHearingMs ? this.#watchTouches() : -1
   }
 
+  /** The same in any case; −1 if it cannot be had. */
   #watchTouches(): number {
-    if (this.#segment.name === null) return -1
-    this.#touches ??= watchTouches(this.#segment.buffer as ArrayBuffer)
-    return this.#touches
+    const { name, buffer } = this.#segment
+    return name === null ? -1 : this.bells.hear(() => watchTouches(buffer as ArrayBuffer))
   }
 
   /** Nothing has come in as long a wait as there may be. */
@@ -144,7 +142,7 @@ export class Parking {
 
   /** Whether this thread's event loop is rung for also by those that cannot reach it, and those that ended before they had: it need not look often. */
   get mayRest(): boolean {
-    return this.hearsBells && (this.#segment.name === null || this.bells.hearTouches(this.#watchTouches()))
+    return this.hearsBells && this.mayRestBlocked
   }
 
   /** Makes `descriptor` unreadable. */
