@@ -10,7 +10,7 @@ const compiler = has('gcc') && existsSync('/usr/include/infiniband/verbs.h') ? [
 if (compiler.length > 0) console.warn(`skipped: a program that signals interrupt needs ${compiler.join(', ')}`)
 
 test.skipIf(lacking.length + compiler.length > 0)(
-  'a program whose ibv_req_notify_cq a signal ends each time gets its events all the same',
+  'a program whose ibv_req_notify_cq signals interrupt gets its events all the same',
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'verbena-run-signals-'))
     try {

@@ -398,7 +398,9 @@ export class Agent {
       if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
       // No event is taken before this continues: one that was taken and not acknowledged would block `close`.
       else
-        await this.channel.whenEvent(this.#millisecondsLeft(this.ethernet ? longestWaitMs : looks.next(parking.mayRest)))
+        await this.channel.whenEvent(
+          this.#millisecondsLeft(this.ethernet ? longestWaitMs : looks.next(parking.mayRest)),
+        )
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }
