@@ -55,6 +55,10 @@ export class Bells {
   #looksSoon = false
   /** How often the descriptor that the kernel signals has been signalled, by whomever. */
   signalCount = 0
+  /** Called when a thread cannot be reached for the first time: it may not look for long. */
+  onUnreachable: () => void = () => {}
+  /** Of `hear`. */
+  #heard: number | undefined
   /** How often some that waited went on. They say when they wait again. */
   goneOn = 0
   /** Pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
@@ -124,6 +128,28 @@ export class Bells {
   /** In a named segment: the pipe by which others end this thread's waits in the kernel; makes it. −1 if it cannot be had. */
   get pipe(): number {
     return this.usable || this.#pipe >= 0 ? this.#pipe : -1
+  }
+
+  /**
+   * From the first call on this event loop is also rung for when a descriptor can be read that `make` makes. Its number in this thread, with
+   * which it is closed; −1 if it cannot be had.
+   */
+  hear(make: () => number): number {
+    if (this.#heard !== undefined) return this.#heard
+    try {
+      this.#heard = gated(() => {
+        const fd = make()
+        try {
+          return this.#hear(fd, false)
+        } finally {
+          closeFd(fd)
+        }
+      })
+    } catch {
+      // No descriptors left.
+      this.#heard = -1
+    }
+    return this.#heard
   }
 
   /** The event descriptor that the kernel can signal for this event loop; makes it. −1 if it cannot be had. */
@@ -228,7 +254,11 @@ export class Bells {
       if (known.fd < 0 && this.#f64[(record + Bell.inode) >> 1] !== inode) return
       this.#known.set(record, known)
       // It finds out when it looks by itself, and waits in another way from then on.
-      if (known.fd < 0) Atomics.compareExchange(this.#i32, record + Bell.state, bellState.there, bellState.unreachable)
+      if (known.fd < 0) {
+        const { there, unreachable } = bellState
+        const before = Atomics.compareExchange(this.#i32, record + Bell.state, there, unreachable)
+        if (before === there) this.onUnreachable()
+      }
     }
     if (known.fd >= 0) writeByte(known.fd)
   }

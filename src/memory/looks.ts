@@ -29,6 +29,32 @@ export function untilNextLook(ms: number): number {
   return untilLook(untilTogether(ms))
 }
 
+/** Each look that finds nothing is followed by one after twice as long, at most so many milliseconds: a wake-up that is lost costs no more time than has passed. */
+export const seldomMs: number = rarelyMs
+
+/** When a thread that waits for events looks by itself: together with others, and more and more seldom while it is found that nothing was lost. */
+export class Looks {
+  readonly #firstMs: number
+  #ms: number
+
+  constructor(firstMs: number) {
+    this.#firstMs = firstMs
+    this.#ms = firstMs
+  }
+
+  /** Milliseconds to the next one; `mayRest`: the one after it comes later (`Parking.mayRest`). */
+  next(mayRest: boolean): number {
+    const ms = this.#ms
+    this.#ms = mayRest ? Math.min(2 * ms, seldomMs) : this.#firstMs
+    return untilNextLook(ms)
+  }
+
+  /** Something has come. */
+  startAgain(): void {
+    this.#ms = this.#firstMs
+  }
+}
+
 /** Calls `work` about every `ms`, together with other such, until the function that is returned is called. That does not keep the process alive. */
 export function every(ms: number, work: () => void): () => void {
   // Of now: tests of programs may put others in their place for a while.

@@ -14,7 +14,7 @@
  * pipe costs 0.05 µs more each time.
  */
 import { Bells, hasBell } from './bells.ts'
-import { untilLook } from './looks.ts'
+import { seldomMs, untilLook } from './looks.ts'
 import {
   type ContextWord,
   drainEventFd,
@@ -25,7 +25,8 @@ import {
   waitReadable as pollReadable,
   signalEventFd,
 } from './native/index.ts'
-import { Attachment, attachmentWord } from './segment-layout.ts'
+import { Attachment, attachmentWord, ownerMask } from './segment-layout.ts'
+import { touch, watchTouches } from './touches.ts'
 
 const parked = { no: 0, futex: 1, descriptors: 2, loop: 3 } as const
 
@@ -36,13 +37,18 @@ export interface ParkingSegment {
   readonly me: number
   /** Not null: other processes share it. */
   readonly name: string | null
+  readonly buffer: ArrayBuffer | SharedArrayBuffer
+  uses(): Iterable<number>
   wait(word: number, expected: number, timeoutMs: number): void
   waitAsync(word: number, expected: number, timeoutMs: number): Promise<void>
   notify(word: number): void
 }
 
-/** How long a thread that has a pipe waits for it at a time: the first wake-up that cannot reach it is lost. */
-const longestHearingMs = 250
+/**
+ * How long a thread that has a pipe waits for it at a time, before it watches the file of the segment: the first wake-up that cannot reach it
+ * is lost. Each wait in which nothing came is followed by one twice as long then.
+ */
+const longestHearingMs = untilLook(250)
 /** And one that some cannot reach, or that has none: it is woken by nothing but looking. */
 const longestDeafMs = 10
 
@@ -57,6 +63,7 @@ export class Parking {
   /** `Bells.signalCount` when its requests were looked at last. */
   #signalsTaken = 0
   #descriptor = -1
+  #hearingMs = longestHearingMs
   #defers = false
   /** The attachments to wake, as far as `#deferredCount`. */
   readonly #deferred: number[] = []
@@ -69,6 +76,7 @@ export class Parking {
     this.#own = attachmentWord(me)
     this.#parked = this.#own + Attachment.parked
     this.bells = new Bells(i32, f64, this.#own + Attachment.bell, name === null ? () => this.#eventFd() : null)
+    if (name !== null) this.bells.onUnreachable = () => touch(segment.buffer as ArrayBuffer)
     this.bells.onRing = () => {
       Atomics.store(i32, this.#parked, this.bells.waits ? parked.loop : parked.no)
     }
@@ -103,7 +111,38 @@ export class Parking {
   get longestMs(): number {
     if (this.#descriptor < 0) return longestDeafMs
     if (this.#segment.name === null) return Number.POSITIVE_INFINITY
-    return hasBell(this.#i32, this.#own + Attachment.bell) ? untilLook(longestHearingMs) : longestDeafMs
+    return hasBell(this.#i32, this.#own + Attachment.bell) ? this.#hearingMs : longestDeafMs
+  }
+
+  /** What ends a wait besides `descriptor`: −1 while this thread looks often enough without. */
+  get touches(): number {
+    return this.#hearingMs > longestHearingMs ? this.#watchTouches() : -1
+  }
+
+  /** The same in any case; −1 if it cannot be had. */
+  #watchTouches(): number {
+    const { name, buffer } = this.#segment
+    return name === null ? -1 : this.bells.hear(() => watchTouches(buffer as ArrayBuffer))
+  }
+
+  /** Nothing has come in as long a wait as there may be. */
+  rested(): void {
+    if (this.#watchTouches() >= 0) this.#hearingMs = Math.min(2 * this.#hearingMs, Math.max(longestHearingMs, seldomMs))
+  }
+
+  /** Something has. */
+  stirred(): void {
+    this.#hearingMs = longestHearingMs
+  }
+
+  /** Whether a thread that blocks on descriptors is woken also by those that cannot reach it: it need not look often. */
+  get mayRestBlocked(): boolean {
+    return this.#segment.name === null || this.#watchTouches() >= 0
+  }
+
+  /** Whether this thread's event loop is rung for also by those that cannot reach it, and those that ended before they had: it need not look often. */
+  get mayRest(): boolean {
+    return this.hearsBells && this.mayRestBlocked
   }
 
   /** Makes `descriptor` unreadable. */
@@ -227,6 +266,18 @@ export class Parking {
     if (hasBell(this.#i32, record + Attachment.bell)) this.#ring(attachment, record)
   }
 
+  /** Wakes all others, also those that somebody was about to wake, and has ended before. */
+  wakeAll(): void {
+    for (const use of this.#segment.uses()) {
+      const attachment = use & ownerMask
+      if (attachment === this.#segment.me) continue
+      const record = attachmentWord(attachment)
+      Atomics.store(this.#i32, record + Attachment.parked, parked.no)
+      this.#segment.notify(record + Attachment.parked)
+      if (hasBell(this.#i32, record + Attachment.bell) || this.#segment.name === null) this.#signal(record)
+    }
+  }
+
   #signal(record: number): void {
     if (this.#segment.name !== null) {
       this.bells.ring(record + Attachment.bell, this.#i32[record + Attachment.pid]!)
@@ -249,7 +300,7 @@ let ready = new Uint8Array(64)
 
 /**
  * Blocks until this thread is woken by way of one of `parkings`, of which each has begun to wait, or one of the first `count` of `fds`
- * can be read, at most `timeoutMs`; it may end earlier. Behind those `fds` has room for one more of each parking. Returns how many can be
+ * can be read, at most `timeoutMs`; it may end earlier. Behind those `fds` has room for two more of each parking. Returns how many can be
  * read, with those of the parkings: 0 after the time. `which`, if given, has room for as many and gets 1 for each that
  * can, 2 for one that is closed or broken, else 0.
  */
@@ -266,10 +317,24 @@ export function waitReadable(
     fds[all++] = parking.descriptor
     ms = Math.min(ms, parking.longestMs)
   }
+  // Watched before it is asked whether others can reach this thread, who touch the file otherwise.
+  const touches = all
+  for (const parking of parkings) {
+    const fd = parking.touches
+    if (fd < 0) continue
+    fds[all++] = fd
+    ms = Math.min(ms, parking.longestMs)
+  }
   if (ready.length < all) ready = new Uint8Array(2 * all)
   const readies = which ?? ready
   const readable = pollReadable(fds, all, ms, readies)
-  if (readable > 0) for (let i = 0; i < parkings.length; i++) if (readies[count + i] !== 0) parkings[i]!.drain()
+  if (readable > 0) {
+    for (let i = 0; i < parkings.length; i++) {
+      if (readies[count + i] !== 0) parkings[i]!.drain()
+      parkings[i]!.stirred()
+    }
+    for (let i = touches; i < all; i++) if (readies[i] !== 0) drainPipe(fds[i]!)
+  } else if (ms < timeoutMs) for (const parking of parkings) if (parking.longestMs <= ms) parking.rested()
   return readable
 }
 

@@ -12,7 +12,7 @@ async function play(
 ): Promise<void> {
   const segments = names.map((name) => Segment.named(name, options))
   const parkings = segments.map(({ parking }) => parking)
-  const fds = new Int32Array(parkings.length)
+  const fds = new Int32Array(2 * parkings.length)
   const first = segments[0]!
   const word = (each: Segment, index: number): number => each.staticStart / 4 + index
   const count = (index: number): number => Atomics.add(first.i32, word(first, index), 1)

@@ -102,7 +102,7 @@ describe.skipIf(!nativeAvailable)('in a named segment', () => {
   it('a wake-up without a wait is forgotten, one during a wait ends it once', () => {
     const segment = newSegment()
     const { parking } = segment
-    const fds = new Int32Array(1)
+    const fds = new Int32Array(2)
     segment.wake(segment.me)
     parking.beginWait()
     expect(waitReadable([parking], fds, 0, 0)).toBe(0)
@@ -122,6 +122,34 @@ describe.skipIf(!nativeAvailable)('in a named segment', () => {
     segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.bell + Bell.inode) >> 1]!++
     for (let round = 0; round < 20; round++) await throwOnce([segment], player)
     expect(read(segment, Ball.woken)).toBeLessThan(20)
+  })
+
+  it.skipIf(process.env.VERBENA_LOOKS === '0')(
+    'one that rests is told by the file of the segment where it cannot be reached, and looks more and more seldom',
+    async () => {
+      const segment = newSegment()
+      const player = await play({ way: 'descriptors', rounds: 1 }, [segment], 'process')
+      // After waits of 250 ms, 500 ms and 1 s: the next takes 2 s.
+      await until(() => read(segment, Ball.waits) === 4)
+      await untilParked(segment, player)
+      segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.bell + Bell.inode) >> 1]!++
+      await throwOnce([segment], player)
+      expect([read(segment, Ball.waits), read(segment, Ball.lost)]).toEqual([4, 0])
+    },
+  )
+
+  it('who was about to be woken by one that has ended is woken by the one that cleans up', () => {
+    const segment = newSegment()
+    const { parking, i32, me } = segment
+    const other = Segment.named(segment.name!, options)
+    parking.beginWait()
+    // So far the one that was killed has come.
+    Atomics.store(i32, attachmentWord(me) + Attachment.parked, 0)
+    other.wake(me)
+    expect(waitReadable([parking], new Int32Array(2), 0, 0)).toBe(0)
+    other.parking.wakeAll()
+    expect(waitReadable([parking], new Int32Array(2), 0, longMs)).toBe(1)
+    parking.endWait()
   })
 
   describe('poll requests', () => {

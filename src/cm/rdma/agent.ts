@@ -11,7 +11,7 @@
  * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
  */
 import { GsiPort, type MadAddress, madAddress } from '../../gsi/index.ts'
-import { inRootContext, nowNs, untilNextLook } from '../../memory/index.ts'
+import { inRootContext, Looks, nowNs } from '../../memory/index.ts'
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -57,7 +57,7 @@ export interface ListenerOwner {
 }
 
 const backgroundMs = 100
-/** Followed, it looks at least this often where no event and no deadline tells of the end of a peer: in a segment. */
+/** Followed, it looks at first this often where no event and no deadline tells of the end of a peer: in a segment. */
 const recheckMs = 1000
 /** And elsewhere: the end of each wait wakes the service thread of the device. */
 const longestWaitMs = 60_000
@@ -387,16 +387,20 @@ export class Agent {
   }
 
   async #goOn(): Promise<void> {
+    const looks = new Looks(recheckMs)
+    const { parking } = this.context.device.host.segment
     this.#following = true
     this.#endBackground()
     while (this.#followers.size > 0 && !this.#closed) {
       this.#cq.reqNotify()
-      this.process()
+      if (this.process() > 0) looks.startAgain()
       // Other work of the event loop has its turn in between.
       if (this.#busy) await new Promise((resolve) => setImmediate(resolve))
       // No event is taken before this continues: one that was taken and not acknowledged would block `close`.
       else
-        await this.channel.whenEvent(this.#millisecondsLeft(this.ethernet ? longestWaitMs : untilNextLook(recheckMs)))
+        await this.channel.whenEvent(
+          this.#millisecondsLeft(this.ethernet ? longestWaitMs : looks.next(parking.mayRest)),
+        )
       if (this.#closed) break
       for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
     }

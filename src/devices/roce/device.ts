@@ -735,7 +735,7 @@ function gidEntry({ address, ifindex }: HostAddress, gidIndex: number): GidEntry
 }
 
 /** What a thread waits for. */
-const sleeperFds = new Int32Array(maxSlots + 1)
+const sleeperFds = new Int32Array(maxSlots + 2)
 const sleeperParkings: Parking[] = []
 
 /** An IPv6 address that has just been given cannot be bound yet: waits until the kernel knows that no other host has it. */

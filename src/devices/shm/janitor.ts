@@ -2,13 +2,13 @@
  * Notices when another process of a named segment dies: its queue pairs disappear, so that requests to them end with
  * RETRY_EXC_ERR, and its memory and keys are given back.
  */
-import { inRootContext, type JanitorKind, Lives, untilNextLook } from '../../memory/index.ts'
+import { inRootContext, type JanitorKind, Lives, Looks } from '../../memory/index.ts'
 import { reapDead } from '../../verbs/index.ts'
 import type { Host } from '../../verbs/provider/index.ts'
 
 /** How often it looks for dead processes while there is one whose end it would not be told of. */
 const lookMs = 20
-/** And while it would be told of all: in case that is lost. */
+/** And at first while it would be told of all: in case that is lost. */
 const recheckMs = 1000
 
 // Tests of programs put others in their place for a while.
@@ -18,6 +18,7 @@ export class Janitor {
   readonly #host: Host
   readonly #kind: JanitorKind
   readonly #lives: Lives
+  readonly #looks = new Looks(recheckMs)
   #begun = 0
   #warned = false
   #timer: NodeJS.Timeout | undefined
@@ -26,7 +27,7 @@ export class Janitor {
   constructor(host: Host, kind: JanitorKind) {
     this.#host = host
     this.#kind = kind
-    this.#lives = new Lives(host.segment, kind, () => this.#lookIn(0), this.#rung)
+    this.#lives = new Lives(host.segment, kind, () => this.#lookNow(), this.#rung)
     this.#look()
   }
 
@@ -34,6 +35,11 @@ export class Janitor {
     const { begun } = this.#lives
     if (begun === this.#begun) return
     this.#begun = begun
+    this.#lookNow()
+  }
+
+  #lookNow(): void {
+    this.#looks.startAgain()
     this.#lookIn(0)
   }
 
@@ -52,7 +58,7 @@ export class Janitor {
     } catch (error) {
       this.#warn(error as Error)
     }
-    this.#lookIn(tellsAll ? untilNextLook(recheckMs) : lookMs)
+    this.#lookIn(tellsAll ? this.#looks.next(this.#host.segment.parking.mayRest) : lookMs)
   }
 
   /** The program has called nothing that could throw. */

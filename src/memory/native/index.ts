@@ -93,6 +93,7 @@ export {
   releaseShared,
   releaseWasm,
   type SharedMapping,
+  sharedDescriptor,
   unlinkShared,
   unlinkUnused,
   unmap,

@@ -40,12 +40,12 @@ export class FileWatcher {
     )
   }
 
-  /** Watches the file of a descriptor; the number that its events have. */
-  watch(file: number): number {
+  /** Watches the file of a descriptor, and the ends of its descriptions unless told otherwise; the number that its events have. */
+  watch(file: number, ends = true): number {
     const { syscall, koffi } = requireLibc('inotify_add_watch')
     path!.u8.fill(0)
     new TextEncoder().encodeInto(`/proc/self/fd/${file}`, path!.u8)
-    const mask = IN_MODIFY | IN_CLOSE_WRITE
+    const mask = ends ? IN_MODIFY | IN_CLOSE_WRITE : IN_MODIFY
     const watch = Number(syscall(callNumber('inotify_add_watch'), this.fd, path!.address, mask, 0, 0, 0))
     if (watch >= 0) return watch
     const errno = koffi.errno()

@@ -182,6 +182,12 @@ export function commitShared(buffer: ArrayBuffer, byteOffset: number, lengthByte
   throw nativeError('fallocate', errnoName(errno), errno, `${folder} has no ${lengthBytes} bytes left${spaceLeft()}`)
 }
 
+/** The descriptor of the file behind shared memory, which is its own. */
+export function sharedDescriptor(buffer: ArrayBuffer): number {
+  baseOf(buffer)
+  return mappings.get(buffer)!.fd
+}
+
 /** Gives the memory of a range of shared memory back, whole pages, which then read as zeros; false if that cannot be. */
 export function releaseShared(buffer: ArrayBuffer, byteOffset: number, lengthBytes: number): boolean {
   return fallocate(buffer, FALLOC_FL_KEEP_SIZE_PUNCH_HOLE, byteOffset, lengthBytes) === 0

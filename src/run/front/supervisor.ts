@@ -120,7 +120,7 @@ class Supervisor {
     this.#answers = new PathAnswers(this.#folder, this.#doors, processor)
     this.#parkings = [...new Set(doors.flatMap(({ parkings }) => parkings))]
     this.#ranges = preferredRanges(ranges)
-    this.#fds = new Int32Array(ownDescriptors + doors.length * mostDescriptors + this.#parkings.length)
+    this.#fds = new Int32Array(ownDescriptors + doors.length * mostDescriptors + 2 * this.#parkings.length)
     this.#fds.set([listener, this.#files.descriptor, this.#files.endsDescriptor, wake])
     this.#readable = new Uint8Array(this.#fds.length)
     this.#handle(processor)

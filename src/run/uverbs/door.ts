@@ -36,8 +36,12 @@ const pollTurns = 32
 /** While events wait for room in a pipe, which thousands take that nobody reads: milliseconds between looks. */
 const blockedPipesMs = 20
 
-/** So long a program may leave completions in a queue with a channel that it has not armed, before it is reminded; milliseconds. */
+/**
+ * So long a program may leave completions in a queue with a channel that it has not armed, before it is looked at whether it waits, and
+ * reminded; milliseconds. A program that does other things meanwhile is looked at again each time after twice as long, at most ...
+ */
 const noticeMs = 20
+const longestNoticeMs = 20_000
 
 /** Major number of uverbs devices, and the minor number of the first. */
 const major = 231
@@ -212,21 +216,35 @@ export class UverbsDoor implements Door, Station {
     } finally {
       this.#polling = false
     }
-    if (any && !cq.isWatched && cq.isUnnoticed) this.#watch(cq)
+    // One that had been left for long, and was taken since, is new again.
+    if (any && cq.noticeMs !== noticeMs && cq.isUnnoticed && (cq.noticeMs === 0 || cq.goesOn)) this.#watch(cq)
     return any
   }
 
   #watch(cq: ProgramCq): void {
-    cq.isWatched = true
-    this.#unnoticed.push(cq)
-    if (this.#unnoticed.length === 1) this.#noticeDueNs = this.#now() + noticeMs * 1e6
+    if (cq.noticeMs === 0) this.#unnoticed.push(cq)
+    this.#lookIn(cq, noticeMs)
   }
 
+  #lookIn(cq: ProgramCq, ms: number): void {
+    cq.noticeMs = ms
+    cq.noticeDueNs = this.#now() + ms * 1e6
+    this.#noticeDueNs = Math.min(this.#noticeDueNs, cq.noticeDueNs)
+  }
+
+  /** Looks at the queues whose time has come. */
   #remind(): void {
+    const now = this.#now()
     this.#noticeDueNs = Number.POSITIVE_INFINITY
     for (const cq of this.#unnoticed.splice(0)) {
-      cq.isWatched = false
-      if (cq.isUnnoticed) cq.remind()
+      const isDue = now >= cq.noticeDueNs
+      if (isDue && (!cq.isUnnoticed || cq.remind())) {
+        cq.noticeMs = 0
+        continue
+      }
+      this.#unnoticed.push(cq)
+      if (isDue) this.#lookIn(cq, cq.goesOn ? noticeMs : Math.min(2 * cq.noticeMs, longestNoticeMs))
+      else this.#noticeDueNs = Math.min(this.#noticeDueNs, cq.noticeDueNs)
     }
   }
 

@@ -17,9 +17,18 @@ import {
   statSync,
   writeSync,
 } from 'node:fs'
-import { closeFd, makePipe, thisProcessor } from '../../memory/index.ts'
+import { closeFd, makePipe, sleepMs, thisProcessor } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { fail } from './errors.ts'
+
+/**
+ * How often it is looked at once where a thread is that runs just then, as in the handler of a signal that has interrupted its call, and
+ * how long it may run between two looks, in ms: it may wait for this processor.
+ */
+const looks = 8
+const runsMs = 0.05
+/** What the kernel says of a thread in no call. */
+const running = 'running'
 
 /** Events that wait here because the pipe is full, which takes thousands that nobody reads; what comes then is dropped. */
 const maxWaiting = 65_536
@@ -90,17 +99,29 @@ export class EventPipe {
 
   /** Whether a thread of the program is blocked in reading from it. */
   isAwaited(): boolean {
-    const tasks = `/proc/${this.#pid}/task`
     try {
-      return readdirSync(tasks).some((task) => {
-        const [call, descriptor] = readFileSync(`${tasks}/${task}/syscall`, 'latin1').split(' ')
-        if (Number(call) !== thisProcessor?.calls.read) return false
-        return statSync(`/proc/${this.#pid}/fd/${Number(descriptor)}`).ino === this.inode
-      })
+      for (let look = 0; look < looks; look++) {
+        const calls = this.#calls()
+        if (calls.some((call) => this.#isRead(call))) return true
+        if (!calls.includes(running)) return false
+        sleepMs(runsMs)
+      }
     } catch {
       // It has ended, or a thread has meanwhile.
-      return false
     }
+    return false
+  }
+
+  /** In which call each thread of the program is: its number and arguments, or `running`. */
+  #calls(): string[] {
+    const tasks = `/proc/${this.#pid}/task`
+    return readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/syscall`, 'latin1').trim())
+  }
+
+  #isRead(call: string): boolean {
+    const [number, descriptor] = call.split(' ')
+    if (Number(number) !== thisProcessor?.calls.read) return false
+    return statSync(`/proc/${this.#pid}/fd/${Number(descriptor)}`).ino === this.inode
   }
 
   #put(event: Uint8Array): boolean {

@@ -44,8 +44,11 @@ export class ProgramCq {
   readonly userHandle: bigint
   /** Whether the door polls it; else it is armed here, and an event says when there is something. */
   active = false
-  /** Whether the door looks later whether the program has noticed its completions. */
-  isWatched = false
+  /** In how many milliseconds the door looks whether the program has noticed its completions, 0 while it does not; and when, ns. */
+  noticeMs = 0
+  noticeDueNs = 0
+  /** How many the program had taken when it was looked at last, modulo the size of its ring. */
+  #taken = 0
   /** Requests in queues of this process whose completions are to come. */
   outstanding = 0
   compEvents = 0
@@ -201,9 +204,19 @@ export class ProgramCq {
     return this.channel !== null && this.channel.armed === 0 && ring.consumer !== this.#producer
   }
 
-  /** Makes an event that nobody has asked for, if the program waits for one. */
-  remind(): void {
-    if (this.channel?.isAwaited() && this.channel.push(this.#event)) this.compEvents++
+  /** Whether the program has taken completions since this was asked last. */
+  get goesOn(): boolean {
+    const { consumer } = this.#ring
+    const before = this.#taken
+    this.#taken = consumer
+    return consumer !== before
+  }
+
+  /** Makes an event that nobody has asked for, if the program waits for one; whether it does. */
+  remind(): boolean {
+    if (!this.channel?.isAwaited()) return false
+    if (this.channel.push(this.#event)) this.compEvents++
+    return true
   }
 
   /** Takes back what the program has not read; how many events of each kind it has. */

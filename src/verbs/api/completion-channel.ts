@@ -1,5 +1,5 @@
 /** Completion channels: where a program waits for events of completion queues. */
-import { untilLook, untilNextLook } from '../../memory/index.ts'
+import { Looks, untilLook } from '../../memory/index.ts'
 import { plural } from '../provider/arguments.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
@@ -101,6 +101,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
     const { device } = this.context
     const end = performance.now() + timeoutMs
     const wakes = this.#wakes
+    let looks: Looks | undefined
     let rests = false
     while (!this.closed) {
       const sequence = Atomics.load(i32, this.#chan + Chan.sequence)
@@ -117,7 +118,8 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
       this.#giveTime(!over)
       if (over) return null
       // Timers of one duration cost least; of a thread that rests they are few.
-      const look = rests ? untilNextLook(lookMs) : untilLook(lookMs)
+      if (rests) looks ??= new Looks(lookMs)
+      const look = looks?.next(segment.parking.mayRest) ?? untilLook(lookMs)
       rests = true
       const ms = Math.min(left, i32[pendingCount] !== 0 ? 1 : look)
       await segment.parking.waitInLoop(this.#chan + Chan.sequence, sequence, ms)

@@ -30,21 +30,24 @@ export function processHost(): Host {
 /** Cleans up after all threads that ended without closing what they had; how many. */
 export function reapDead(host: Host): number {
   const dead = host.segment.deadAttachments()
-  for (const use of dead) reap(host, use)
+  for (const use of dead) reap(host, use, true)
   return dead.length
 }
 
 /** Gives back what this process has, which ends: its threads' objects, in the main thread those of all. */
 export function reapOwn(host: Host): void {
-  for (const use of host.segment.ownAttachments()) reap(host, use)
+  const own = host.segment.ownAttachments()
+  // The others end as they are, in the middle of whatever they do.
+  for (const use of own) reap(host, use, use !== host.segment.lockValue)
 }
 
-/** Cleans up after a thread, by its use of an attachment. */
-function reap(host: Host, use: number): void {
+/** Cleans up after a thread, by its use of an attachment. `interrupted`: it may have been about to wake others, that wait for what it did. */
+function reap(host: Host, use: number, interrupted: boolean): void {
   // Under the lock, so that a thread of this process which still runs is not in the middle of a change, and begins no other.
   const attachment = host.control(() => host.segment.claim(use))
   if (attachment === 0) return
   reapAttachment(host, attachment)
+  if (interrupted) host.segment.parking.wakeAll()
   host.segment.release(attachment)
 }
 

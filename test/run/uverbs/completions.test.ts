@@ -61,11 +61,38 @@ describe('events of a completion channel', () => {
     writeTo(p)
     v.pollAll(p.a.sendCq)
     passes()
-    waits.mockRestore()
-    writeTo(p)
-    passes()
-    expect(eventOf(p.a)).toBeUndefined()
     expect(p.a.program.door.restMs()).toBe(Number.POSITIVE_INFINITY)
+    waits.mockRestore()
+  })
+
+  it('as soon as it waits, though it did not when it was looked at first, as in the handler of a signal: more and more seldom', () => {
+    let now = 0
+    const p = begin({ now: () => now })
+    const waits = vi.spyOn(EventPipe.prototype, 'isAwaited').mockReturnValue(false)
+    const passes = (ms: number): void => {
+      now += ms * 1e6
+      p.settle()
+    }
+    writeTo(p)
+    for (const ms of [20, 40, 80]) {
+      expect(p.a.program.door.restMs()).toBe(ms)
+      passes(ms)
+      expect(eventOf(p.a)).toBeUndefined()
+    }
+    waits.mockReturnValue(true)
+    passes(159)
+    expect(eventOf(p.a)).toBeUndefined()
+    passes(1)
+    expect(eventOf(p.a)).toBe(p.a.sendCq.user)
+    expect(p.a.program.door.restMs()).toBe(Number.POSITIVE_INFINITY)
+    // What comes after the program has taken some is looked at as soon as ever.
+    waits.mockReturnValue(false)
+    writeTo(p)
+    for (const ms of [20, 40, 80]) passes(ms)
+    v.pollAll(p.a.sendCq)
+    writeTo(p)
+    expect(p.a.program.door.restMs()).toBe(20)
+    waits.mockRestore()
   })
 
   it('none for completions that were there before', () => {
