@@ -122,6 +122,7 @@ export {
   type WasmMemory,
   withMark,
   writeByte,
+  writeEvent,
   writeProgram,
   writeTimeOfDay,
   yieldProcessor,

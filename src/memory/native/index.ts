@@ -133,6 +133,7 @@ export {
   signalEventFd,
   waitReadable,
   writeByte,
+  writeEvent,
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
 export { ProcessVm } from './process-vm.ts'

@@ -116,7 +116,9 @@ export class UverbsDoor implements Door, Station {
     device.endSleep?.()
     let moved = this.#takeOver()
     moved = this.#takeEvents() || moved
-    for (let i = 0; i < this.#active.length; i++) moved = this.poll(this.#active[i]!) || moved
+    // Queues that others have brought completions to come behind those whose programs have rung. Their programs are told first, since they sleep until
+    // the message is there, where the others wait for its completion only.
+    for (let i = this.#active.length - 1; i >= 0; i--) moved = this.poll(this.#active[i]!) || moved
     moved = this.takeAsyncEvents() || moved
     if (this.#pending.length > 0) moved = this.#takePending() || moved
     while (this.#broken.length > 0) this.#broken.pop()!.fatal()

@@ -15,9 +15,8 @@ import {
   readFileSync,
   readSync,
   statSync,
-  writeSync,
 } from 'node:fs'
-import { closeFd, makePipe, thisProcessor } from '../../memory/index.ts'
+import { closeFd, errnos, makePipe, thisProcessor, writeEvent } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { fail } from './errors.ts'
 
@@ -104,16 +103,13 @@ export class EventPipe {
   }
 
   #put(event: Uint8Array): boolean {
-    try {
-      return writeSync(this.#write, event) === event.length
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN') return false
-      // The program has closed its end.
-      this.#broken = true
-      this.#waiting.length = 0
-      return false
-    }
+    const written = writeEvent(this.#write, event)
+    if (written === event.length) return true
+    if (written === -errnos.EAGAIN) return false
+    // The program has closed its end.
+    this.#broken = true
+    this.#waiting.length = 0
+    return false
   }
 
   /**
