@@ -110,6 +110,8 @@ class Supervisor {
   /** That of the file on which the call is that is answered. */
   #door: Door | null = null
   #inPlace = false
+  /** Whether the call that was answered last was `ibv_req_notify_cq`. */
+  #notified = false
   /** Whether the call that was answered last has changed nothing here: it was left to the kernel, or `ibv_req_notify_cq`. */
   #left = false
 
@@ -192,6 +194,8 @@ class Supervisor {
   }
 
   #sleep(): void {
+    // A file may have been opened.
+    if (this.#inPlace && !this.#notified) this.#wakeFor(false)
     for (const parking of this.#parkings) parking.beginWait()
     let isArmed = true
     let count = ownDescriptors
@@ -221,6 +225,7 @@ class Supervisor {
    * together on one: 35 µs a message were 2,000.
    */
   #wakeFor(notifies: boolean): void {
+    this.#notified = notifies
     const inPlace = notifies || this.#files.count === 0
     if (inPlace === this.#inPlace) return
     this.#inPlace = inPlace
