@@ -220,9 +220,8 @@ class Supervisor {
 
   /**
    * Chooses for the call that is answered, `ibv_req_notify_cq` or another, whether callers and this thread wake each other on the processor on which
-   * they run. Each open and stat takes a fourth then, where it would wake
-   * another one, and so does `ibv_req_notify_cq`, whose callers sleep. Programs that poll must not, which all calls that are made once would bring
-   * together on one: 35 µs a message were 2,000.
+   * they run. Each open and stat takes a fourth then, where it would wake another one; `ibv_req_notify_cq`, whose callers sleep, takes less CPU time.
+   * Not so other calls on files, which would bring programs that poll later together on one processor: 35 µs a message were 2,000.
    */
   #wakeFor(notifies: boolean): void {
     this.#notified = notifies
@@ -252,6 +251,7 @@ class Supervisor {
   #answer(): void {
     const n = this.#n
     this.#door = null
+    // An ioctl is looked at first.
     if (n.number !== this.#options.processor.calls.ioctl) this.#wakeFor(false)
     const handler = this.#handlers.get(n.number)
     if (handler === undefined) {

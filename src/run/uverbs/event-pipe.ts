@@ -6,16 +6,7 @@
  * This process keeps the end for writing. Events that the program has not read are in the pipe still; `takeBack` takes those of an
  * object that is destroyed out again, since the program waits until it has acknowledged as many as were read.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
 import { closeFd, errnos, makePipe, thisProcessor, writeEvent } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { fail } from './errors.ts'

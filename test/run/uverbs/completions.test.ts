@@ -41,7 +41,9 @@ describe('events of a completion channel', () => {
     const ioctl = vi.spyOn(a.program.file, 'ioctl')
     v.reqNotify(a.program, a.sendCq)
     expect(ioctl).not.toHaveBeenCalled()
-    expect(() => v.reqNotify(a.program, { ...a.sendCq, handle: a.qp.handle })).toThrow('is no handle of a completion queue')
+    expect(() => v.reqNotify(a.program, { ...a.sendCq, handle: a.qp.handle })).toThrow(
+      'is no handle of a completion queue',
+    )
     expect(ioctl).toHaveBeenCalledOnce()
   })
 

@@ -449,8 +449,13 @@ describe('SRQ', () => {
 })
 
 describe('requests that come one by one', () => {
-  /** Each end posts in turn as `rounds` says; whether the door gathers after each. */
-  const gathering = (p: Pair, posters: readonly ('a' | 'b')[], flags: number, after: () => void = () => {}): boolean[] =>
+  /** Posts a request for each of `posters`; whether the door gathers after each. */
+  const gathering = (
+    p: Pair,
+    posters: readonly ('a' | 'b')[],
+    flags: number,
+    after: () => void = () => {},
+  ): boolean[] =>
     posters.map((poster) => {
       const [from, to] = poster === 'a' ? [p.a, p.b] : [p.b, p.a]
       const remote = { addr: to.mr.addr, rkey: to.mr.rkey }
