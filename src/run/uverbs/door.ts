@@ -10,6 +10,7 @@ import {
   type CompletionChannel,
   type CompletionQueue,
   type Context,
+  type QueuePair,
   VerbsError,
   type WorkCompletion,
   workCompletions,
@@ -86,7 +87,7 @@ export class UverbsDoor implements Door, Station {
   #polling = false
   #postedBefore = 0
   /** The queue pair whose requests were posted last, and how many of it in a row, for none of which its program has waited. */
-  #lastTaken: ProgramQp | null = null
+  #lastTaken: QueuePair | null = null
   #streak = 0
   /** What others had left to this thread when it last looked (`Segment.workWord`). */
   #seenWork = 0
@@ -195,7 +196,7 @@ export class UverbsDoor implements Door, Station {
     const { device } = this.#context
     if (qp === null || this.#streak < manyPosted || device.look !== undefined) return false
     const { host } = device
-    return this.#qpsByNumber.has(host.i32[host.qpWord(qp.qp.slot) + Qp.destQpNum]!)
+    return this.#qpsByNumber.has(host.i32[host.qpWord(qp.slot) + Qp.destQpNum]!)
   }
 
   descriptors(into: Int32Array, from: number): number {
@@ -303,7 +304,7 @@ export class UverbsDoor implements Door, Station {
     this.#pending.push(queue)
   }
 
-  took(qp: ProgramQp, count: number, hasWaited: boolean): void {
+  took(qp: QueuePair, count: number, hasWaited: boolean): void {
     if (qp !== this.#lastTaken || hasWaited) this.#streak = 0
     this.#lastTaken = qp
     this.#streak += count
@@ -338,7 +339,7 @@ export class UverbsDoor implements Door, Station {
     const qp = this.#qps.remove(slot)
     if (qp === undefined) return
     this.#qpsByNumber.delete(qp.qp.qpNum)
-    if (this.#lastTaken === qp) this.#lastTaken = null
+    if (this.#lastTaken === qp.qp) this.#lastTaken = null
     this.waist.forget(qp.qp)
     this.#forget(qp)
   }

@@ -172,7 +172,7 @@ export class ProgramQp implements Translated {
     const count = (this.#sendNext - from) & mask
     if (count === 0) return false
     this.#work.activate(sendCq)
-    this.#work.took(this, count, hasWaited)
+    this.#work.took(this.qp, count, hasWaited)
     return true
   }
 

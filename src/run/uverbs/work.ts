@@ -1,7 +1,6 @@
 /** What the queues of programs need of the door, which serves all of them. */
-import type { WorkCompletion } from '../../verbs/index.ts'
+import type { QueuePair, WorkCompletion } from '../../verbs/index.ts'
 import type { ProgramCq } from './program-cq.ts'
-import type { ProgramQp } from './program-qp.ts'
 import type { Translation } from './translation.ts'
 
 /** A queue that could not be emptied for want of room; it is taken from again when something has completed. */
@@ -30,7 +29,7 @@ export interface Work {
   poll(cq: ProgramCq): boolean
   takeLater(queue: Taken): void
   /** So many requests of a queue pair were posted. `hasWaited`: its program may have waited for the one before them to complete. */
-  took(qp: ProgramQp, count: number, hasWaited: boolean): void
+  took(qp: QueuePair, count: number, hasWaited: boolean): void
   broke(qp: Broken): void
   /** Gives asynchronous events to the objects to which they happened. */
   takeAsyncEvents(): boolean
