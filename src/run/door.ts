@@ -98,6 +98,11 @@ export interface QueueFile extends FileCalls {
    * after it was handed over.
    */
   readonly descriptor: number
+  /**
+   * Whether a call of ioctl(2) that points to these words, `notifyBytes`, is `ibv_req_notify_cq`, which programs that sleep make for each
+   * message; it is executed then, and nothing else has to be looked at after it. Any other comes by `ioctl`.
+   */
+  notifies(argument: Uint32Array): boolean
   /** The program has written a doorbell (its file grew), or other work may be there: looks at all queues. */
   rung(): void
   /** Whether no program has a descriptor or a mapping of it any more: asked when one has gone. */
@@ -126,6 +131,8 @@ export const doorbellPosition: number = 2 ** 30
 
 /** A `write(2)` of so many bytes is a doorbell of the provider rxe. */
 export const doorbellBytes = 32
+/** So many bytes `QueueFile.notifies` looks at. */
+export const notifyBytes = 56
 /** RDMA_VERBS_IOCTL: the request of all calls of ioctl(2) on uverbs devices. */
 export const verbsRequest = 0xc0181b01
 /**

@@ -108,7 +108,17 @@ export {
 export { NetlinkEvents, netlinkDump, netlinkRequest } from './netlink.ts'
 export { type BpfInstruction, interfaceIndex, PacketRing, type PacketRingOptions, RingPacket } from './packet-ring.ts'
 export { PacketSender } from './packet-sender.ts'
-export { accessPath, openPath, pathResult, readLinkPath, statPath, statxBytes, statxPath } from './path-calls.ts'
+export {
+  accessPath,
+  fileIdentity,
+  identify,
+  openPath,
+  pathResult,
+  readLinkPath,
+  statPath,
+  statxBytes,
+  statxPath,
+} from './path-calls.ts'
 export {
   becomeDescriptor,
   closeFd,
@@ -124,6 +134,7 @@ export {
   signalEventFd,
   waitReadable,
   writeByte,
+  writeEvent,
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
 export { ProcessVm } from './process-vm.ts'

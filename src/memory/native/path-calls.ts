@@ -18,10 +18,12 @@ const resultAddress = result?.address ?? 0
 /** What the last of these calls has written. */
 export const pathResult: Uint8Array = result?.u8 ?? new Uint8Array(0)
 
+const pathRoom = path?.u8.subarray(0, pathBytes - 1) ?? new Uint8Array(0)
+const encoder = new TextEncoder()
+
 function setPath(text: string): void {
-  const { u8 } = path!
-  const { written } = new TextEncoder().encodeInto(text, u8.subarray(0, pathBytes - 1))
-  u8[written] = 0
+  const { written } = encoder.encodeInto(text, pathRoom)
+  path!.u8[written] = 0
 }
 
 function call(name: Parameters<typeof callNumber>[0], a: number, b: number, c: number, d: number): number {
@@ -34,6 +36,22 @@ function call(name: Parameters<typeof callNumber>[0], a: number, b: number, c: n
 export function statPath(of: string, flags: number): number {
   setPath(of)
   return call('newfstatat', resultAddress, flags, 0, 0)
+}
+
+/** What `identify` has found: file system and inode. */
+export const fileIdentity: { dev: number; ino: number } = { dev: 0, ino: 0 }
+
+/**
+ * Which file descriptor `fd` of a thread, or of this process, is, into `fileIdentity`; false if there is none of this number. For calls that come for every
+ * message: fs.statSync makes a dozen objects.
+ */
+export function identify(thread: number | 'self', fd: number): boolean {
+  if (statPath(`/proc/${thread}/fd/${fd}`, 0) !== 0) return false
+  const { u32 } = result!
+  // struct stat begins with them, 64 bits each, on all processors.
+  fileIdentity.dev = u32[0]! + u32[1]! * 2 ** 32
+  fileIdentity.ino = u32[2]! + u32[3]! * 2 ** 32
+  return true
 }
 
 /** statx(2). */

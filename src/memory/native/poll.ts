@@ -10,13 +10,14 @@ const F_SETPIPE_SZ = 1031
 /** Descriptors that one wait can watch. */
 export const maxPolled = 65_536
 
-/** struct timespec, and a 64-bit value. */
+/** struct timespec, and what is read or written. */
 const scratch = libc === null ? null : nativeScratch(32)
 const timespecAddress = scratch?.address ?? 0
 /** What is read from pipes, for nobody. */
 const drainedBytes = 512
 const drainedAddress = libc === null ? 0 : nativeScratch(drainedBytes).address
-const valueAddress = timespecAddress + 16
+const valueAt = 16
+const valueAddress = timespecAddress + valueAt
 /** struct pollfd { int fd; short events, revents } each: for as many as were ever watched, in powers of two. */
 let pollRoom = 64
 let polled = libc === null ? null : nativeScratch(pollRoom * 8)
@@ -175,6 +176,14 @@ export function drainPipe(fd: number): void {
 /** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */
 export function writeByte(fd: number): void {
   requireLibc('write').write(fd, valueAddress, 1)
+}
+
+/** Writes up to 16 bytes, which is often: how many were taken, or a negative errno, and nothing is made for it. */
+export function writeEvent(fd: number, bytes: Uint8Array): number {
+  const { write, koffi } = requireLibc('write')
+  scratch!.u8.set(bytes, valueAt)
+  const written = Number(write(fd, valueAddress, bytes.length))
+  return written >= 0 ? written : -koffi.errno()
 }
 
 /** Closes a descriptor that this folder made. */

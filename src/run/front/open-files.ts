@@ -3,8 +3,15 @@
  * its descriptor: opened, duplicated, inherited, or received from another process. No call has to be stopped to learn that nobody has a file
  * any more: of a queue file inotify says so, and that a program has written a doorbell; of a polled file the other end of its pipe.
  */
-import { fstatSync, statSync } from 'node:fs'
-import { closeFd, type FileEvents, FileWatcher, HangupWatcher, reopenMemoryFile } from '../../memory/index.ts'
+import {
+  closeFd,
+  type FileEvents,
+  FileWatcher,
+  fileIdentity,
+  HangupWatcher,
+  identify,
+  reopenMemoryFile,
+} from '../../memory/index.ts'
 import { type Door, doorbellPosition, type OpenedFile, type PolledFile, type QueueFile } from '../door.ts'
 
 export interface OpenFile<File extends OpenedFile = OpenedFile> {
@@ -60,7 +67,7 @@ export class OpenFiles implements FileEvents {
   }
 
   #addQueues(door: Door, file: QueueFile): number {
-    const { ino, dev } = fstatSync(file.descriptor)
+    const { ino, dev } = identityOf(file)
     const theirs = reopenMemoryFile(file.descriptor, doorbellPosition)
     closeFd(file.descriptor)
     const watch = this.#watcher.watch(theirs)
@@ -71,7 +78,7 @@ export class OpenFiles implements FileEvents {
   }
 
   #addPolled(door: Door, file: PolledFile): number {
-    const { ino, dev } = fstatSync(file.descriptor)
+    const { ino, dev } = identityOf(file)
     this.#hangups.watch(file.otherEnd)
     const entry = { door, file, dev, ino }
     this.#byOtherEnd.set(file.otherEnd, entry)
@@ -91,13 +98,8 @@ export class OpenFiles implements FileEvents {
 
   /** The file that descriptor `fd` of a thread is, undefined if it is none of ours. */
   find(tid: number, fd: number): OpenFile | undefined {
-    if (this.count === 0) return undefined
-    try {
-      const { ino, dev } = statSync(`/proc/${tid}/fd/${fd}`)
-      return this.#byInode.get(dev)?.get(ino)
-    } catch {
-      return undefined
-    }
+    if (this.count === 0 || !identify(tid, fd)) return undefined
+    return this.#byInode.get(fileIdentity.dev)?.get(fileIdentity.ino)
   }
 
   /** Reports doorbells, and the ends of queue files. */
@@ -163,4 +165,10 @@ export class OpenFiles implements FileEvents {
     closeFd(this.#watcher.fd)
     closeFd(this.#hangups.fd)
   }
+}
+
+function identityOf({ descriptor }: OpenedFile): { dev: number; ino: number } {
+  // It is open here.
+  identify('self', descriptor)
+  return { ...fileIdentity }
 }

@@ -10,10 +10,12 @@ import {
   type CompletionChannel,
   type CompletionQueue,
   type Context,
+  type QueuePair,
   VerbsError,
   type WorkCompletion,
   workCompletions,
 } from '../../verbs/index.ts'
+import { layout } from '../../verbs/provider/index.ts'
 import type { Call, Door, QueueFile } from '../door.ts'
 import type { AdapterWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
@@ -27,6 +29,8 @@ import { Translation } from './translation.ts'
 import type { Waist } from './waist.ts'
 import { WatchedTranslation } from './watched.ts'
 import type { Broken, Taken } from './work.ts'
+
+const { Qp } = layout
 
 const completionsAtOnce = 32
 /** So many requests since it was asked last, and the door gathers. */
@@ -86,6 +90,9 @@ export class UverbsDoor implements Door, Station {
   readonly #now: () => number
   #polling = false
   #postedBefore = 0
+  /** The queue pair whose requests were posted last, and how many of it in a row, for none of which its program has waited. */
+  #lastTaken: QueuePair | null = null
+  #streak = 0
   /** What others had left to this thread when it last looked (`Segment.workWord`). */
   #seenWork = 0
 
@@ -120,7 +127,9 @@ export class UverbsDoor implements Door, Station {
     device.endSleep?.()
     let moved = this.#takeOver()
     moved = this.#takeEvents() || moved
-    for (let i = 0; i < this.#active.length; i++) moved = this.poll(this.#active[i]!) || moved
+    // Queues that others have brought completions to come behind those whose programs have rung. Their programs are told first, since they sleep until
+    // the message is there, where the others wait for its completion only.
+    for (let i = this.#active.length - 1; i >= 0; i--) moved = this.poll(this.#active[i]!) || moved
     moved = this.takeAsyncEvents() || moved
     if (this.#pending.length > 0) moved = this.#takePending() || moved
     while (this.#broken.length > 0) this.#broken.pop()!.fatal()
@@ -177,9 +186,21 @@ export class UverbsDoor implements Door, Station {
 
   gathers(): boolean {
     const { posted } = this.translation
-    const isMany = posted - this.#postedBefore >= manyPosted
+    const count = posted - this.#postedBefore
     this.#postedBefore = posted
-    return isMany
+    return count >= manyPosted || (count > 0 && this.#isStream())
+  }
+
+  /**
+   * Whether one program posts, and nobody answers: a peer that did would have posted in between. On a network, and where another process drives the
+   * peer, that is not seen. Woken for each of such requests, this thread would take the poster's processor every time.
+   */
+  #isStream(): boolean {
+    const qp = this.#lastTaken
+    const { device } = this.#context
+    if (qp === null || this.#streak < manyPosted || device.look !== undefined) return false
+    const { host } = device
+    return this.#qpsByNumber.has(host.i32[host.qpWord(qp.slot) + Qp.destQpNum]!)
   }
 
   descriptors(into: Int32Array, from: number): number {
@@ -301,6 +322,12 @@ export class UverbsDoor implements Door, Station {
     this.#pending.push(queue)
   }
 
+  took(qp: QueuePair, count: number, hasWaited: boolean): void {
+    if (qp !== this.#lastTaken || hasWaited) this.#streak = 0
+    this.#lastTaken = qp
+    this.#streak += count
+  }
+
   broke(qp: Broken): void {
     if (!this.#broken.includes(qp)) this.#broken.push(qp)
   }
@@ -330,6 +357,7 @@ export class UverbsDoor implements Door, Station {
     const qp = this.#qps.remove(slot)
     if (qp === undefined) return
     this.#qpsByNumber.delete(qp.qp.qpNum)
+    if (this.#lastTaken === qp.qp) this.#lastTaken = null
     this.waist.forget(qp.qp)
     this.#forget(qp)
   }

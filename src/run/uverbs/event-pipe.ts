@@ -6,18 +6,8 @@
  * This process keeps the end for writing. Events that the program has not read are in the pipe still; `takeBack` takes those of an
  * object that is destroyed out again, since the program waits until it has acknowledged as many as were read.
  */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
-import { closeFd, makePipe, sleepMs, thisProcessor } from '../../memory/index.ts'
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
+import { closeFd, errnos, makePipe, sleepMs, thisProcessor, writeEvent } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { fail } from './errors.ts'
 
@@ -125,16 +115,13 @@ export class EventPipe {
   }
 
   #put(event: Uint8Array): boolean {
-    try {
-      return writeSync(this.#write, event) === event.length
-    } catch (error) {
-      const { code } = error as NodeJS.ErrnoException
-      if (code === 'EAGAIN') return false
-      // The program has closed its end.
-      this.#broken = true
-      this.#waiting.length = 0
-      return false
-    }
+    const written = writeEvent(this.#write, event)
+    if (written === event.length) return true
+    if (written === -errnos.EAGAIN) return false
+    // The program has closed its end.
+    this.#broken = true
+    this.#waiting.length = 0
+    return false
   }
 
   /**

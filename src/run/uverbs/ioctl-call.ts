@@ -23,14 +23,13 @@ import {
   type MethodName,
   methods,
   optionalMethods,
+  rxeDriver,
   unservedMethods,
 } from './schema.ts'
 
 const headerBytes = 24
 const attributeBytes = 16
 const longest = 4096
-/** RDMA_DRIVER_RXE, whose provider is the one that is served. */
-const rxeDriver = 14
 const mandatory = 1
 
 interface Known extends Method {

@@ -2,6 +2,7 @@
 import type { Call, QueueFile } from '../door.ts'
 import { fail } from './errors.ts'
 import { callMethod } from './ioctl-call.ts'
+import { notifyCall } from './notify-call.ts'
 import { ProgramContext } from './program-context.ts'
 import type { Station } from './station.ts'
 import { writeCommand } from './write-call.ts'
@@ -42,6 +43,11 @@ export class OpenedDevice implements QueueFile {
   ioctl(call: Call, request: number, argument: number): number {
     const execute = (): number => callMethod(this.context, call, request, argument)
     return this.context.watch?.watched(call, execute) ?? execute()
+  }
+
+  notifies(argument: Uint32Array): boolean {
+    // Whoever is watched has every call described.
+    return this.context.watch === null && !this.#closed && notifyCall(this.context, argument)
   }
 
   write(call: Call, address: number, length: number): number {

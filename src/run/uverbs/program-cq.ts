@@ -101,6 +101,11 @@ export class ProgramCq {
     return this.outstanding < this.cq.cqe
   }
 
+  /** Whether the program has polled all that is in its ring. */
+  get isPolled(): boolean {
+    return this.#ring.consumer === this.#producer
+  }
+
   /** A queue of so many requests completes here from now on; as far as the adapter's largest CQ goes. */
   widen(requests: number): void {
     const wanted = this.#wanted + requests
@@ -200,8 +205,7 @@ export class ProgramCq {
    * call has been seen here, and rsockets, which do not look, then wait for ever.
    */
   get isUnnoticed(): boolean {
-    const ring = this.#ring
-    return this.channel !== null && this.channel.armed === 0 && ring.consumer !== this.#producer
+    return this.channel !== null && this.channel.armed === 0 && !this.isPolled
   }
 
   /** Whether the program has taken completions since this was asked last. */

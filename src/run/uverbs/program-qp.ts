@@ -154,7 +154,9 @@ export class ProgramQp implements Translated {
     const { translation } = this.#work
     const ids = this.#sendIds
     const { i32, mask } = ring
-    let took = false
+    const from = this.#sendNext
+    // It may have waited for the completion of its last request, which it has polled.
+    const hasWaited = (this.#what[(from - 1) & mask]! & wantsCompletion) !== 0 && sendCq.isPolled
     while (this.#sendNext !== end) {
       if (this.#sendPosted >= maxSendWr || !sendCq.hasRoom) {
         this.#work.takeLater(this)
@@ -170,12 +172,14 @@ export class ProgramQp implements Translated {
       sendCq.outstanding++
       translation.add(this, ring, w, this.#slot * 4)
       this.#what[at] = (translation.opcode & 15) | (wants ? wantsCompletion : 0) | (translation.failing ? failing : 0)
-      took = true
       if (translation.isFull) translation.post(this.qp)
     }
     translation.post(this.qp)
-    if (took) this.#work.activate(sendCq)
-    return took
+    const count = (this.#sendNext - from) & mask
+    if (count === 0) return false
+    this.#work.activate(sendCq)
+    this.#work.took(this.qp, count, hasWaited)
+    return true
   }
 
   /** Posts the receives that the program has written. */

@@ -50,6 +50,9 @@ import {
   resizeCqRequest,
 } from './structs.ts'
 
+/** RDMA_DRIVER_RXE, whose provider is the one that is served. */
+export const rxeDriver = 14
+
 export interface WriteCommand {
   readonly number: number
   /** Bit 31 of the command: sizes count in 8 bytes, and lengths may grow. */

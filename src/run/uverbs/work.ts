@@ -1,5 +1,5 @@
 /** What the queues of programs need of the door, which serves all of them. */
-import type { WorkCompletion } from '../../verbs/index.ts'
+import type { QueuePair, WorkCompletion } from '../../verbs/index.ts'
 import type { ProgramCq } from './program-cq.ts'
 import type { Translation } from './translation.ts'
 
@@ -28,6 +28,8 @@ export interface Work {
   /** Writes all completions that there are to the program's queue; true if there were any. */
   poll(cq: ProgramCq): boolean
   takeLater(queue: Taken): void
+  /** So many requests of a queue pair were posted. `hasWaited`: its program may have waited for the one before them to complete. */
+  took(qp: QueuePair, count: number, hasWaited: boolean): void
   broke(qp: Broken): void
   /** Gives asynchronous events to the objects to which they happened. */
   takeAsyncEvents(): boolean

@@ -76,6 +76,7 @@ export function echoDoor(log: string): Door {
       const own = makeMemoryFile('echo', 1 << 20)
       return {
         kind: 'queues',
+        notifies: () => false,
         descriptor: reopenMemoryFile(own, 0),
         ioctl(call: Call, request, argument) {
           const bytes = new Uint8Array(4 + textBytes)

@@ -36,6 +36,17 @@ describe('events of a completion channel', () => {
     expect(eventOf(p.a)).toBeUndefined()
   })
 
+  it('armed without a look at the table of commands, but for what would fail', () => {
+    const { a } = begin()
+    const ioctl = vi.spyOn(a.program.file, 'ioctl')
+    v.reqNotify(a.program, a.sendCq)
+    expect(ioctl).not.toHaveBeenCalled()
+    expect(() => v.reqNotify(a.program, { ...a.sendCq, handle: a.qp.handle })).toThrow(
+      'is no handle of a completion queue',
+    )
+    expect(ioctl).toHaveBeenCalledOnce()
+  })
+
   it('one for completions that a program waits for, though it has armed nothing: the call for that may have been interrupted', () => {
     let now = 0
     const p = begin({ now: () => now })

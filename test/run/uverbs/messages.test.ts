@@ -447,3 +447,48 @@ describe('SRQ', () => {
     expect(b.program.invoke(34, v.request(v.words(b.srq!.handle, 0)), 16)[0].readUInt32LE(0)).toBe(8)
   })
 })
+
+describe('requests that come one by one', () => {
+  /** Posts a request for each of `posters`; whether the door gathers after each. */
+  const gathering = (
+    p: Pair,
+    posters: readonly ('a' | 'b')[],
+    flags: number,
+    after: () => void = () => {},
+  ): boolean[] =>
+    posters.map((poster) => {
+      const [from, to] = poster === 'a' ? [p.a, p.b] : [p.b, p.a]
+      const remote = { addr: to.mr.addr, rkey: to.mr.rkey }
+      v.postSend(from.program, from.qp, { opcode: write, flags, remote, sges: [v.sge(from.mr, 0, 8)] })
+      after()
+      return from.program.door.gathers()
+    })
+  const streamOf = (count: number): 'a'[] => new Array<'a'>(count).fill('a')
+
+  it('are gathered once a program has posted many, and waited for none', () => {
+    const p = begin({ sendWr: 32 })
+    expect(gathering(p, streamOf(9), 0)).toEqual([...new Array(7).fill(false), true, true])
+    // Not while nothing comes.
+    expect(p.a.program.door.gathers()).toBe(false)
+  })
+
+  it('are not where the peer answers each', () => {
+    const p = begin({ sendWr: 32 })
+    const posters = Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? 'a' : 'b'))
+    expect(gathering(p, posters, 0)).not.toContain(true)
+  })
+
+  it('are not where the program polls the completion of each', () => {
+    const p = begin({ sendWr: 32 })
+    const polls = (): void => expect(v.pollAll(p.a.sendCq)).toHaveLength(1)
+    expect(gathering(p, streamOf(20), v.signaled, polls)).not.toContain(true)
+  })
+
+  it('are not where another door serves the peer, whose answers this one does not see', () => {
+    const p = begin({ sendWr: 32, connected: false })
+    const other = makePair({ connected: false })
+    v.connect(p.a.program, p.a.qp, other.b.qp.number)
+    expect(gathering(p, streamOf(20), 0)).not.toContain(true)
+    other.close()
+  })
+})
