@@ -32,7 +32,8 @@ describe.skipIf(!nativeAvailable)('memory of a process', () => {
     // The number of the process that the device has given to it, too.
     expect(bytes.reach('test', process.pid, addr, length)).toBe(1)
     const pd = host.i32[host.findQp(side.qp.qpNum) + layout.Qp.pd]!
-    const at = (): number => bytes.resolve(rkey, pd, addr, 8, Access.RemoteWrite, -1)
+    // As it lies in the segment.
+    const at = (): number => bytes.resolve(rkey | 0, pd, addr, 8, Access.RemoteWrite, -1)
     bytes.beginBurst()
     expect(at()).toBeLessThan(-1)
     await process.end()
