@@ -133,6 +133,14 @@ export abstract class Attachments {
     return pids
   }
 
+  /** How many threads of this process use this segment. */
+  get ownThreads(): number {
+    let count = 0
+    for (const use of this.uses())
+      if (this.i32[attachmentWord(use & ownerMask) + Attachment.pid] === process.pid) count++
+    return count
+  }
+
   /** The use that is made of an attachment now. */
   useOf(id: number): number {
     return Atomics.load(this.i32, attachmentWord(id) + Attachment.state)

@@ -10,8 +10,8 @@
  * second descriptor there, which nobody else knows.
  *
  * A thread that cannot reach a pipe (its process belongs to another user, or to a user who has dropped privileges since, or /proc
- * hides it) says so in the record (`unreachable`). That wake-up has come to nothing, so whoever waits with a pipe looks now and then
- * by itself; from then on the thread waits in another way, or looks often: see parking.ts.
+ * hides it) says so in the record (`unreachable`), and touches the segment's file, which that thread watches, or looks now and then
+ * by itself; from then on it waits in another way, or looks often: see parking.ts.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
@@ -238,8 +238,8 @@ export class Bells {
     else if (this.#waits.size > 0) for (const listener of this.#listeners) listener.waitsOn()
   }
 
-  /** Wakes the thread with this record, of process `pid`. */
-  ring(record: number, pid: number): void {
+  /** Wakes the thread with this record, of process `pid`. `needed`: it may be that nothing else does. */
+  ring(record: number, pid: number, needed = true): void {
     if (record === this.#own) {
       this.lookSoon()
       return
@@ -253,14 +253,16 @@ export class Bells {
       // The record has passed to another thread meanwhile: the one that was to wake has ended.
       if (known.fd < 0 && this.#f64[(record + Bell.inode) >> 1] !== inode) return
       this.#known.set(record, known)
-      // It finds out when it looks by itself, and waits in another way from then on.
-      if (known.fd < 0) {
-        const { there, unreachable } = bellState
-        const before = Atomics.compareExchange(this.#i32, record + Bell.state, there, unreachable)
-        if (before === there) this.onUnreachable()
-      }
     }
     if (known.fd >= 0) writeByte(known.fd)
+    else this.#touch(record, needed)
+  }
+
+  /** The thread with this record is told in another way; where that had to be, it waits in another one from then on. */
+  #touch(record: number, needed: boolean): void {
+    const { there, unreachable } = bellState
+    if (!needed) this.onUnreachable()
+    else if (Atomics.compareExchange(this.#i32, record + Bell.state, there, unreachable) === there) this.onUnreachable()
   }
 }
 

@@ -146,4 +146,5 @@ export {
   threadStartTime,
   whenWorkerEnds,
 } from './threads.ts'
+export { letThreadRest } from './touches.ts'
 export { encodeModule, get, i32Constant, i32Type, instantiate, op, set, simd, wasmOf } from './wasm-code.ts'

@@ -29,7 +29,7 @@ export function untilNextLook(ms: number): number {
   return untilLook(untilTogether(ms))
 }
 
-/** Each look that finds nothing is followed by one after twice as long, at most so many milliseconds: a wake-up that is lost costs no more time than has passed. */
+/** Each look that finds nothing is followed by one after twice as long, at most about so many milliseconds: a wake-up that is lost costs no more time than has passed. */
 export const seldomMs: number = rarelyMs
 
 /** When a thread that waits for events looks by itself: together with others, and more and more seldom while it is found that nothing was lost. */

@@ -274,13 +274,13 @@ export class Parking {
       const record = attachmentWord(attachment)
       Atomics.store(this.#i32, record + Attachment.parked, parked.no)
       this.#segment.notify(record + Attachment.parked)
-      if (hasBell(this.#i32, record + Attachment.bell) || this.#segment.name === null) this.#signal(record)
+      if (hasBell(this.#i32, record + Attachment.bell) || this.#segment.name === null) this.#signal(record, false)
     }
   }
 
-  #signal(record: number): void {
+  #signal(record: number, needed = true): void {
     if (this.#segment.name !== null) {
-      this.bells.ring(record + Attachment.bell, this.#i32[record + Attachment.pid]!)
+      this.bells.ring(record + Attachment.bell, this.#i32[record + Attachment.pid]!, needed)
       return
     }
     const fd = this.#i32[record + Attachment.eventFd]! - 1

@@ -1,14 +1,26 @@
 /**
  * What reaches a thread that rests when nothing else does. Who cannot wake a thread of another process, since its pipe cannot be opened,
  * touches the file of the segment; a thread that rests for long watches that file (inotify), so that it need not look by itself often.
+ *
+ * A user has 128 such watchers (fs.inotify.max_user_instances). So only the main thread has one for each segment, and a thread that drives
+ * adapters; others look.
  */
-import { closeFd, commitShared, FileWatcher, NativeError, sharedDescriptor } from './native/index.ts'
+import { isMainThread } from 'node:worker_threads'
+import { closeFd, FileWatcher, sharedDescriptor, touchFile, watchedFor } from './native/index.ts'
 
-/** A descriptor that can be read once the file of a segment was touched. Throws `NativeError`: a user has 128 of these. */
+let rests = isMainThread
+
+/** This thread sleeps most of the time: it is to be told, rather than to look. */
+export function letThreadRest(): void {
+  rests = true
+}
+
+/** A descriptor that can be read once the file of a segment was touched; −1 for a thread that looks. Throws `NativeError` where there is none left. */
 export function watchTouches(buffer: ArrayBuffer): number {
+  if (!rests) return -1
   const watcher = new FileWatcher()
   try {
-    watcher.watch(sharedDescriptor(buffer), false)
+    watcher.watch(sharedDescriptor(buffer), watchedFor.touches)
     return watcher.fd
   } catch (error) {
     closeFd(watcher.fd)
@@ -16,12 +28,7 @@ export function watchTouches(buffer: ArrayBuffer): number {
   }
 }
 
-/** Touches the file of a segment: asks for memory that it has. */
+/** Touches the file of a segment. What allocation does to it is no touch. */
 export function touch(buffer: ArrayBuffer): void {
-  try {
-    commitShared(buffer, 0, 1)
-  } catch (error) {
-    // No memory: its threads look by themselves, later.
-    if (!(error instanceof NativeError)) throw error
-  }
+  touchFile(sharedDescriptor(buffer))
 }

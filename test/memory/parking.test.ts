@@ -130,11 +130,12 @@ describe.skipIf(!nativeAvailable)('in a named segment', () => {
       const segment = newSegment()
       const player = await play({ way: 'descriptors', rounds: 1 }, [segment], 'process')
       // After waits of 250 ms, 500 ms and 1 s: the next takes 2 s.
-      await until(() => read(segment, Ball.waits) === 4)
+      await until(() => read(segment, Ball.waits) >= 4)
       await untilParked(segment, player)
+      const waits = read(segment, Ball.waits)
       segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.bell + Bell.inode) >> 1]!++
       await throwOnce([segment], player)
-      expect([read(segment, Ball.waits), read(segment, Ball.lost)]).toEqual([4, 0])
+      expect([read(segment, Ball.waits), read(segment, Ball.lost)]).toEqual([waits, 0])
     },
   )
 

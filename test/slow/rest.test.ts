@@ -1,6 +1,7 @@
 /** What is idle does not wake: the threads of `verbena run` and of adapters that wait for descriptors. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
 import { segmentFilePrefix, sleepMs } from '../../src/memory/index.ts'
@@ -56,6 +57,46 @@ async function whenAtRest(pid: number, threads: number): Promise<void> {
     )
     .toBe('rests')
 }
+
+it('a worker that ends while all rest is cleaned up after within moments', async () => {
+  const program = `import { openDevice } from ${JSON.stringify(library)}
+    import { Worker } from 'node:worker_threads'
+    const name = 'shm:rest-worker-' + process.pid
+    const context = openDevice(name)
+    const { segment } = context.device.host
+    const worker = new Worker(
+      'import(${JSON.stringify(library)}).then(({ openDevice }) => { openDevice(process.env.NAME); setInterval(() => {}, 1e6) })',
+      { eval: true, env: { NAME: name } })
+    const attached = () => [...segment.uses()].length
+    while (attached() < 2) await new Promise((resolve) => setTimeout(resolve, 20))
+    // Looks that came half as often each time would be 8 s apart by now.
+    await new Promise((resolve) => setTimeout(resolve, 16_000))
+    await worker.terminate()
+    const began = performance.now()
+    while (attached() > 1) await new Promise((resolve) => setTimeout(resolve, 20))
+    console.log(performance.now() - began)
+    context.close()`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  children.push(child)
+  expect(Number(await text(child.stdout))).toBeLessThan(5000)
+})
+
+it.skipIf(!canBeAlone).each([
+  { instances: 0, code: 1, says: /^verbena: .*fs\.inotify\.max_user_instances.*\n$/ },
+  // Enough for the doorbells of programs: who rests looks then.
+  { instances: 1, code: 0, says: /^started\n$/ },
+])('a run of a user with $instances watchers of files ends with $code', ({ instances, code, says }) => {
+  const script = `echo ${instances} > /proc/sys/user/max_inotify_instances && exec "$@"`
+  const device = `shm:rest-watchers-${process.pid}`
+  const run = [process.execPath, command, 'run', '--device', device, '--', 'echo', 'started']
+  const { status, stdout, stderr } = spawnSync('unshare', ['-r', 'sh', '-c', script, 'sh', ...run], {
+    encoding: 'utf8',
+  })
+  rmSync(`/dev/shm/${segmentFilePrefix}${device.slice(4)}`, { force: true })
+  expect({ status, says: stdout + stderr }).toEqual({ status: code, says: expect.stringMatching(says) })
+})
 
 describe.skipIf(poll === undefined)('at rest nothing wakes', () => {
   it('in a run on shm', async () => {

@@ -10,6 +10,7 @@
  */
 import {
   hostLinks,
+  letThreadRest,
   loopDescriptor,
   NativeError,
   type NetlinkEvents,
@@ -81,6 +82,7 @@ let parkings = [parking]
 let network: NetlinkEvents | null = null
 const publisher = new Publisher(threadData<ServiceData>().command)
 
+letThreadRest()
 standBy()
 beginService()
 network = watchNetwork()
@@ -173,7 +175,7 @@ async function serve(): Promise<void> {
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
       polling.leave()
-      changed = sleep(devices, left, bell) || changed
+      changed = sleep(devices, left, bell, changed) || changed
       continue
     }
     let found = 0
@@ -188,7 +190,7 @@ async function serve(): Promise<void> {
       continue
     }
     if (polling.goesOn(now)) continue
-    changed = sleep(devices, left, bell) || changed
+    changed = sleep(devices, left, bell, changed) || changed
   }
 }
 
@@ -299,14 +301,14 @@ function generations(): number {
 
 /**
  * Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. Whether
- * the host's network has changed.
+ * the host's network has changed; `isBehind`: it has before, and could not be followed.
  */
-function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): boolean {
+function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number, isBehind: boolean): boolean {
   for (const device of left) device.flushWraps()
   for (const sharing of sharings.values()) sharing.look()
   tell(devices)
   const now = nowNs()
-  const longestMs = mayRest() ? seldomMs : longestWaitMs
+  const longestMs = mayRest() && !isBehind ? seldomMs : longestWaitMs
   let until = Math.min(now + longestMs * 1e6, publisher.dueMs * 1e6)
   if (left.length < devices.length) until = Math.min(until, now + pause * 1e6)
   const quiet = left.length < devices.length && pause > longestPauseMs

@@ -109,7 +109,9 @@ export class Sharing {
       if (reapDead(this.#host) > 0) this.#holders.wake()
       const { segment } = this.#host
       this.alone = all && segment.attachedPids().size === 1
-      const told = (): number => this.#looks.next(this.alone && segment.parking.mayRestBlocked)
+      // Besides the thread that has opened the device, which ends with the process, and this one.
+      const hasWorkers = segment.ownThreads > 2
+      const told = (): number => this.#looks.next(this.alone && !hasWorkers && segment.parking.mayRestBlocked)
       const pause = now < this.#settlesNs ? settleLookMs : all ? told() : lookMs
       this.#nextLookNs = now + pause * 1e6
     }

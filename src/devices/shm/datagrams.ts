@@ -123,8 +123,10 @@ export class Datagrams {
     }
     for (;;) {
       const d = this.#nextHosted(w, owner)
-      if (d < 0) return WcStatus.Success
-      owner = i32[d + Qp.owner]!
+      const next = d < 0 ? nobody : hostOf(i32, d)
+      // Or it is not a member any more.
+      if (next <= owner) return WcStatus.Success
+      owner = next
       i32[q + Qp.mcastOwner] = owner
       if (owner !== segment.me) return this.#handOver.pass(q, w, d, total)
       if (!this.#deliverToMembers(q, w, total, owner)) return this.#waiting.keep(q)

@@ -8,7 +8,7 @@ import type { Host } from '../../verbs/provider/index.ts'
 
 /** How often it looks for dead processes while there is one whose end it would not be told of. */
 const lookMs = 20
-/** And at first while it would be told of all: in case that is lost. */
+/** And at first while it would be told of all: in case that is lost. A thread of its own process that ends tells nobody. */
 const recheckMs = 1000
 
 // Tests of programs put others in their place for a while.
@@ -58,7 +58,9 @@ export class Janitor {
     } catch (error) {
       this.#warn(error as Error)
     }
-    this.#lookIn(tellsAll ? this.#looks.next(this.#host.segment.parking.mayRest) : lookMs)
+    const { segment } = this.#host
+    const isAlone = segment.ownThreads <= (this.#kind === 'loop' ? 1 : 2)
+    this.#lookIn(tellsAll ? this.#looks.next(isAlone && segment.parking.mayRest) : lookMs)
   }
 
   /** The program has called nothing that could throw. */

@@ -1,6 +1,6 @@
 /**
  * Who in this process notices that others of a named segment die. In a program that returns to its event loop that is a janitor
- * there, which looks once a second; a thread of its own, which costs memory and its start, is only for one that does not.
+ * there, which looks now and then; a thread of its own, which costs memory and its start, is only for one that does not.
  */
 import { isMainThread } from 'node:worker_threads'
 import { inRootContext } from '../../memory/index.ts'

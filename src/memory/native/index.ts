@@ -65,7 +65,7 @@ export {
   writeTimeOfDay,
   yieldProcessor,
 } from './host.ts'
-export { type FileEvents, FileWatcher } from './inotify.ts'
+export { type FileEvents, FileWatcher, touchFile, watchedFor } from './inotify.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
 export { nativeAvailable, nativeReason } from './libc.ts'
 export { markedLine, newMark, setOpenFileLimit, withMark } from './limits.ts'

@@ -1,10 +1,11 @@
 /** Being told that files change (inotify), those without a name too: they are watched by their descriptors. */
-import { errnoName, errnos, nativeError } from './error.ts'
+import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
 
 const IN_NONBLOCK_CLOEXEC = 0o2004000
 const IN_MODIFY = 2
+const IN_ATTRIB = 4
 const IN_CLOSE_WRITE = 8
 const IN_Q_OVERFLOW = 0x4000
 const IN_IGNORED = 0x8000
@@ -23,6 +24,17 @@ export interface FileEvents {
   overflowed(): void
 }
 
+/** What a file is watched for: that it is written to, and the ends of its descriptions; or that its times are set. */
+export const watchedFor: Readonly<Record<'changes' | 'touches', number>> = {
+  changes: IN_MODIFY | IN_CLOSE_WRITE,
+  touches: IN_ATTRIB,
+}
+
+/** Sets the times of the file of a descriptor to now, which needs the right to write to it. */
+export function touchFile(file: number): void {
+  requireLibc('futimens').futimens(file, 0)
+}
+
 /** A descriptor that is readable when files have changed. */
 export class FileWatcher {
   readonly fd: number
@@ -32,20 +44,19 @@ export class FileWatcher {
     this.fd = Number(syscall(callNumber('inotify_init1'), IN_NONBLOCK_CLOEXEC, 0, 0, 0, 0, 0))
     if (this.fd >= 0) return
     const errno = koffi.errno()
-    throw nativeError(
-      'inotify_init1',
-      errnoName(errno),
-      errno,
-      'no file can be watched (fs.inotify.max_user_instances)',
+    const name = errnoName(errno)
+    if (errno !== errnos.EMFILE) throw nativeError('inotify_init1', name, errno, 'no file can be watched')
+    throw new NativeError(
+      ...([name, errno, 'inotify_init1'] as const),
+      'no file can be watched: programs of this user have all the inotify instances that one may have (sysctl fs.inotify.max_user_instances), or this process all its descriptors',
     )
   }
 
-  /** Watches the file of a descriptor, and the ends of its descriptions unless told otherwise; the number that its events have. */
-  watch(file: number, ends = true): number {
+  /** Watches the file of a descriptor; the number that its events have. */
+  watch(file: number, mask: number = watchedFor.changes): number {
     const { syscall, koffi } = requireLibc('inotify_add_watch')
     path!.u8.fill(0)
     new TextEncoder().encodeInto(`/proc/self/fd/${file}`, path!.u8)
-    const mask = ends ? IN_MODIFY | IN_CLOSE_WRITE : IN_MODIFY
     const watch = Number(syscall(callNumber('inotify_add_watch'), this.fd, path!.address, mask, 0, 0, 0))
     if (watch >= 0) return watch
     const errno = koffi.errno()

@@ -97,6 +97,7 @@ export interface Libc {
   readonly dup3: NativeFunction
   readonly open: NativeFunction
   readonly fallocate: NativeFunction
+  readonly futimens: NativeFunction
   readonly flock: NativeFunction
   readonly read: NativeFunction
   readonly write: NativeFunction
@@ -175,6 +176,7 @@ function open(): { libc: Libc | null; reason: string } {
         open: c.func('open', 'int', ['str', 'int']),
         flock: c.func('flock', 'int', ['int', 'int']),
         fallocate: c.func('fallocate', 'int', ['int', 'int', 'int64_t', 'int64_t']),
+        futimens: c.func('futimens', 'int', ['int', 'uint64_t']),
         read: c.func('read', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         write: c.func('write', 'int64_t', ['int', 'uint64_t', 'uint64_t']),
         close: c.func('close', 'int', ['int']),

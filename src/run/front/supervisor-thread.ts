@@ -1,11 +1,12 @@
 /** What the thread of a supervisor does: a module that knows doors calls it, and `launch` starts that module. */
 import { writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { thisProcessor } from '../../memory/index.ts'
+import { letThreadRest, thisProcessor } from '../../memory/index.ts'
 import type { Door, SysfsTree } from '../door.ts'
 import type { NumberRange } from './numbers.ts'
+import { OpenFiles } from './open-files.ts'
 import { advance, awaitState, State, Word } from './shared-state.ts'
-import { supervise } from './supervisor.ts'
+import { reasonOf, supervise } from './supervisor.ts'
 
 export interface SupervisorData {
   readonly words: Int32Array
@@ -44,11 +45,15 @@ export async function runSupervisor<Settings>(
   open: (settings: Settings) => Served | Promise<Served>,
   say: (text: string) => void = sayNow,
 ): Promise<void> {
+  letThreadRest()
   const { words, wake, ranges, verbose, folder, settings } = await given()
+  // First, since it needs a watcher of files, of which a user has few; doors do without.
+  const files = new OpenFiles((path, error) => say(`${path}: ${reasonOf(error)}`))
   const { doors, sysfs, onRefused, ended } = await open(settings as Settings)
   advance(words, State.opening, State.ready)
   const state = awaitState(words, State.ready)
   if (state !== State.filtered) {
+    files.close()
     for (const door of doors) door.close()
     return
   }
@@ -57,7 +62,7 @@ export async function runSupervisor<Settings>(
     wake,
     ends: () => Atomics.load(words, Word.ends) === 1,
     processor: thisProcessor!,
-    ...{ ranges, doors, sysfs, folder },
+    ...{ ranges, doors, sysfs, files, folder },
     onProblem: say,
     ...(onRefused ? { onRefused } : {}),
     ...(verbose ? { onNote: say } : {}),

@@ -38,7 +38,7 @@ import {
 import { BlockedCalls } from './blocked-calls.ts'
 import { Folder } from './folder.ts'
 import { type NumberRange, numbersFor, preferredRanges } from './numbers.ts'
-import { type OpenFile, OpenFiles } from './open-files.ts'
+import type { OpenFile, OpenFiles } from './open-files.ts'
 import { O_CLOEXEC, O_NONBLOCK, PathAnswers, readPath } from './path-answers.ts'
 import { Paths } from './paths.ts'
 import { fileSizeLimit, freeNumber, isNonBlocking } from './program-descriptors.ts'
@@ -46,6 +46,8 @@ import { Programs } from './programs.ts'
 
 /** How long programs that post many requests may go on before they are looked at, in ms; what the kernel adds is as much. */
 const gatherMs = 0.03
+/** Calls that are answered after that before doors make progress. */
+const callsAtOnce = 4
 
 const AT_FDCWD = -100
 const AT_SYMLINK_NOFOLLOW = 0x100
@@ -71,6 +73,8 @@ export interface SupervisorOptions {
   readonly ranges: readonly NumberRange[]
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
+  /** Without any yet. Made before there are programs, since it needs what a user has few of. */
+  readonly files: OpenFiles
   /** Where the front's own folder is to be. */
   readonly folder: string
   /** Says what cannot be answered though it should. */
@@ -120,7 +124,7 @@ class Supervisor {
     this.#options = options
     this.#n = new Notification(listener)
     this.#blocked = new BlockedCalls(this.#n)
-    this.#files = new OpenFiles((path, error) => options.onProblem(`${path}: ${reasonOf(error)}`))
+    this.#files = options.files
     this.#doors = new Map(doors.map((door) => [door.path, door]))
     this.#folder = new Folder(folder, sysfs, [...this.#doors.keys()])
     this.#paths = new Paths(this.#folder.path)
@@ -172,7 +176,8 @@ class Supervisor {
       if (moved) this.#wait(0, ownDescriptors)
       else if (this.#gathers()) {
         sleepMs(gatherMs)
-        this.#wait(0, ownDescriptors)
+        // Other programs do not wait for a turn each.
+        for (let calls = 0; calls < callsAtOnce && this.#wait(0, ownDescriptors) > 0; calls++);
       } else this.#sleep()
     }
   }
@@ -204,9 +209,14 @@ class Supervisor {
       if (more < 0) isArmed = false
       else count += more
     }
-    // Doors that are armed need not be asked again after a call that has changed nothing, which took as long as the answer.
-    do this.#left = false
-    while (this.#wait(isArmed ? this.#restMs() : 0, count) === 1 && this.#left && isArmed)
+    // Doors that are armed need not be asked again after a call that has changed nothing, which took as long as the answer; until something is due.
+    let restMs = isArmed ? this.#restMs() : 0
+    for (;;) {
+      this.#left = false
+      if (this.#wait(restMs, count) !== 1 || !this.#left || !isArmed) break
+      restMs = this.#restMs()
+      if (restMs <= 0) break
+    }
     for (const parking of this.#parkings) parking.endWait()
   }
 
@@ -453,15 +463,16 @@ class Supervisor {
     const n = this.#n
     const fd = n.word(0)
     const request = n.word(1)
-    const argument = safe(n.argument(2))
-    const isRead = request === verbsRequest && readProgram(n.tid, argument, notifyBytes) === notifyBytes
+    const argument = n.argument(2)
+    const mayNotify = request === verbsRequest && argument <= Number.MAX_SAFE_INTEGER
+    const isRead = mayNotify && readProgram(n.tid, argument, notifyBytes) === notifyBytes
     const file = this.#fileOf(fd)
     if (file === null) return
     const notifies = isRead && file.file.kind === 'queues' && file.file.notifies(notifyWords)
     this.#wakeFor(notifies)
     this.#left = notifies
     if (notifies) n.answer(0)
-    else this.#finish(file.file.ioctl(this.#callOn(fd), request, argument))
+    else this.#finish(file.file.ioctl(this.#callOn(fd), request, safe(argument)))
   }
 
   #transfer(how: 'read' | 'write'): void {
@@ -559,7 +570,8 @@ class Supervisor {
   }
 }
 
-const reasonOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? error.message) : String(error))
+export const reasonOf = (error: unknown): string =>
+  error instanceof Error ? (error.stack ?? error.message) : String(error)
 
 /** An address or length of a program. */
 function safe(value: number): number {

@@ -15,7 +15,7 @@ import { fail } from './errors.ts'
  * How often it is looked at once where a thread is that runs just then, as in the handler of a signal that has interrupted its call, and
  * how long it may run between two looks, in ms: it may wait for this processor.
  */
-const looks = 8
+const looks = 4
 const runsMs = 0.05
 /** What the kernel says of a thread in no call. */
 const running = 'running'

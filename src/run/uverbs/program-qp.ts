@@ -56,7 +56,7 @@ const wantsCompletion = 0x10
 const failing = 0x20
 
 /** How long requests that nobody answers may take to be sent while their queue pair is destroyed, and how often is looked. */
-const sendingMs = 50
+const sendingMs = 100
 const lookMs = 0.5
 
 /** What of a queue pair is in a program's hands. */
@@ -362,8 +362,10 @@ export class ProgramQp implements Translated {
    * Programs destroy a queue pair as soon as they have posted what nobody answers: an adapter has sent it by then. Here another run may have
    * to be woken for each.
    */
-  #sendRest(): void {
+  sendRest(): void {
+    if (this.qp.type === QpType.RC) return
     const { device } = this.pd.context
+    this.#drain()
     for (let ms = 0; ms < sendingMs && this.#sendPosted > 0 && this.qp.state === QpState.Rts; ms += lookMs) {
       sleepMs(lookMs)
       device.progress()
@@ -373,7 +375,6 @@ export class ProgramQp implements Translated {
 
   close(): void {
     const { sendCq, recvCq, sendRing, recvRing, events, maxSendWr } = this.parts
-    if (this.qp.type !== QpType.RC) this.#sendRest()
     this.quiesce()
     this.qp.close()
     this.reset()

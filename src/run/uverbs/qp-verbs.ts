@@ -293,6 +293,7 @@ function destroy(context: ProgramContext, verb: string, qp: ProgramQp): Uint8Arr
       'EBUSY',
       `${verb}: the queue pair is attached to ${qp.groups.size} multicast groups: ibv_detach_mcast comes first`,
     )
+  qp.sendRest()
   qp.close()
   context.remove(qp)
   return encode(eventsAnswer, { events_reported: qp.reported() })
