@@ -132,13 +132,14 @@ export class Bells {
 
   /**
    * From the first call on this event loop is also rung for when a descriptor can be read that `make` makes. Its number in this thread, with
-   * which it is closed; −1 if it cannot be had.
+   * which it is closed; −1 if `make` gives none, or it cannot be had.
    */
   hear(make: () => number): number {
     if (this.#heard !== undefined) return this.#heard
     try {
       this.#heard = gated(() => {
         const fd = make()
+        if (fd < 0) return -1
         try {
           return this.#hear(fd, false)
         } finally {

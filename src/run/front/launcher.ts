@@ -28,7 +28,7 @@ import { forwardSignals } from './forwarding.ts'
 import { Guardian } from './guardian.ts'
 import { checkHost, openFileLimits, RunError, seccompError, startFailure } from './host.ts'
 import { numberRanges } from './numbers.ts'
-import { fail, letStart, mayBeStarted, newState, State, Word } from './shared-state.ts'
+import { fail, failUnlessFiltered, letStart, newState, State, Word } from './shared-state.ts'
 import type { SpawnerData, SpawnerMessage } from './spawner-thread.ts'
 import type { SupervisorData } from './supervisor-thread.ts'
 
@@ -92,7 +92,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   const guardian = await guarding
   adoptDescendants()
   // A signal before that ends this process as any other.
-  const forwarding = forwardSignals(() => mayBeStarted(words))
+  const forwarding = forwardSignals(() => failUnlessFiltered(words))
   letStart(words)
 
   try {

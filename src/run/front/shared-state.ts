@@ -43,7 +43,7 @@ export function awaitStart(words: Int32Array): void {
 }
 
 /** Fails unless the filter is there, after which a program is started: whether that is so. */
-export function mayBeStarted(words: Int32Array): boolean {
+export function failUnlessFiltered(words: Int32Array): boolean {
   for (const state of [State.opening, State.ready]) if (advance(words, state, State.failed)) letStart(words)
   return Atomics.load(words, Word.state) === State.filtered
 }
