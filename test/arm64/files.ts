@@ -4,6 +4,5 @@ export const files: readonly string[] = [
   ...['bells', 'pages', 'parking', 'threads'].map((name) => `test/memory/${name}.test.ts`),
   ...['api', 'close', 'socket'].map((name) => `test/rsocket/sockets/${name}.test.ts`),
   'test/node/net/on-top.test.ts',
-  'test/node/preload/preload.test.ts',
   'test/docs/readme.test.ts',
 ]
