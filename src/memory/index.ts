@@ -15,8 +15,7 @@ export {
 } from './host-network.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
-export { every, Looks, seldomMs, untilLook } from './looks.ts'
-export { loopDescriptor, turnOfLoop } from './loop-descriptor.ts'
+export { every, Looks, untilLook, untilNextLook } from './looks.ts'
 export {
   accessPath,
   addressText,

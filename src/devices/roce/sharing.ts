@@ -3,7 +3,7 @@
  * the sockets, hears when one of them ends (its life pipe closes), and cleans up after it.
  */
 import { randomBytes } from 'node:crypto'
-import { DescriptorServer, LifePipes, Looks, nowNs } from '../../memory/index.ts'
+import { DescriptorServer, LifePipes, nowNs } from '../../memory/index.ts'
 import { reapDead } from '../../verbs/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 import type { RoceDevice } from './device.ts'
@@ -12,7 +12,7 @@ import { maxSlots, Slot } from './socket-table.ts'
 
 const { Meta } = layout
 
-/** How often it looks for dead threads that it would not be told of, or at first if all processes can be heard: then more and more seldom. */
+/** How often it looks for dead threads that it would not be told of, or at all if all processes can be heard. */
 const lookMs = 20
 const recheckMs = 1000
 /** A process is heard to end a little before its threads are seen to be gone: so long it is looked for them, ... */
@@ -31,9 +31,6 @@ export class Sharing {
   /** Null where so many processes have the device that this one cannot give its descriptors to others. */
   readonly #server: DescriptorServer | null
   readonly #lives: LifePipes
-  readonly #looks = new Looks(recheckMs)
-  /** Whether no other process has the device. */
-  alone = false
   /** When to look for the dead next, and until when a process is about to be seen dead; ns. */
   #nextLookNs = 0
   #settlesNs = 0
@@ -103,16 +100,10 @@ export class Sharing {
     this.#server?.serve()
     const now = nowNs()
     if (this.#lives.ended()) this.#settlesNs = now + settlesMs * 1e6
-    if (this.#lives.outdated || now < this.#settlesNs) this.#looks.startAgain()
     if (now >= this.#nextLookNs || now < this.#settlesNs || this.#lives.outdated) {
       const all = this.#lives.follow()
       if (reapDead(this.#host) > 0) this.#holders.wake()
-      const { segment } = this.#host
-      this.alone = all && segment.attachedPids().size === 1
-      // Besides the thread that has opened the device, which ends with the process, and this one.
-      const hasWorkers = segment.ownThreads > 2
-      const told = (): number => this.#looks.next(this.alone && !hasWorkers && segment.parking.mayRestBlocked)
-      const pause = now < this.#settlesNs ? settleLookMs : all ? told() : lookMs
+      const pause = now < this.#settlesNs ? settleLookMs : all ? recheckMs : lookMs
       this.#nextLookNs = now + pause * 1e6
     }
     const { changes } = this.device.users
