@@ -135,10 +135,12 @@ export abstract class Attachments {
 
   /** How many threads of this process use this segment. */
   get ownThreads(): number {
-    let count = 0
-    for (const use of this.uses())
-      if (this.i32[attachmentWord(use & ownerMask) + Attachment.pid] === process.pid) count++
-    return count
+    return this.#usesOfProcess().length
+  }
+
+  /** The uses that threads of this process make. */
+  #usesOfProcess(): number[] {
+    return [...this.uses()].filter((use) => this.i32[attachmentWord(use & ownerMask) + Attachment.pid] === process.pid)
   }
 
   /** The use that is made of an attachment now. */
@@ -211,11 +213,7 @@ export abstract class Attachments {
    */
   ownAttachments(): number[] {
     if (!isMainThread) return [this.lockValue]
-    const own: number[] = []
-    for (const use of this.uses())
-      if (use !== this.lockValue && this.i32[attachmentWord(use & ownerMask) + Attachment.pid] === process.pid)
-        own.push(use)
-    return [...own, this.lockValue]
+    return [...this.#usesOfProcess().filter((use) => use !== this.lockValue), this.lockValue]
   }
 
   /** Whether the thread that wrote its `lockValue` somewhere, into a lock for example, still has its attachment and runs. */

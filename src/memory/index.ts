@@ -15,7 +15,7 @@ export {
 } from './host-network.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
-export { every, Looks, untilLook, untilNextLook } from './looks.ts'
+export { every, Looks, untilLook } from './looks.ts'
 export {
   accessPath,
   addressText,

@@ -24,11 +24,6 @@ function untilTogether(ms: number): number {
   return left < ms / 2 ? left + ms : left
 }
 
-/** `untilLook` of a thread that rests: it looks together with others. */
-export function untilNextLook(ms: number): number {
-  return untilLook(untilTogether(ms))
-}
-
 /** Each look that finds nothing is followed by one after twice as long, at most about so many milliseconds: a wake-up that is lost costs no more time than has passed. */
 export const seldomMs: number = rarelyMs
 
@@ -46,7 +41,7 @@ export class Looks {
   next(mayRest: boolean): number {
     const ms = this.#ms
     this.#ms = mayRest ? Math.min(2 * ms, seldomMs) : this.#firstMs
-    return untilNextLook(ms)
+    return untilLook(untilTogether(ms))
   }
 
   /** Something has come. */

@@ -96,10 +96,8 @@ export class ProcessBytes {
   #imageOf(verb: string, pid: number): number {
     let found = 0
     for (const [number, image] of this.#images) {
-      if (!isImageThere(image.memory)) {
-        closeSync(image.memory)
-        this.#images.delete(number)
-      } else if (image.pid === pid) found = number
+      if (!isImageThere(image.memory)) this.#forget(number, image)
+      else if (image.pid === pid) found = number
     }
     if (found !== 0) return found
     try {
@@ -151,13 +149,13 @@ export class ProcessBytes {
   #outcome(errno: number, pid: number, fault: number): number {
     if (errno === 0) return noFault
     this.isGone = errno === ESRCH
-    if (this.isGone)
-      for (const [number, image] of this.#images)
-        if (image.pid === pid) {
-          closeSync(image.memory)
-          this.#images.delete(number)
-        }
+    if (this.isGone) for (const [number, image] of this.#images) if (image.pid === pid) this.#forget(number, image)
     return fault
+  }
+
+  #forget(number: number, { memory }: Image): void {
+    closeSync(memory)
+    this.#images.delete(number)
   }
 
   /** Until `endBurst`, in a moment, whether an image is still there is asked once. */

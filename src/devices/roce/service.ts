@@ -58,7 +58,7 @@ const turns = at.meta + Meta.serviceTurns
 /** Processes of a device whose ends are heard. */
 const mostProcesses = 256
 /** The descriptors that wake this thread, all sockets of all devices, and those that tell of other processes. */
-const fds = new Int32Array(2 + layout.maxDevices * (1 + maxSlots + mostProcesses))
+const fds = new Int32Array(3 + layout.maxDevices * (2 + maxSlots + mostProcesses))
 /** How long it trusts in programs. */
 let pause = lookMs
 /** What this thread does for other processes, by shared device that this process uses. */

@@ -42,7 +42,7 @@ const blockedPipesMs = 20
 
 /**
  * So long a program may leave completions in a queue with a channel that it has not armed, before it is looked at whether it waits, and
- * reminded; milliseconds. A program that does other things meanwhile is looked at again each time after twice as long, at most ...
+ * reminded; milliseconds. A program that does other things meanwhile is looked at again each time after twice as long, up to `longestNoticeMs`.
  */
 const noticeMs = 20
 const longestNoticeMs = 20_000

@@ -6,7 +6,7 @@ import { nativeAvailable } from '../../../src/memory/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { endMemoryProcesses, MemoryProcess } from '../../memory/memory-process.ts'
-import { connectSides, Side, sge } from '../shm/process-rig.ts'
+import { connectSides, patientTiming, Side, sge } from '../shm/process-rig.ts'
 import { until } from '../shm/rig.ts'
 
 const length = 20_000
@@ -59,7 +59,8 @@ describe.skipIf(!nativeAvailable)('memory of a process', () => {
     const pairs = requests.map(({ opcode, forbidden }) => {
       const [a, b] = contexts.map((context) => new Side(context, { hosted: true })) as [Side, Side]
       sides.push(a, b)
-      connectSides(a, b, { timeout: 8, retryCnt: 2 })
+      // Only where nobody answers does the requester give up soon: an answer may wait for a processor.
+      connectSides(a, b, ends ? { timeout: 8, retryCnt: 2 } : patientTiming)
       return { opcode, forbidden, a, b, own: a.inSegment(length), other: b.inProcess(process) }
     })
     if (ends) await process.end()
