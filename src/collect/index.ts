@@ -14,7 +14,7 @@ export { type L2Interface, type L2Options, type L2Port, type L2Reading, readL2 }
 export type { LiveCapture, LiveInterface } from './live.ts'
 export { type Rate, type Rates, RateTracker } from './rates.ts'
 export { type LeftOut, randomKey, Selection, type SelectionOptions, type Wanted } from './selection.ts'
-export { SessionFolder, sessionTraces } from './session.ts'
+export { SessionFolder } from './session.ts'
 export { type HostOptions, type HostReading, readHost } from './snapshot.ts'
 export { formatOf, type TraceFile, type TraceFilesOptions, type TraceFormat } from './trace-files.ts'
 export type { TreeProblem } from './tree.ts'

@@ -5,9 +5,10 @@
  *     counters.jsonl   a reading of all counters on each line, with rates
  *     trace.pcapng     packets, or trace-00001.pcapng and so on
  */
-import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { arch, hostname, release } from 'node:os'
 import { basename, join } from 'node:path'
+import { sessionFile, sessionKind, sessionTraceName } from '../files/index.ts'
 import { HostAnonymiser } from './anonymous-host.ts'
 import type { TraceResult } from './collect-trace.ts'
 import { exactJson, readingDocument } from './formats.ts'
@@ -15,9 +16,7 @@ import { readL2 } from './l2.ts'
 import { RateTracker } from './rates.ts'
 import { type HostOptions, type HostReading, readHost } from './snapshot.ts'
 
-export const sessionFile = 'session.json'
 const countersFile = 'counters.jsonl'
-const traceName = /^trace(-\d+)?\.pcapng(\.gz|\.zst)?$/
 
 export interface SessionAbout {
   /** Of Verbena. */
@@ -45,7 +44,7 @@ export class SessionFolder {
     this.#about = about
     if (anonymiseKey !== undefined) this.#anonymiser = new HostAnonymiser(anonymiseKey)
     mkdirSync(path, { recursive: true })
-    if (readdirSync(path).some((name) => name === sessionFile || name === countersFile || traceName.test(name)))
+    if (readdirSync(path).some((name) => name === sessionFile || name === countersFile || sessionTraceName.test(name)))
       throw Object.assign(new Error(`${path} has a session already: choose another folder`), { code: 'EEXIST' })
     this.#describe(undefined, undefined)
   }
@@ -78,7 +77,7 @@ export class SessionFolder {
     const named = this.#anonymiser === undefined
     const { version, command } = this.#about
     const document = {
-      kind: 'verbena session',
+      kind: sessionKind,
       ...{ version, command: named ? command : undefined, anonymised: !named },
       host: {
         name: named ? hostname() : undefined,
@@ -112,17 +111,4 @@ export class SessionFolder {
     const text = exactJson(document)
     return `${this.#anonymiser?.text(text) ?? text}\n`
   }
-}
-
-/** The files of the trace of a session, in their order; undefined if the folder is no session. */
-export function sessionTraces(path: string): string[] | undefined {
-  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined
-  try {
-    const { kind } = JSON.parse(readFileSync(join(path, sessionFile), 'utf8')) as { kind?: unknown }
-    if (kind !== 'verbena session') return undefined
-  } catch {
-    return undefined
-  }
-  const names = readdirSync(path).filter((name) => traceName.test(name))
-  return names.sort((a, b) => a.localeCompare(b, 'en', { numeric: true })).map((name) => join(path, name))
 }

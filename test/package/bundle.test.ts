@@ -73,6 +73,12 @@ describe('the command line', () => {
     },
   )
 
+  it.each(['check', 'show', 'info', 'convert'])('trace %s, which reads files, loads no adapter', (command) => {
+    const found = loaded(chunkWith(`src/tools/trace/${command}.ts`))
+    for (const module of ['devices/shm/device', 'devices/roce/device', 'verbs/api/context', 'transport/requester'])
+      expect(found).not.toContain(chunkWith(`src/${module}.ts`))
+  })
+
   it.each([...threads, 'service.js', 'janitor-thread.js'])('the thread %s loads no package', (file) => {
     expect(packages(file)).toEqual([])
   })

@@ -4,22 +4,7 @@
  */
 import { type Command, Option } from 'commander'
 import { checkKnown, checkShared, deviceFlag, deviceVariable } from './device.ts'
-import { oneOf, parseInteger, parseNumber } from './option.ts'
-import { UsageError } from './usage.ts'
-
-/** An option whose value is one of `names`, in any case of letters. */
-export function choiceOption(flags: string, description: string, names: readonly string[]): Option {
-  const flag = flags.split(/[ ,]/)[0]!
-  return new Option(flags, description).choices(names).argParser((text) => {
-    const found = oneOf(...names)(text)
-    if (found === undefined)
-      throw new UsageError(
-        flag,
-        `'${text}' is not valid. Expected ${names.join(', ')}, for example: ${flag} ${names[0]}`,
-      )
-    return found
-  })
-}
+import { parseInteger, parseNumber } from './option.ts'
 
 /** Another spelling of an option that `command` has, which help does not show. */
 export function addSynonym(command: Command, flags: string, of: string): Command {

@@ -10,6 +10,7 @@ export {
 } from './address.ts'
 export { openInBrowser, wantsBrowser } from './browser.ts'
 export { callThread } from './call-thread.ts'
+export { choiceOption } from './choice-option.ts'
 export { type CmAddressOfServer, CmEnd, type CmPeer, type CmWishes } from './cm-connect.ts'
 export {
   addCommonOptions,
@@ -18,7 +19,6 @@ export {
   addRunOptions,
   addSynonym,
   type CommonOptions,
-  choiceOption,
   commonSettings,
   parseGidIndex,
   type RunOptions,

@@ -2,8 +2,7 @@
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
-import { sessionTraces } from '../../collect/index.ts'
-import { fileSource, filesSource } from '../../files/index.ts'
+import { fileSource, filesSource, sessionTraces } from '../../files/index.ts'
 import { nativeCrc32 } from '../../memory/index.ts'
 import {
   type CaptureSource,
