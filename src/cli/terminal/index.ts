@@ -17,4 +17,5 @@ export {
   wantsColour,
 } from './output.ts'
 export { endIfClosedPipe, endOnFailedOutput } from './pipe.ts'
+export { StatusLine, type StatusStream } from './status-line.ts'
 export { packageFolder, version } from './version.ts'

@@ -1,48 +1,42 @@
-/** A progress bar on stderr: only where a person looks, and only for runs that last longer than a moment. */
-import { Presets, SingleBar } from 'cli-progress'
-import { currentRun, isTerminal, type OutputStream } from '../../cli/terminal/index.ts'
+/** How far a plan of sets is, with a bar: only where a person looks, and only for runs that last longer than a moment. */
+import { type OutputStream, StatusLine } from '../../cli/terminal/index.ts'
 
 const patienceMs = 2000
+const barLength = 28
 
 export class Progress {
   readonly #total: number
-  readonly #started = performance.now()
-  #bar: SingleBar | null = null
-  #done = 0
-  readonly #timer: NodeJS.Timeout | null
+  readonly #line: StatusLine
+  readonly #timer: NodeJS.Timeout
+  #shows = false
+  #text: string
 
-  constructor(total: number, stream: OutputStream = currentRun().io.stderr) {
+  constructor(total: number, stream?: OutputStream) {
     this.#total = total
-    this.#timer = isTerminal(stream) ? setTimeout(() => this.#show(stream), patienceMs) : null
-    this.#timer?.unref()
+    this.#line = new StatusLine(stream)
+    this.#text = this.#describe(0, '')
+    this.#timer = setTimeout(() => this.#begin(), patienceMs).unref()
   }
 
   update(done: number, text: string): void {
-    this.#done = done
-    this.#bar?.update(done, { text })
+    this.#text = this.#describe(done, text)
+    if (this.#shows) this.#line.show(this.#text)
   }
 
-  /** Takes the bar away and gives the terminal back. */
+  /** Takes the line away. */
   stop(): void {
-    if (this.#timer) clearTimeout(this.#timer)
-    this.#bar?.stop()
-    this.#bar = null
+    clearTimeout(this.#timer)
+    this.#line.clear()
+    this.#shows = false
   }
 
-  #show(stream: OutputStream): void {
-    this.#bar = new SingleBar(
-      {
-        stream,
-        format: '{bar} {value}/{total}  {text}',
-        barsize: 28,
-        hideCursor: true,
-        clearOnComplete: true,
-        linewrap: false,
-        gracefulExit: false,
-        startTime: this.#started,
-      } as ConstructorParameters<typeof SingleBar>[0],
-      Presets.shades_classic,
-    )
-    this.#bar.start(this.#total, this.#done, { text: '' })
+  #describe(done: number, text: string): string {
+    const full = this.#total === 0 ? barLength : Math.floor((barLength * done) / this.#total)
+    return `${'█'.repeat(full)}${'░'.repeat(barLength - full)} ${done}/${this.#total}  ${text}`
+  }
+
+  #begin(): void {
+    this.#shows = true
+    this.#line.show(this.#text)
   }
 }

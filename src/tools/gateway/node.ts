@@ -2,14 +2,13 @@
 import { appendFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import {
-  currentRun,
   endWith,
   exitCodes,
   interruptible,
-  isTerminal,
   note,
   printFailure,
   printJson,
+  StatusLine,
 } from '../../cli/terminal/index.ts'
 import type { Api } from '../../gateway/api/index.ts'
 import { GatewayError } from '../../gateway/index.ts'
@@ -131,12 +130,11 @@ function summary(gateway: SuperNode, duration: number): string {
 
 /** Rates of the paths in one line of a terminal, which is written over. */
 class ProgressLine {
-  readonly #stream = currentRun().io.stderr
+  readonly #line = new StatusLine()
   #timer: NodeJS.Timeout | undefined
-  #shown = false
 
   follow(gateway: SuperNode): void {
-    if (!isTerminal(this.#stream)) return
+    if (!this.#line.visible) return
     let before = new Map<string, number>()
     const started = performance.now()
     let last = started
@@ -149,16 +147,13 @@ class ProgressLine {
       })
       before = sent
       last = now
-      this.clear()
-      const line = `${Math.round((now - started) / 1000)} s  ${rates.join('   ')}`
-      this.#stream.write(line.slice(0, (this.#stream.columns ?? 80) - 1))
-      this.#shown = true
+      this.#line.show(`${Math.round((now - started) / 1000)} s  ${rates.join('   ')}`)
     }, 1000)
   }
 
+  /** Takes the line away until its next second. */
   clear(): void {
-    if (this.#shown) this.#stream.write('\r\u001b[2K')
-    this.#shown = false
+    this.#line.clear()
   }
 
   stop(): void {

@@ -1,34 +1,26 @@
 /** One line about a run that goes on, written over and over. */
-import { isTerminal } from '../../cli/terminal/index.ts'
+import { StatusLine, type StatusStream } from '../../cli/terminal/index.ts'
 import { rateText } from '../../traffic/index.ts'
 import { Live } from '../../traffic/run/index.ts'
 
 /** A run that is longer than this says so where nobody sees a line that is written over; then again and again, milliseconds. */
 const firstNoteMs = 2000
 const noteEveryMs = 10_000
-/** Columns of what is no terminal. */
-const wide = 200
-
-interface Terminal {
-  isTTY?: boolean | undefined
-  columns?: number | undefined
-  write(text: string): unknown
-}
 
 /** How far a run is: on a terminal a line that is written over, elsewhere a line now and then. */
 export class Progress {
-  readonly #terminal: Terminal
+  readonly #line: StatusLine
   readonly #note: ((text: string) => void) | null
   readonly #now: () => number
-  readonly #line = new LiveLine()
+  readonly #rates = new LiveLine()
   #nextMs: number
 
   /**
    * @param note writes a line elsewhere; null: none is wanted there
    * @param now milliseconds, from anywhere
    */
-  constructor(terminal: Terminal, note: ((text: string) => void) | null, now: () => number) {
-    this.#terminal = terminal
+  constructor(terminal: StatusStream, note: ((text: string) => void) | null, now: () => number) {
+    this.#line = new StatusLine(terminal)
     this.#note = note
     this.#now = now
     this.#nextMs = now() + firstNoteMs
@@ -36,10 +28,8 @@ export class Progress {
 
   /** `live`: what the data thread shows. */
   show(live: Float64Array): void {
-    const { columns = 80 } = this.#terminal
-    const writtenOver = isTerminal(this.#terminal)
-    const text = this.#line.text(live, writtenOver ? columns : wide)
-    if (writtenOver) this.#terminal.write(`\r\u001b[K${text}`)
+    const text = this.#rates.text(live)
+    if (this.#line.visible) this.#line.show(text)
     else if (this.#now() >= this.#nextMs) {
       this.#nextMs = this.#now() + noteEveryMs
       this.#note?.(text)
@@ -48,7 +38,7 @@ export class Progress {
 
   /** The run is over. */
   clear(): void {
-    if (isTerminal(this.#terminal)) this.#terminal.write('\r\u001b[K')
+    this.#line.clear()
   }
 }
 
@@ -59,8 +49,8 @@ export class LiveLine {
   /** Readings of the window: time, requests that are complete, and their bytes. */
   readonly #readings: { ns: number; done: number; bytes: number }[] = []
 
-  /** `live`: what the data thread shows. `columns`: of the terminal, whose last one stays free. */
-  text(live: Float64Array, columns: number): string {
+  /** `live`: what the data thread shows. */
+  text(live: Float64Array): string {
     const [ns, done, bytes] = [live[Live.ns]!, live[Live.done]!, live[Live.bytes]!]
     const readings = this.#readings
     if (ns <= 0) return 'measuring the fastest request'
@@ -70,7 +60,7 @@ export class LiveLine {
     const seconds = (ns - first.ns) / 1e9
     const rate = (amount: number): number => (seconds > 0 ? amount / seconds : 0)
     const trouble = live[Live.lost]! + live[Live.failed]!
-    const line = [
+    return [
       `${(ns / 1e9).toFixed(1)} s`,
       `${count(done)} of ${count(live[Live.asked]!)} requests`,
       `${count(rate(done - first.done))}/s`,
@@ -78,7 +68,6 @@ export class LiveLine {
       `${count(live[Live.waiting]!)} waiting`,
       ...(trouble > 0 ? [`${count(live[Live.lost]!)} lost`, `${count(live[Live.failed]!)} failed`] : []),
     ].join('  ')
-    return line.slice(0, Math.max(0, columns - 1))
   }
 }
 

@@ -12,12 +12,12 @@ function live(seconds: number, done: number, other: Partial<Record<keyof typeof 
 
 it('has the rates of the last second, not those since the start', () => {
   const line = new LiveLine()
-  expect(line.text(live(0, 0), 80)).toBe('measuring the fastest request')
-  expect(line.text(live(0.5, 100), 80)).toBe('0.5 s  100 of 100 requests  200/s  1.6 Mbit/s  0 waiting')
-  for (const quarter of [1, 2, 3, 4]) line.text(live(0.5 + quarter / 4, 100 + quarter * 250), 80)
-  expect(line.text(live(1.75, 1350), 80)).toBe('1.8 s  1,350 of 1,350 requests  1,000/s  8 Mbit/s  0 waiting')
-  for (const quarter of [1, 2, 3, 4]) line.text(live(1.75 + quarter / 4, 1350), 80)
-  expect(line.text(live(3, 1350, { asked: 2000, waiting: 12 }), 80)).toBe(
+  expect(line.text(live(0, 0))).toBe('measuring the fastest request')
+  expect(line.text(live(0.5, 100))).toBe('0.5 s  100 of 100 requests  200/s  1.6 Mbit/s  0 waiting')
+  for (const quarter of [1, 2, 3, 4]) line.text(live(0.5 + quarter / 4, 100 + quarter * 250))
+  expect(line.text(live(1.75, 1350))).toBe('1.8 s  1,350 of 1,350 requests  1,000/s  8 Mbit/s  0 waiting')
+  for (const quarter of [1, 2, 3, 4]) line.text(live(1.75 + quarter / 4, 1350))
+  expect(line.text(live(3, 1350, { asked: 2000, waiting: 12 }))).toBe(
     '3.0 s  1,350 of 2,000 requests  0/s  0 bit/s  12 waiting',
   )
 })
@@ -40,9 +40,7 @@ it('is said now and then where it cannot be written over, of a run that takes mo
   expect([written.length, notes.length]).toEqual([2, 3])
 })
 
-it('says what was lost and what failed, and never wraps', () => {
+it('says what was lost and what failed', () => {
   const trouble = live(2, 10, { lost: 3, failed: 4 })
-  expect(new LiveLine().text(trouble, 200)).toMatch(/ {2}3 lost {2}4 failed$/)
-  for (const columns of [0, 1, 20, 40])
-    expect(new LiveLine().text(trouble, columns).length).toBeLessThanOrEqual(Math.max(0, columns - 1))
+  expect(new LiveLine().text(trouble)).toMatch(/ {2}3 lost {2}4 failed$/)
 })
