@@ -20,9 +20,9 @@ export class StatusLine {
     this.visible = isTerminal(stream)
   }
 
-  /** Characters that have room: the last column stays free, since a terminal may go on in the next line after it. */
+  /** Characters that have room: the last column stays free, since a terminal may go on in the next line after it. A terminal of 0 columns does not know them. */
   get room(): number {
-    return Math.max(0, (this.#stream.columns ?? 80) - 1)
+    return (this.#stream.columns || 80) - 1
   }
 
   /** Writes the text over the last one, as far as there is room. */

@@ -8,10 +8,10 @@ const terminal = (columns: number | undefined, isTTY = true) => {
   return { written, stream: { isTTY, columns, write: (text: string) => written.push(text) } }
 }
 
-it.each([0, 1, 2, 20, 40])('never wraps in %i columns', (columns) => {
+it.each([1, 2, 20, 40])('never wraps in %i columns', (columns) => {
   const { written, stream } = terminal(columns)
   new StatusLine(stream).show('x'.repeat(100))
-  expect(written).toEqual([`\r\u001b[K${'x'.repeat(Math.max(0, columns - 1))}`])
+  expect(written).toEqual([`\r\u001b[K${'x'.repeat(columns - 1)}`])
 })
 
 it('is taken away once, if it was shown', () => {
