@@ -10,7 +10,7 @@ export function multicastGroup(gid: Uint8Array): Uint8Array {
   return Uint8Array.of(...new Uint8Array(10), 0xff, 0xff, 239, 255, random[0]!, random[1]! || 1)
 }
 
-/** MLID of seed 003; on Ethernet nobody looks at it. */
+/** MLID of Viertel (2006); on Ethernet nobody looks at it. */
 export const multicastLid = 0xc000
 
 /** Why a device has no multicast; empty: it has. */

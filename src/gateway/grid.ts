@@ -2,7 +2,7 @@
  * A grid of moments, 1 / rate apart: the steps of a generator, as VILLASnode's benchmark counts them.
  *
  * Whoever asks before the next moment waits for it. Whoever asks for the first time after it has missed that step, and waits for
- * the next one on the grid (seed 000, "Signal generation rate"): a late generator leaves the steps out, and never the grid.
+ * the next one on the grid (Potter 2018, "Signal generation rate"): a late generator leaves the steps out, and never the grid.
  */
 export class Grid {
   /** Steps that nobody waited for. */

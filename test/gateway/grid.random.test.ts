@@ -1,4 +1,4 @@
-/** The rule of steps: a generator that is late leaves steps out, and never the grid (seed 000). In virtual time. */
+/** The rule of steps: a generator that is late leaves steps out, and never the grid (Potter 2018). In virtual time. */
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { Grid } from '../../src/gateway/grid.ts'

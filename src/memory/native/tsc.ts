@@ -1,6 +1,6 @@
 /**
  * The time stamp counter of x86 processors, read by a few bytes of machine code in a page of our own. `lfence` before `rdtsc`
- * keeps loads in order, as the manual says (seed 000, "Busy polling the x86 Time Stamp Counter"); `rdtscp` would save nothing here.
+ * keeps loads in order, as the manual says (Potter 2018, "Busy polling the x86 Time Stamp Counter"); `rdtscp` would save nothing here.
  * There is no `pause` in the loop: hypervisors take the processor away from a guest that pauses too often.
  *
  *     read   lfence; rdtsc; shl rdx, 32; or rax, rdx; mov [rdi], rax; ret

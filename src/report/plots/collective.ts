@@ -1,4 +1,4 @@
-/** Charts of `verbena bench collective`: seed 003's figures 6 to 10 with the times of this run. */
+/** Charts of `verbena bench collective`: figures 6 to 10 of Viertel (2006) with the times of this run. */
 import { medianOf } from '../../stats/index.ts'
 import type { Line, LineSpec } from '../charts/spec.ts'
 import { formatBytes } from '../format.ts'

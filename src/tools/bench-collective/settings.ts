@@ -1,5 +1,5 @@
 /**
- * What a run can set, with the names of seed 003: TRANSPORT, MODE, MEASURE, MEMSIZE, REPETITIONS, MAXPOSTS. All ranks are started with the
+ * What a run can set, with the names of Viertel (2006): TRANSPORT, MODE, MEASURE, MEMSIZE, REPETITIONS, MAXPOSTS. All ranks are started with the
  * same options, and rank 0 refuses one that was not.
  */
 import { type GivenOptions, parseList, type SettingOption } from '../bench-kit/index.ts'

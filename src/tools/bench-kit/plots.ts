@@ -37,7 +37,7 @@ export function nodePlot(): PlotSettings {
   }
 }
 
-/** As seed 003 draws its round trips. */
+/** As Viertel (2006) draws round trips. */
 export function collectivePlot(): PlotSettings {
   return {
     figure,

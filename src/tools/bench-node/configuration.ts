@@ -1,5 +1,5 @@
 /**
- * The graph of a run, seed 000 ("VILLASnode node-type benchmark"), as configurations of one gateway or of two:
+ * The graph of a run, as in Potter (2018, "VILLASnode node-type benchmark"), as configurations of one gateway or of two:
  *
  *     sending     signal ──> node under test, file "input"
  *     receiving   node under test ──> file "output"

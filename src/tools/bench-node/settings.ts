@@ -56,7 +56,7 @@ export interface UnderTest {
 /** Queues that a burst fits into, so that what is lost is lost by the node. */
 const queueLength = 8192
 const workRequests = 4096
-/** Those of seed 000's study. */
+/** Those of Potter (2018). */
 export const usualInfiniband = { maxInlineData: 128, bufferSubtraction: 128 } as const
 
 /** `shm`: an adapter in shared memory for this benchmark alone. */

@@ -1,4 +1,4 @@
-/** What `verbena bench collective` measures: names of seed 003, lists, and what cannot be. */
+/** What `verbena bench collective` measures: names of Viertel (2006), lists, and what cannot be. */
 import { describe, expect, it } from 'vitest'
 import { type DeviceFacts, planCollective } from '../../../src/tools/bench-collective/plan.ts'
 import { readTimes } from '../../../src/tools/bench-collective/scenario-read.ts'
