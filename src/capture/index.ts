@@ -2,8 +2,8 @@
 export { type Compression, compressionMagicLength, compressionOf } from './compression.ts'
 export { CaptureCopy, type CaptureCopyOptions } from './copy.ts'
 export { BlockCopy, type CapturedBlock, extrasOf } from './copy-blocks.ts'
-export { type Damage, DamageLog, describeDamage } from './damage.ts'
-export { isReadLinkType, LinkType, linkTypeName } from './format.ts'
+export { type Damage, describeDamage } from './damage.ts'
+export { LinkType, linkTypeName } from './format.ts'
 export { LinkLayer, type Located, locate, located } from './link-layer.ts'
 export {
   CapturedPacket,

@@ -47,7 +47,7 @@ export function readDcb(netdev: string): Dcb | string {
   }
 }
 
-export function dcbRequest(netdev: string): Uint8Array {
+function dcbRequest(netdev: string): Uint8Array {
   const name = new TextEncoder().encode(`${netdev}\0`)
   const length = 4 + name.length
   const bytes = new Uint8Array(headerBytes + ((length + 3) & ~3))

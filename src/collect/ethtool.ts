@@ -50,7 +50,7 @@ function statisticsOf(tree: Tree, netdev: string): Statistics {
 }
 
 /** Lines of `ethtool -S`: `     rx_prio3_pause: 12`. What is no such line is not one. */
-export function parseEthtool(text: string): Statistics {
+function parseEthtool(text: string): Statistics {
   return text.split('\n').flatMap((line) => {
     const [, name, value] = /^\s*(\S.*?):\s*(\d{1,20})\s*$/.exec(line) ?? []
     return name === undefined ? [] : { name, value: BigInt(value!) }

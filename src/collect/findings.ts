@@ -14,7 +14,7 @@ export interface Finding {
  * What RoCEv2 needs besides the payload, as the kernel reckons (iboe_get_mtu): GRH or IPv6 header 40, UDP 8, BTH 12, the
  * longest extension headers 32, ICRC 4.
  */
-export const roceOverheadBytes = 96
+const roceOverheadBytes = 96
 const pathMtus = [4096, 2048, 1024, 512, 256]
 const activeState = 4
 

@@ -172,7 +172,7 @@ function namedOf(tree: Tree, path: string): Named | undefined {
 }
 
 /** Bytes per second of `100 Gb/sec (4X EDR)`. */
-export function rateOf(text: string | undefined): number | undefined {
+function rateOf(text: string | undefined): number | undefined {
   const [, gigabits] = /^(\d+(?:\.\d+)?) Gb\/sec\b/.exec(text ?? '') ?? []
   return gigabits === undefined ? undefined : (Number(gigabits) * 1e9) / 8
 }

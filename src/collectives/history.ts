@@ -2,7 +2,7 @@
 import { callNumbers } from './message.ts'
 
 /** How many of the last calls are known one by one. */
-export const remembered: number = callNumbers
+const remembered: number = callNumbers
 
 /** What a rank tells at the end: how many calls (8 bytes), and what follows from all of them (4). */
 const summaryBytes = 12

@@ -35,7 +35,7 @@ export { PickedSamples } from './picked-samples.ts'
 export { Pool, type PoolShare } from './pool.ts'
 export { describeProblem, type Problem, type Problems } from './problems.ts'
 export { SampleField, SampleFlag, Samples } from './samples.ts'
-export { type SecretSettings, Secrets, stars } from './secrets.ts'
+export { type SecretSettings, Secrets } from './secrets.ts'
 export {
   isGroup,
   type PlaceOf,

@@ -9,7 +9,7 @@ import { isGroup, type Settings } from './settings.ts'
 /** Of a type of node: keys, or "group.key". In groups `in` and `out` they mean the same. */
 export type SecretSettings = Readonly<Record<string, readonly string[]>>
 
-export const stars = '***'
+const stars = '***'
 
 /** What is secret in a value: all of it, or what is in some of its keys. Strings of other keys may be addresses. */
 type Marks = true | { readonly [key: string]: Marks }

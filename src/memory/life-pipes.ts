@@ -26,7 +26,7 @@ export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
 }
 
 /** The uses of attachments by all janitors but this thread. */
-export function* otherJanitors(segment: Segment): Generator<number> {
+function* otherJanitors(segment: Segment): Generator<number> {
   const { i32, lockValue } = segment
   for (const use of segment.uses())
     if (use !== lockValue && Atomics.load(i32, attachmentWord(use & ownerMask) + Attachment.janitor) !== 0) yield use

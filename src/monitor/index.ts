@@ -21,7 +21,7 @@ export {
 export type { Burst } from './burst.ts'
 export { burstsOf, burstText, curveOf } from './bursts.ts'
 export { decodeWindow, describeWindow, encodeWindow, mostWindowBytes } from './bytes.ts'
-export { type Change, changesOf } from './changes.ts'
+export type { Change } from './changes.ts'
 export {
   type Bounds,
   boundsHold,
@@ -47,7 +47,6 @@ export { MonitorError, type MonitorErrorCode } from './error.ts'
 export {
   type CounterName,
   counterNames,
-  counterTexts,
   type EventName,
   eventNames,
   eventTexts,
@@ -60,7 +59,6 @@ export {
   type KeyFields,
   type KeyName,
   keyNames,
-  keyText,
   keyTexts,
   nameOfKey,
   parseKey,

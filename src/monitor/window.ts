@@ -43,7 +43,7 @@ export const mostParts = 65_536
 export const flowKeyBytes = 40
 export const hostKeyBytes = 17
 /** Bins of a window: of a second, each is 122 µs. */
-export const rateBins = 8192
+const rateBins = 8192
 const latencyBytes = 2048
 export const mostFlowLatencies = 64
 /** Of sketches whose memory does not follow the plan, and of the heads of all. */

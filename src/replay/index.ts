@@ -2,10 +2,10 @@
  * Replaying captured RDMA traffic: its packets with other addresses and numbers, or its messages. Pure: interfaces, sockets and
  * queue pairs are the tools'. Other folders import from here only.
  */
-export { CaptureCopy, type CapturedPacket, LinkType } from '../capture/index.ts'
+export { CaptureCopy, type CapturedPacket } from '../capture/index.ts'
 export { parseIp } from '../wire/index.ts'
-export { MappingError } from './error.ts'
-export { type Mapping, type MappingKind, mappingKinds, parseMapping, parseMappings } from './mappings.ts'
+
+export { type Mapping, type MappingKind, parseMapping, parseMappings } from './mappings.ts'
 export {
   isSeen,
   isSend,
@@ -30,5 +30,5 @@ export {
   type PacketReplayResult,
   replayPackets,
 } from './packets.ts'
-export { Rewriter } from './rewriter.ts'
+
 export { trafficClassOf, UdpPayload } from './udp-payload.ts'

@@ -16,7 +16,7 @@
 import { parseIp } from '../wire/index.ts'
 import { MappingError } from './error.ts'
 
-export const mappingKinds = [
+const mappingKinds = [
   'mac',
   'ip',
   'lid',

@@ -72,7 +72,7 @@ export interface MessageGaps {
 }
 
 /** From 4 bytes on the other end can see in memory that a WRITE has arrived. */
-export const visibleWrite = 4
+const visibleWrite = 4
 export function isSend(op: MessageOp): boolean {
   return op === 'send' || op === 'send_with_imm' || op === 'send_with_inv'
 }

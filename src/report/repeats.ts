@@ -4,12 +4,12 @@ import { formatCount } from './format.ts'
 import type { Setting } from './results.ts'
 
 /** The middle of what is alike, by a figure (the lower one of two). */
-export function middleOf<T>(alike: readonly T[], figure: (one: T) => number): T {
+function middleOf<T>(alike: readonly T[], figure: (one: T) => number): T {
   return alike.toSorted((a, b) => figure(a) - figure(b))[rankOf(alike.length, 50) - 1]!
 }
 
 /** Settings as one text, whichever repetition they are of. */
-export function settingKey(settings: Readonly<Record<string, Setting>>): string {
+function settingKey(settings: Readonly<Record<string, Setting>>): string {
   return JSON.stringify({ ...settings, repeat: 0 })
 }
 

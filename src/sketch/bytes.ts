@@ -17,7 +17,7 @@ import { SketchError } from './error.ts'
 import { seedBytes } from './seed.ts'
 
 const magic = [0x56, 0x53, 0x4b, 0x54]
-export const version = 4
+const version = 4
 const littleEndian = new Uint8Array(Uint32Array.of(1).buffer)[0] === 1
 
 const table: Int32Array = new Int32Array(256).map((_, index) => {

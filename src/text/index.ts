@@ -7,7 +7,7 @@ export function whole(count: number): string {
 }
 
 /** Three digits that count, and all before the point: 0.05, 1.20, 12.5, 345, 12,345. */
-export function threeDigits(value: number): string {
+function threeDigits(value: number): string {
   const rounded = Math.abs(Number(value.toPrecision(3)))
   if (rounded >= 1000) return whole(Math.round(value))
   return value.toFixed(rounded >= 100 ? 0 : rounded >= 10 ? 1 : 2)

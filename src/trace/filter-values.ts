@@ -179,7 +179,7 @@ function has(part: string): Test {
 }
 
 /** One of the names, in any case, or what `also` describes. `list` is called when it is needed. */
-export function oneOf(list: () => readonly string[], also?: RegExp): ValueKind {
+function oneOf(list: () => readonly string[], also?: RegExp): ValueKind {
   let names: readonly string[] | undefined
   const lower = (): readonly string[] => {
     names ??= list().map((name) => name.toLowerCase())

@@ -3,7 +3,7 @@ import { hash } from './addresses.ts'
 import { Flow, type FlowLimits, Service } from './flow.ts'
 
 /** More flows than this are counted together: a capture of garbage does not use up the memory. */
-export const mostFlows = 65_536
+const mostFlows = 65_536
 
 export class FlowTable {
   readonly flows: Flow[] = []

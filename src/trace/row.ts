@@ -192,7 +192,7 @@ function flowFields(row: Row, v: Verdict, flow: Flow, analysis: Analysis): void 
 }
 
 /** Is its payload a whole management datagram, whatever class it has? */
-export function holdsMad({ complete, problems, icrc, bits, destQp, cut, payloadLength }: Dissection): boolean {
+function holdsMad({ complete, problems, icrc, bits, destQp, cut, payloadLength }: Dissection): boolean {
   const isSound = complete && problems === 0 && icrc !== IcrcState.Invalid && !cut
   return isSound && (bits & OpBit.Deth) !== 0 && destQp <= 1 && payloadLength === Mad.totalLength
 }

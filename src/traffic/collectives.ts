@@ -71,7 +71,7 @@ function inChannels({ step, to, bytes }: CollectiveMessage, channels: number): C
 }
 
 /** The i-th of n parts of a size; they differ by one byte at most. */
-export function chunk(bytes: number, parts: number, i: number): number {
+function chunk(bytes: number, parts: number, i: number): number {
   return Math.floor((bytes * (i + 1)) / parts) - Math.floor((bytes * i) / parts)
 }
 

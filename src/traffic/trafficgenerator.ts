@@ -14,7 +14,7 @@
  */
 import { TrafficError } from './error.ts'
 
-export const trafficGeneratorKeys = ['server', 'req_size_dist', 'rate', 'dscp', 'fanout', 'load', 'num_reqs'] as const
+const trafficGeneratorKeys = ['server', 'req_size_dist', 'rate', 'dscp', 'fanout', 'load', 'num_reqs'] as const
 type Key = (typeof trafficGeneratorKeys)[number]
 
 const forms: Readonly<Record<Key, [form: RegExp, example: string]>> = {

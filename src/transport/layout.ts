@@ -44,7 +44,7 @@ export const resourceKind = { none: 0, read: 1, atomic: 2, plain: 3 } as const
 export const begun = { responder: 1, requester: 2 } as const
 
 /** What congestion control keeps for each QP: see congestion.ts. */
-export const congestionWords = 18
+const congestionWords = 18
 
 export const TransportQp = {
   /** Bits of `begun`. */

@@ -42,7 +42,7 @@ export interface TransportOptions {
   lineRateBps: number
 }
 
-export const defaultOptions: TransportOptions = {
+const defaultOptions: TransportOptions = {
   windowBytes: 256 * 1024,
   readChunkBytes: 128 * 1024,
   minTimeoutNs: 10e6,

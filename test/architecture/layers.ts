@@ -86,7 +86,7 @@ function packageOf(specifier: string): string {
 }
 
 /** The name of the layer of a file, or undefined. Of `tools/*` it is that of the folder, such as `tools/perf`. */
-export function layerOf(layers: Layers, file: string): string | undefined {
+function layerOf(layers: Layers, file: string): string | undefined {
   let folder = posix.dirname(file)
   for (; folder !== '.'; folder = posix.dirname(folder)) {
     if (layers[folder]) return folder
@@ -96,7 +96,7 @@ export function layerOf(layers: Layers, file: string): string | undefined {
 }
 
 /** What `layers.json` says of a layer that `layerOf` named. */
-export function ruleOf(layers: Layers, layer: string): Layer {
+function ruleOf(layers: Layers, layer: string): Layer {
   return layers[layer] ?? layers[`${posix.dirname(layer)}/*`]!
 }
 

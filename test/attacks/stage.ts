@@ -68,7 +68,7 @@ export interface Accepted {
   length: number
 }
 
-export class Party {
+class Party {
   readonly child: ChildProcess
   readonly host: string
   readonly device: string

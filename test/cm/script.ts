@@ -201,7 +201,7 @@ export const req: Partial<CmBodies['REQ']> = {
   primary: cmPath({ localGid: theirGid, remoteGid: ourGid, hopLimit: 64, flowLabel: 9, localAckTimeout: 18 }),
 }
 
-export const rep: Partial<CmBodies['REP']> = {
+const rep: Partial<CmBodies['REP']> = {
   localCaGuid: theirGuid,
   localQpn: theirQpn,
   startingPsn: 0x444,

@@ -40,7 +40,7 @@ const mlx5Counters = `rx_write_requests rx_read_requests rx_atomic_requests rx_d
   resp_cqe_flush_error req_cqe_flush_error roce_adp_retrans roce_adp_retrans_to roce_slow_restart roce_slow_restart_cnps
   roce_slow_restart_trans rp_cnp_ignored rp_cnp_handled np_ecn_marked_roce_packets np_cnp_sent rx_icrc_encapsulated`
 
-export const gids = {
+const gids = {
   linkLocal: 'fe80:0000:0000:0000:0e42:a1ff:fe0a:0b0c',
   ipv4: '0000:0000:0000:0000:0000:ffff:0a00:0007',
 }
@@ -125,7 +125,7 @@ export const mlx5: Files = {
      rx_discards_phy: 3`,
 }
 
-export const rxe: Files = {
+const rxe: Files = {
   ...below('class/infiniband/rxe0', {
     parent: 'eth0',
     node_desc: 'rxe',
@@ -147,7 +147,7 @@ export const rxe: Files = {
 }
 
 /** Renamed by udev, so that only the module tells the driver. */
-export const bnxt: Files = below('class/infiniband/rocep59s0f0', {
+const bnxt: Files = below('class/infiniband/rocep59s0f0', {
   'device/driver': '→../../../bus/pci/drivers/bnxt_en',
   ...below('ports/1', {
     ...port('Ethernet', '4: ACTIVE', '25 Gb/sec (1X EDR)'),
@@ -163,7 +163,7 @@ export const bnxt: Files = below('class/infiniband/rocep59s0f0', {
 })
 
 /** Neither module nor name tell the driver, as in a tree that was copied without its links. Names with spaces. */
-export const irdma: Files = below('class/infiniband/rocep1', {
+const irdma: Files = below('class/infiniband/rocep1', {
   ...below('ports/1', {
     ...port('Ethernet', '4: ACTIVE', '100 Gb/sec (4X EDR)'),
     ...below('hw_counters', all('cnpHandled cnpSent RxUDP TxUDP InRdmaReads ip4InOctets', { cnpSent: 6, RxUDP: 70 })),
@@ -172,7 +172,7 @@ export const irdma: Files = below('class/infiniband/rocep1', {
   }),
 })
 
-export const hns: Files = below('class/infiniband/hns_0', {
+const hns: Files = below('class/infiniband/hns_0', {
   ...below('ports/1', {
     ...port('Ethernet', '4: ACTIVE', '25 Gb/sec (1X EDR)'),
     ...below(

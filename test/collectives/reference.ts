@@ -17,7 +17,7 @@ export interface Step {
 }
 
 /** Element `i` of part `part` of what a rank puts into call `call`: small whole numbers, of which every order gives one sum. */
-export function element(call: number, rank: number, part: number, i: number): number {
+function element(call: number, rank: number, part: number, i: number): number {
   return (call * 31 + rank * 17 + part * 7 + i * 3) % 101
 }
 

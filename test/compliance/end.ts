@@ -30,7 +30,7 @@ import type { Completion, Setup } from './rig.ts'
 /** All that an adapter can grant: every flag of `Access` that is a permission. */
 export const fullAccess =
   Access.LocalWrite | Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic | Access.MwBind
-export const remoteAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic
+const remoteAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic
 
 export const defaults = {
   message: 1024,

@@ -86,7 +86,7 @@ export const transitions: Record<TypeName, Readonly<Record<string, Transition>>>
 
 export const stateNames = Object.keys(QpState) as StateName[]
 
-export function typeName(end: End): TypeName {
+function typeName(end: End): TypeName {
   return nameOf(QpType, end.qp.type) as TypeName
 }
 

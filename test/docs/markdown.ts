@@ -19,7 +19,7 @@ function markdownIn(folder: string, recursive: boolean): string[] {
 export const textOf = (page: string): string => readFileSync(`${root}${page}`, 'utf8')
 
 /** The page without its blocks of code, in which nothing is a link or a heading. */
-export const proseOf = (text: string): string => text.replace(/^(```+)[^\n]*\n[\s\S]*?^\1/gm, '')
+const proseOf = (text: string): string => text.replace(/^(```+)[^\n]*\n[\s\S]*?^\1/gm, '')
 
 /** Blocks of code in one of the languages, in the page's order. */
 export function blocksOf(text: string, ...languages: string[]): string[] {

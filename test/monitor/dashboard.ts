@@ -7,7 +7,7 @@ interface Dashboard {
 }
 
 const file = new URL('../../examples/monitor/grafana-dashboard.json', import.meta.url)
-export const dashboard = JSON.parse(readFileSync(file, 'utf8')) as Dashboard
+const dashboard = JSON.parse(readFileSync(file, 'utf8')) as Dashboard
 
 /** With values for its variables. `rate` is the time of `$__rate_interval`. */
 export function panelQueries(by: string, rate: string): { title: string; query: string }[] {

@@ -83,7 +83,7 @@ let busyPorts = 3
 
 const isAny = (address: string): boolean => address === '::' || address === '0.0.0.0'
 
-export class FakeSocket implements RSocketLike {
+class FakeSocket implements RSocketLike {
   readonly family: number
   readonly type: number
   closed = false

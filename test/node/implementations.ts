@@ -29,7 +29,7 @@ const on =
   (family, type) =>
     rsocket(family, type, 0, { device })
 
-export const implementations: Implementation[] = [
+const implementations: Implementation[] = [
   { name: 'node:net', net: nodeNet },
   { name: 'verbena/net, sockets of this process', net: verbenaNet as unknown as Net, transport: openFake },
   { name: 'verbena/net, shm', net: verbenaNet as unknown as Net, transport: on('shm0') },

@@ -19,7 +19,7 @@ export function ipv4(protocol: number, payload: Uint8Array, fragment = 0x4000): 
   return b
 }
 
-export function ipv6(protocol: number, payload: Uint8Array): Uint8Array {
+function ipv6(protocol: number, payload: Uint8Array): Uint8Array {
   const b = new Uint8Array(40 + payload.length)
   b[0] = 0x60
   put16(b, 4, payload.length)
@@ -51,7 +51,7 @@ function behind(header: readonly number[], payload: Uint8Array): Uint8Array {
 const typeOf = (packet: Uint8Array): number => (packet[0]! >> 4 === 4 ? EtherType.ipv4 : EtherType.ipv6)
 const onWire = (packet: Uint8Array): Uint8Array => ethernet(typeOf(packet), packet)
 
-export function mpls(labels: readonly number[], payload: Uint8Array): Uint8Array {
+function mpls(labels: readonly number[], payload: Uint8Array): Uint8Array {
   const b = new Uint8Array(4 * labels.length + payload.length)
   for (const [i, label] of labels.entries()) {
     put32(b, 4 * i, (label << 12) | (i === labels.length - 1 ? 0x100 : 0) | 64)

@@ -63,7 +63,7 @@ export function isAtomic(opcode: number): boolean {
   return opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
 }
 
-export function total(ranges: readonly Range[]): number {
+function total(ranges: readonly Range[]): number {
   return ranges.reduce((sum, { length }) => sum + length, 0)
 }
 

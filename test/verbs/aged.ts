@@ -23,7 +23,7 @@ export function beforePsnWrap(): number {
 }
 
 /** What is not each connection's: the epoch, this thread's operations, and the lists of the device. */
-export function ageContext(context: Context, at: number = beforeWrap()): void {
+function ageContext(context: Context, at: number = beforeWrap()): void {
   const { host, index } = context.device
   const { i32, segment } = host
   const c = host.ctxWord((context as Context & { slot: number }).slot)
@@ -62,7 +62,7 @@ export function aging(context: Context): Context {
   } as Partial<Context>)
 }
 
-export function ageQp(qp: QueuePair, at: number = beforeWrap()): void {
+function ageQp(qp: QueuePair, at: number = beforeWrap()): void {
   const { host, qpWords } = qp.pd.context.device
   const { i32 } = host
   const q = host.qpWord(qp.slot)
@@ -74,7 +74,7 @@ export function ageQp(qp: QueuePair, at: number = beforeWrap()): void {
   for (const word of ['msn', 'ssn', 'limit'] as const) i32[t + TransportQp[word]] = 0xfffffe
 }
 
-export function ageCq(cq: CompletionQueue, at: number = beforeWrap()): void {
+function ageCq(cq: CompletionQueue, at: number = beforeWrap()): void {
   const { host } = cq.context.device
   const { i32 } = host
   const word = host.cqWord(cq.slot)
@@ -86,7 +86,7 @@ export function ageCq(cq: CompletionQueue, at: number = beforeWrap()): void {
   if (channel >= 0) i32[host.chanWord(channel) + Chan.sequence] = at
 }
 
-export function ageSrq(srq: SharedReceiveQueue, at: number = beforeWrap()): void {
+function ageSrq(srq: SharedReceiveQueue, at: number = beforeWrap()): void {
   const { host } = srq.pd.context.device
   for (const word of [Srq.head, Srq.tail]) host.i32[host.srqWord(srq.slot) + word] = at
 }

@@ -14,7 +14,7 @@ import {
   type RoceV2Frame,
 } from '../../src/wire/index.ts'
 
-export const bit = fc.boolean()
+const bit = fc.boolean()
 export const uint = (width: number): fc.Arbitrary<number> => fc.integer({ min: 0, max: 2 ** width - 1 })
 export const u64: fc.Arbitrary<bigint> = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 export const bytes = (length: number): fc.Arbitrary<Uint8Array> =>

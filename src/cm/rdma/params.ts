@@ -93,7 +93,7 @@ export function checkOption<K extends keyof IdOptionValues>(name: K, value: IdOp
   } else checkInteger('setOption', name, value, limit)
 }
 
-export function checkInteger(call: string, name: string, value: unknown, max: number): void {
+function checkInteger(call: string, name: string, value: unknown, max: number): void {
   if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > max)
     throw new RdmaCmError('EINVAL', call, `${name} must be an integer from 0 to ${max}, not ${describe(value)}`)
 }

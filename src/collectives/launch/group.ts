@@ -64,7 +64,7 @@ export function introduce(rank: number, size: number, settings: GroupOptions['se
 }
 
 /** One text for equal settings, whatever the order of their keys. */
-export function canonical(settings: Readonly<Record<string, unknown>>): string {
+function canonical(settings: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(settings, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -26,7 +26,7 @@ export function groupKey(environment: Environment = process.env): Buffer {
   return digest(given)
 }
 
-export function keyFile({ XDG_CONFIG_HOME: config, HOME: home }: Environment): string {
+function keyFile({ XDG_CONFIG_HOME: config, HOME: home }: Environment): string {
   return join(config || join(home || homedir(), '.config'), 'verbena', 'group-key')
 }
 

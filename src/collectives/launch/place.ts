@@ -42,9 +42,9 @@ export interface Place {
   ports: readonly number[]
 }
 
-export const mostRanks = 4096
+const mostRanks = 4096
 /** Where rank 0 listens if `meet` names no port. */
-export const defaultMeetPort = 18516
+const defaultMeetPort = 18516
 
 interface Launch {
   launcher: string

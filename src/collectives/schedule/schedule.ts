@@ -160,7 +160,7 @@ export function partOf({ bytes, size, elementBytes }: Task, i: number): number {
 }
 
 /** The lowest bit that is set in the relative number; for 0, the first power of two that is not below `size`. */
-export function treeBit(number: number, size: number): number {
+function treeBit(number: number, size: number): number {
   if (number !== 0) return number & -number
   let bit = 1
   while (bit < size) bit *= 2

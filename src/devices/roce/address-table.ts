@@ -17,8 +17,6 @@ const Head = { words: 16, generation: 0, count: 1, portState: 2, physState: 3, m
 const Entry = { words: 16, valid: 0, ifindex: 1, scopeId: 2, mtuBytes: 3, gid: 4, loopback: 8, name: 9 } as const
 const nameBytes = 16
 
-export const addressTableBytes: number = (Head.words + maxAddresses * Entry.words) * 4
-
 /** What RoCE makes of an interface that is up, has no carrier, or is down. */
 export const physState = { linkUp: 5, polling: 2, disabled: 3 } as const
 type PhysState = (typeof physState)[keyof typeof physState]

@@ -111,7 +111,7 @@ export function hostAddresses(): HostAddress[] {
   }
 }
 
-export function addressesOnLinks(links: readonly HostLink[], addresses: readonly HostIfAddress[]): HostAddress[] {
+function addressesOnLinks(links: readonly HostLink[], addresses: readonly HostIfAddress[]): HostAddress[] {
   const found: HostAddress[] = []
   for (const { address, ifindex } of addresses) {
     const link = links.find((one) => one.ifindex === ifindex)

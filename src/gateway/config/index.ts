@@ -1,7 +1,7 @@
 /** Configurations: libconfig, JSON, and what they mean. */
 export { type Expansion, expand } from './expand.ts'
 export { readGateway } from './gateway.ts'
-export { readHooks, settingsOfHook } from './hooks.ts'
+export { readHooks } from './hooks.ts'
 export { ignored } from './ignored.ts'
 export { parseJson } from './json.ts'
 export { parseLibconfig } from './libconfig.ts'

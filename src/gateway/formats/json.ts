@@ -189,7 +189,7 @@ export class JsonEncoder implements Encoder {
 }
 
 /** A value that is no complex number. */
-export function writeJsonValue(
+function writeJsonValue(
   out: Uint8Array,
   at: number,
   { u32, i32, f64 }: Samples,

@@ -26,7 +26,7 @@ export const Nl = {
 export const linkAndAddressGroups: number = 0x1 | 0x10 | 0x100
 
 /** Flags of an interface. */
-export const Iff = { up: 0x1, loopback: 0x8, running: 0x40, lowerUp: 0x10000 } as const
+const Iff = { up: 0x1, loopback: 0x8, running: 0x40, lowerUp: 0x10000 } as const
 
 /** Flags of an address (IFA_F_*). */
 const ifaDadFailed = 0x08

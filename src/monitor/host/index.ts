@@ -1,9 +1,9 @@
 /** What a monitor needs of Node.js. Other folders import from here only. */
-export { AgentClient, type AgentOptions, configOf, type PlanDocument, planDocument } from './agent.ts'
+export { AgentClient, type AgentOptions, configOf, type PlanDocument } from './agent.ts'
 export { all } from './all.ts'
 export { Collector, type CollectorOptions } from './collector.ts'
 export { alertmanagerAlert, Notifier, type NotifyOptions } from './notify.ts'
 export type { Pace } from './paced.ts'
 export { type SharesOptions, watchShares } from './shares.ts'
 export { type LiveWatchOptions, type WatchOptions, watchCapture, watchLive } from './sources.ts'
-export { packWindow, savedWindows, unpackWindow, WindowStore } from './store.ts'
+export { packWindow, savedWindows, WindowStore } from './store.ts'

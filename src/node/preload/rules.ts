@@ -35,7 +35,7 @@ const roles = new Set(['listen', 'connect'])
 const transports = new Set(['rdma', 'rdma-only', 'tcp'])
 
 /** What is wrong with a rule, and what would be right. */
-export class RuleError extends Error {
+class RuleError extends Error {
   constructor(rule: string, why: string) {
     super(`the rule "${rule}" ${why}`)
   }

@@ -123,7 +123,7 @@ export function distributions(entries: readonly TimedEntry[], plot: PlotSettings
  * At most MAX_PANELS groups that show the variety: the settings are taken in one after the other as long as their
  * combinations fit, and each combination is represented by its smallest size.
  */
-export function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
+function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
   if (groups.length <= MAX_PANELS) return [...groups]
   const size = (group: TimedEntry[]): number =>
     Number(group[0]!.set.settings.size ?? group[0]!.set.settings.values ?? 0)

@@ -50,7 +50,7 @@ export function generatedCharts(entries: readonly TrafficEntry[], plot: PlotSett
 }
 
 /** How far what was drawn is from what was asked for. */
-export function fitText({ ks, limit, generated }: Generated): string {
+function fitText({ ks, limit, generated }: Generated): string {
   if (ks === null || limit === null) return `${formatCount(generated.total)} drawn; no distribution is asked for`
   return `Shares are off by at most ${formatShare(ks)}; of draws from the distribution itself by more than ${formatShare(limit)} in 5 % of cases`
 }

@@ -37,7 +37,7 @@ export const controlReserve = 4
 const minQueueSize = 16
 const maxQueueSize = 0xfffe
 const minBufferBytes = 4096
-export const maxBufferBytes: number = 1 << 28
+const maxBufferBytes: number = 1 << 28
 const maxIomapSize: number = 127 << 8
 /** Entries of our target SGL: buffers that a peer may offer at a time. librdmacm has two. */
 export const targetEntries = 16

@@ -12,7 +12,7 @@ import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 import { lineOf, Output, programName, Watch, type WatchSettings } from '../watch/index.ts'
 
 /** By its name: an adapter of which packets leave. */
-export const isOnNetwork = (device: string): boolean => device === 'roce' || device.startsWith('roce:')
+const isOnNetwork = (device: string): boolean => device === 'roce' || device.startsWith('roce:')
 
 export interface RunAdapter {
   /** A name that `openDevice` takes. */
@@ -115,12 +115,7 @@ function joined(trees: readonly SysfsTree[]): SysfsTree {
 }
 
 /** What sysfs shows of an adapter. */
-export function describe(
-  context: Context,
-  name: string,
-  index: number,
-  numbers: readonly [number, number],
-): SysfsAdapter {
+function describe(context: Context, name: string, index: number, numbers: readonly [number, number]): SysfsAdapter {
   const device = context.queryDevice()
   const port = context.queryPort(1)
   const isEthernet = port.linkLayer === LinkLayer.Ethernet

@@ -63,7 +63,7 @@ export function addressText(bytes: Uint8Array): string | undefined {
 }
 
 /** `192.0.2.7:7471`, `[fe80::1]:7471`. */
-export const socketText = (address: string, port: number): string =>
+const socketText = (address: string, port: number): string =>
   address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
 
 export interface EncodedAddress {

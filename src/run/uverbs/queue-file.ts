@@ -25,7 +25,7 @@ import { fail } from './errors.ts'
 import { writeCommands } from './schema.ts'
 
 /** Bytes of queues that one opened device may have: a hundred queue pairs of the largest size. */
-export const maxQueueBytes: number = 256 * 2 ** 20
+const maxQueueBytes: number = 256 * 2 ** 20
 
 /** A range of the file, mapped here. */
 export interface QueueSpace {

@@ -1,7 +1,7 @@
 /** Counts of what happens, of each program and of each adapter. */
 import type { ProgramCounts, ProgramRecord, RunCounts } from './records.ts'
 
-export function noCounts(): RunCounts {
+function noCounts(): RunCounts {
   return {
     ...{ commands: 0, failures: 0, requests: 0, requestBytes: 0, received: 0, receivedBytes: 0 },
     ...{ completions: 0, cmEvents: 0, madsSent: 0, madsReceived: 0, errors: 0, drops: 0 },

@@ -13,7 +13,7 @@ export interface DoorWatch {
 export type TraceValues = Readonly<Record<string, TraceValue>>
 type OfDoor<R> = R extends ProgramRecord ? Omit<R, 'timeUs' | 'pid' | 'program' | 'device'> : never
 
-export const noValues: TraceValues = {}
+const noValues: TraceValues = {}
 
 /** A call that is executed. */
 export interface SeenCall {

@@ -3,9 +3,9 @@
  * (counting.ts). Doors make records; options say what becomes of them (watch.ts).
  */
 export { lineOf } from './explainer.ts'
-export { type DoorWatch, FileWatch, noValues, type TraceValues } from './file-watch.ts'
+export { type DoorWatch, FileWatch, type TraceValues } from './file-watch.ts'
 export { programName } from './names.ts'
-export { nowUs, type Observed, type Observer } from './observer.ts'
+export type { Observed, Observer } from './observer.ts'
 export { Output } from './output.ts'
 export type * from './records.ts'
 export { type Counted, Watch, type WatchSettings } from './watch.ts'

@@ -31,7 +31,7 @@ import { EndError } from '../kit/index.ts'
 import { type DeviceMemory, grhBytes, type RemoteMemory } from './device-memory.ts'
 import type { Mode, Transport } from './settings.ts'
 
-export const opcodes: Readonly<Record<Mode, Opcode>> = {
+const opcodes: Readonly<Record<Mode, Opcode>> = {
   SEND: Opcode.Send,
   WRITE: Opcode.Write,
   WRITE_IMM: Opcode.WriteWithImm,

@@ -48,7 +48,7 @@ export function planCollective(
 }
 
 /** Why it cannot be measured; null if it can. */
-export function exclusion(settings: CollectiveSettings, ranks: number, facts: DeviceFacts): string | null {
+function exclusion(settings: CollectiveSettings, ranks: number, facts: DeviceFacts): string | null {
   const { device, transport, mode, measure, size, processes } = settings
   const datagrams = transport === 'UD' || transport === 'multicast'
   if (datagrams && mode !== 'SEND') return `${transport} has SEND only`

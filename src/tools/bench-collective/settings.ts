@@ -12,13 +12,13 @@ export const modes = ['SEND', 'WRITE', 'WRITE_IMM', 'READ'] as const
 export type Mode = (typeof modes)[number]
 
 /** Scenario 1 is between two processes, scenario 2 from one to several and back. The last two are the parts of an RDMA READ's time. */
-export const scenario1 = [
+const scenario1 = [
   'MEA_POST_RR_CPU_OVERHEAD',
   'MEA_POST_SR_CPU_OVERHEAD',
   'MEA_POLL_CQ_CPU_OVERHEAD',
   'MEA_SEND_TIME',
 ] as const
-export const scenario2 = ['MEA_RTT_TIME', 'MEA_SENDCOMPLETE_TIME', 'RDMART_1N', 'RDMART_N1'] as const
+const scenario2 = ['MEA_RTT_TIME', 'MEA_SENDCOMPLETE_TIME', 'RDMART_1N', 'RDMART_N1'] as const
 export type Measure = (typeof scenario1)[number] | (typeof scenario2)[number]
 export const measures: readonly Measure[] = [...scenario1, ...scenario2]
 
@@ -56,7 +56,7 @@ export interface CollectiveLists {
 }
 
 export const mostBytes: number = 1 << 28
-export const mostRepetitions = 100_000
+const mostRepetitions = 100_000
 const mostPosts = 4096
 
 /** As somebody spells it: with the seed's prefixes and suffixes or without, in any case of letters. */

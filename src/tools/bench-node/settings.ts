@@ -57,10 +57,10 @@ export interface UnderTest {
 const queueLength = 8192
 const workRequests = 4096
 /** Those of Potter (2018). */
-export const usualInfiniband = { maxInlineData: 128, bufferSubtraction: 128 } as const
+const usualInfiniband = { maxInlineData: 128, bufferSubtraction: 128 } as const
 
 /** `shm`: an adapter in shared memory for this benchmark alone. */
-export function deviceName(device: string): string {
+function deviceName(device: string): string {
   if (device !== 'shm') return device
   return nativeAvailable ? `shm:bench-node-${process.pid}` : 'shm0'
 }

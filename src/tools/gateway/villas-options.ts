@@ -4,7 +4,7 @@ import { version } from '../../cli/terminal/index.ts'
 import type { GatewayLogLevel } from '../../gateway/runtime/index.ts'
 import { UsageError } from '../kit/index.ts'
 
-export const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const
+const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const
 export type LogLevelName = (typeof logLevels)[number]
 
 /** What VILLASnode's library of logs also takes for them. */

@@ -37,7 +37,7 @@ const recvId = 1
 const sendId = 2
 /** As the originals fill their buffers. With `-c` the first byte of each page is 0 instead. */
 const filling = 0x7b
-export const pageBytes = 4096
+const pageBytes = 4096
 
 const qpTypes = { rc: QpType.RC, uc: QpType.UC, ud: QpType.UD, srq: QpType.RC } as const
 const minRnrTimer = 12

@@ -1,7 +1,7 @@
 /** What a ping-pong can be told: the options of ibv_rc_pingpong and its siblings, with their defaults. */
 import type { PathMtu } from '../../index.ts'
 
-export const kinds = ['rc', 'uc', 'ud', 'srq'] as const
+const kinds = ['rc', 'uc', 'ud', 'srq'] as const
 export type Kind = (typeof kinds)[number]
 
 export interface PingPongSettings {

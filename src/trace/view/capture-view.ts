@@ -24,7 +24,7 @@ import { Details } from './details.ts'
 import { PacketIndex } from './packet-index.ts'
 
 /** So many packets are listed; those behind them are analysed and counted, but cannot be shown one by one. */
-export const mostListed: number = 1 << 24
+const mostListed: number = 1 << 24
 /** Bytes of a file that are read at once to look at packets again. */
 const longestRead = 4 << 20
 /** Packets that lie this close to each other are read together. */

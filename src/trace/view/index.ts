@@ -1,6 +1,6 @@
 /** A capture as the page of `verbena trace page` sees it, without the page: an index of packets, diagrams, filters. Pure. */
 export { type CaptureBytes, captureBytes, type ReadingOptions } from './bytes.ts'
-export { CaptureView, mostListed, type Tally } from './capture-view.ts'
+export { CaptureView, type Tally } from './capture-view.ts'
 export { type Level, levelFor, levelsOf } from './levels.ts'
 export type {
   Ask,
@@ -19,4 +19,4 @@ export type {
 export { extentOf, nearest, type Picture, pictureOf, type Window } from './raster.ts'
 export { latenciesOf, latencyStep, type Points, type Sequence, sequenceOf } from './sequence.ts'
 export { Session, type SessionOptions } from './session.ts'
-export { isAnswer, Shape, shapeCount, shapeNames } from './shape.ts'
+export { Shape, shapeCount, shapeNames } from './shape.ts'

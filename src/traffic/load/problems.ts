@@ -105,7 +105,7 @@ function hint(key: string, path: Path): string {
 }
 
 /** The keys that the schema has at a path. */
-export function keysAt(path: Path): string[] {
+function keysAt(path: Path): string[] {
   let nodes: SchemaNode[] = [jsonSchema() as SchemaNode]
   const opened = (node: SchemaNode): SchemaNode[] => [
     node,

@@ -1,8 +1,8 @@
 /** Words that the threads of a run share: the main thread stops it and reports lost servers, the data thread shows how far it is. */
 
 /** 32-bit words; the servers' words follow. */
-export const Word = { stop: 0, servers: 16 } as const
-export const Stop = { run: 0, interrupted: 1 } as const
+const Word = { stop: 0, servers: 16 } as const
+const Stop = { run: 0, interrupted: 1 } as const
 /** Doubles behind the words: what a live view shows. */
 export const Live = { asked: 0, done: 1, bytes: 2, lost: 3, failed: 4, waiting: 5, ns: 6, count: 8 } as const
 

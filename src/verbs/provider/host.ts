@@ -30,7 +30,7 @@ import {
 import { slotOf } from './records.ts'
 
 /** The completion opcode of each send opcode. */
-export const completionOpcode: Readonly<Record<number, WcOpcode>> = {
+const completionOpcode: Readonly<Record<number, WcOpcode>> = {
   [Opcode.Send]: WcOpcode.Send,
   [Opcode.SendWithImm]: WcOpcode.Send,
   [Opcode.SendWithInv]: WcOpcode.Send,

@@ -176,7 +176,7 @@ function numberAt(samples: Samples, word: number, signed: boolean): number | big
   return Number.isSafeInteger(Number(exact)) ? Number(exact) : exact
 }
 
-export function rowOf(samples: Samples, word: number, signals: readonly Signal[]): Row {
+function rowOf(samples: Samples, word: number, signals: readonly Signal[]): Row {
   const flags = samples.u32[word + SampleField.flags]!
   const row: Row = {}
   const time = (at: number): Time => [samples.int64(at), samples.int64(at + 2)]

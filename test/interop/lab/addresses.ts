@@ -9,7 +9,7 @@ export interface HostAddresses {
   ipv6: string
 }
 
-export function addressesOf(host: number): HostAddresses {
+function addressesOf(host: number): HostAddresses {
   return { ipv4: `10.77.0.${host}`, ipv6: `fd77::${host.toString(16)}` }
 }
 

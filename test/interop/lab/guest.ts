@@ -20,7 +20,7 @@ export interface Job {
 
 export type Counters = Record<string, number>
 
-export const commandPorts = 6
+const commandPorts = 6
 const bootTimeLimitMs = 90_000
 
 export class Guest {

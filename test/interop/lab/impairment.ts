@@ -14,7 +14,7 @@ export interface Impairment {
   reorderPercent?: number
 }
 
-export function netemArguments({ lossPercent, duplicatePercent, delayMs, reorderPercent }: Impairment): string {
+function netemArguments({ lossPercent, duplicatePercent, delayMs, reorderPercent }: Impairment): string {
   const parts = ['limit 100000']
   if (delayMs) parts.push(`delay ${delayMs}ms`)
   if (reorderPercent) parts.push(`reorder ${reorderPercent}%`)

@@ -1,10 +1,10 @@
 /** The laboratory of the interoperation tests: Soft-RoCE guests beside programs of ours. */
 export * from './addresses.ts'
-export { Capture, guessedProtocols, tsharkObjections } from './capture.ts'
+export { guessedProtocols, tsharkObjections } from './capture.ts'
 export { type Counters, Guest, type GuestOutcome, type Job } from './guest.ts'
 export type { Impairment } from './impairment.ts'
 export { Lab } from './lab.ts'
-export { icrcOverIpv6, type Packet, readPackets, repeatedTooSoon } from './packets.ts'
-export { type Outcome, Program, runProgram, tail } from './program.ts'
+export { icrcOverIpv6, type Packet, repeatedTooSoon } from './packets.ts'
+export { type Outcome, Program } from './program.ts'
 export { guestImages, missing } from './requirements.ts'
 export { verbena, withoutPingPong } from './verbena.ts'

@@ -11,7 +11,7 @@ import { type Call, Errno, notifyBytes, type ProgramProcess, type QueueFile } fr
 import { processWaist, UverbsDoor } from '../../../src/run/uverbs/index.ts'
 import type { Observer } from '../../../src/run/watch/index.ts'
 
-export const verbsIoctl = 0xc0181b01
+const verbsIoctl = 0xc0181b01
 const commandsBytes = 1 << 16
 
 const segment = `uverbs-${process.pid}`
