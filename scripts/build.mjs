@@ -3,7 +3,8 @@
  *
  * rolldown bundles the JavaScript into one flat folder: entry points, and chunks of what several of them need. Modules that
  * threads and processes start with (calls of `entryModule`) become entry points by themselves. Packages that only commands
- * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach. The script
+ * need are bundled, minified, and their licences collected. tsc writes the declarations that the entry points reach. Man pages and
+ * completion scripts are made of the options of the commands (docs/shipped.ts). The script
  * of the report's page is a bundle of its own, and so are those of other pages (pages.mjs).
  *
  * `npm install` in a clone runs this through `prepublish`, packing through `prepack`; where the compilers are not installed, dist/ is
@@ -123,13 +124,24 @@ async function bundle(entries, folder) {
   return output.flatMap(({ modules }) => Object.keys(modules ?? {}))
 }
 
+/** Runs Node.js with these arguments; throws `failure` if it ends with an error. */
+async function runNode(args, failure) {
+  const child = spawn(process.execPath, args, { stdio: 'inherit', cwd: root })
+  const code = await new Promise((done) => child.on('close', done))
+  if (code !== 0) throw new Error(failure)
+}
+
 /** Runs tsc, which checks the types of everything, and tells what is wrong. */
 async function declare(folder) {
   const tsc = join(dirname(require.resolve('typescript/package.json')), 'bin', 'tsc')
   const options = ['-p', join(root, 'tsconfig.json'), '--emitDeclarationOnly', '--outDir', folder]
-  const child = spawn(process.execPath, [tsc, ...options], { stdio: 'inherit' })
-  const code = await new Promise((done) => child.on('close', done))
-  if (code !== 0) throw new Error('the types do not check')
+  await runNode([tsc, ...options], 'the types do not check')
+}
+
+/** Writes man pages and completion scripts, which the commands describe. */
+async function describeCommands(folder) {
+  const script = join(root, 'scripts', 'docs', 'shipped.ts')
+  await runNode(['--import', import.meta.resolve('tsx'), script, folder], 'the commands cannot be described')
 }
 
 /** Moves the declarations that those of `entries` reach from one folder to another. They may need nothing but Node's. */
@@ -172,6 +184,7 @@ async function buildPackage(dist) {
       buildMonitorPage(root, join(fresh, 'monitor-page.js')),
       buildTracePage(root, join(fresh, 'trace-page.js'), join(fresh, 'trace-worker.js')),
       declare(declarations),
+      describeCommands(fresh),
     ])
     moveReached(declarations, join(fresh, 'types'), entryPoints)
     writeFileSync(join(fresh, 'THIRD-PARTY-LICENSES.txt'), licences(modules.flatMap((list) => list ?? [])))

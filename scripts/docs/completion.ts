@@ -1,11 +1,11 @@
 /**
- * completion/: scripts for bash, zsh and fish that complete commands, options, values and names of devices. They know all
+ * dist/completion/: scripts for bash, zsh and fish that complete commands, options, values and names of devices. They know all
  * commands by themselves; only names of devices are asked of `verbena devices`.
  */
 import type { CommandDescription, CommandLineDescription, OptionDescription } from '../../src/cli/describe.ts'
 import { argumentOf, type Completion, completionOf, visible, withSubcommands } from './command-line.ts'
 
-/** File name in completion/, and text. */
+/** File name in dist/completion/, and text. */
 export function completionScripts({ program }: CommandLineDescription): Map<string, string> {
   const all = withSubcommands(program)
   return new Map([
@@ -19,7 +19,7 @@ const names = ({ short, long }: OptionDescription): string[] => [short, long].fi
 const spelled = (command: CommandDescription): string[] => [lastWord(command), ...command.aliases]
 const lastWord = ({ name }: CommandDescription): string => name.split(' ').at(-1)!
 const head = (shell: string, comment: string): string =>
-  `${comment} ${shell} completion for verbena. Made by \`npm run docs\` from the options of the commands.\n`
+  `${comment} ${shell} completion for verbena. Made by the build from the options of the commands.\n`
 
 // ---- bash
 

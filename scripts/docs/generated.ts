@@ -1,4 +1,4 @@
-/** All files that are generated, by the folder that holds them and nothing else. */
+/** All files that are generated and committed, by the folder that holds them and nothing else. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,8 +6,6 @@ import { describeCommandLine } from '../../src/cli/describe.ts'
 import { jsonSchema } from '../../src/traffic/load/index.ts'
 import { apiPages, entryPointsOf } from './api-pages.ts'
 import { cliPages } from './cli-pages.ts'
-import { completionScripts } from './completion.ts'
-import { manPages } from './man-pages.ts'
 
 export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -18,7 +16,5 @@ export async function generatedFiles(): Promise<Map<string, Map<string, string>>
     ['docs/reference/api', apiPages(root, entryPointsOf(manifest))],
     ['docs/reference/cli', cliPages(commandLine)],
     ['docs/reference/traffic', new Map([['traffic.schema.json', `${JSON.stringify(jsonSchema(), null, 2)}\n`]])],
-    ['man', manPages(commandLine, manifest.version)],
-    ['completion', completionScripts(commandLine)],
   ])
 }

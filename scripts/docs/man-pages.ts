@@ -1,8 +1,8 @@
-/** man/: a man page for each command, in the roff of man(7). */
+/** dist/man/: a man page for each command, in the roff of man(7). */
 import type { CommandDescription, CommandLineDescription, OptionDescription } from '../../src/cli/describe.ts'
 import { manName, sentenceOf, visible, withSubcommands } from './command-line.ts'
 
-/** File name in man/, and text. `version` stands at the foot of each page. */
+/** File name in dist/man/, and text. `version` stands at the foot of each page. */
 export function manPages(description: CommandLineDescription, version: string): Map<string, string> {
   const { program, exitCodes } = description
   const all = withSubcommands(program)
@@ -17,7 +17,7 @@ function pageOf(
 ): string {
   const name = manName(command)
   const lines = [
-    `.\\" Made by \`npm run docs\` from the options of the commands.`,
+    `.\\" Made by the build from the options of the commands.`,
     `.TH ${name.toUpperCase()} 1 "" "Verbena ${version}" "Verbena"`,
     '.ad l',
     '.nh',

@@ -1,4 +1,4 @@
-/** The scripts of completion/ in the shells that are installed; bash always is where the tests run. */
+/** The scripts of dist/completion/ in the shells that are installed; bash always is where the tests run. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -40,7 +40,7 @@ describe.skipIf(!installed('bash'))('bash', () => {
     writeFileSync(stub, '#!/bin/sh\nprintf "device  node GUID\\nshm0  1\\nshm:lab  2\\nroce  3\\n"\n')
     chmodSync(stub, 0o755)
     writeFileSync(join(folder, 'one.pcap'), '')
-    const script = `source ${root}completion/verbena.bash
+    const script = `source ${root}dist/completion/verbena.bash
       COMP_WORDBREAKS=$' \\t\\n"\\'><=;|&(:'
       while IFS= read -r COMP_LINE; do
         COMP_POINT=\${#COMP_LINE} COMPREPLY=()
@@ -62,17 +62,17 @@ describe.skipIf(!installed('bash'))('bash', () => {
 it.each(['zsh', 'fish'].map((shell) => [shell, installed(shell)] as const))(
   'the script of %s is sound',
   (shell, there) => {
-    const text = textOf(`completion/verbena.${shell}`)
+    const text = textOf(`dist/completion/verbena.${shell}`)
     for (const word of ['rc_pingpong', 'send_lat', '--gid-index', 'RC', 'verbena devices'])
       expect(text).toContain(word.replace(/^--/, ''))
-    if (there) expect(spawnSync(shell, ['-n', `${root}completion/verbena.${shell}`]).status).toBe(0)
+    if (there) expect(spawnSync(shell, ['-n', `${root}dist/completion/verbena.${shell}`]).status).toBe(0)
   },
 )
 
 it.each(['bash', 'zsh', 'fish'])('verbena completion %s prints the script', async (shell) => {
   expect(await verbena('completion', shell)).toEqual({
     code: 0,
-    stdout: textOf(`completion/verbena.${shell}`),
+    stdout: textOf(`dist/completion/verbena.${shell}`),
     stderr: '',
   })
 })

@@ -9,7 +9,8 @@ import { describeCommandLine } from '../../src/cli/describe.ts'
 import { root } from './markdown.ts'
 
 const groff = spawnSync('groff', ['--version']).status === 0
-const pages = readdirSync(join(root, 'man')).map((name) => join(root, 'man', name))
+const man = join(root, 'dist', 'man')
+const pages = readdirSync(man).map((name) => join(man, name))
 
 it.skipIf(!groff)('groff reads all of them without a warning', () => {
   const { status, stderr } = spawnSync('groff', ['-ww', '-Wbreak', '-man', '-Tutf8', '-z', ...pages], {

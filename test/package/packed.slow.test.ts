@@ -82,11 +82,9 @@ describe('the package', () => {
       'LICENSE',
       'README.md',
       'SECURITY.md',
-      'completion',
       'dist',
       'docs',
       'examples',
-      'man',
       'package.json',
     ])
     const strange = packed.files.filter(({ path }) => /\.map$|\.test\.|(^|\/)(test|bench|src)\//.test(path))

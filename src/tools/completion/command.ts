@@ -1,4 +1,4 @@
-/** `verbena completion`: the completion script of a shell. The scripts are made together with the documentation. */
+/** `verbena completion`: the completion script of a shell. The build makes the scripts. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { packageFolder, printPart } from '../../cli/terminal/index.ts'
@@ -17,7 +17,7 @@ export function configure(command: Command): void {
           'shell',
           `'${shell}' is not known. Expected bash, zsh or fish, for example: verbena completion bash`,
         )
-      printPart(readFileSync(new URL(`completion/verbena.${shell}`, packageFolder), 'utf8'))
+      printPart(readFileSync(new URL(`dist/completion/verbena.${shell}`, packageFolder), 'utf8'))
     })
 }
 
