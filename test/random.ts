@@ -1,15 +1,9 @@
-/** Numbers from 0 to below 1 that a seed determines (mulberry32), so that a run can be repeated. */
-export function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
+/** Numbers that a seed determines, so that a run can be repeated. */
+import { seeded } from '../src/stats/index.ts'
 
-/** Whole numbers from 0 to below `limit`, likewise. */
+export { seeded }
+
+/** Whole numbers from 0 to below `limit`. */
 export function seededBelow(seed: number): (limit: number) => number {
   const next = seeded(seed)
   return (limit) => Math.floor(next() * limit)

@@ -1,5 +1,5 @@
 /**
- * Order statistics, histograms and measures of accuracy: one definition of each, for results, reports, benchmarks and captures.
+ * Order statistics, histograms, measures of accuracy and seeded random numbers: one definition of each, for results, reports, benchmarks and captures.
  * Pure: imports nothing.
  */
 
@@ -9,3 +9,4 @@ export { type Histogram, histogram } from './histogram.ts'
 export { ksLimit, ksOfSample, ksOfSamples } from './kolmogorov.ts'
 export { LogHistogram, type LogHistogramOptions, type PlainHistogram } from './log-histogram.ts'
 export { medianOf, percentile, rankOf, type Summary, summarize } from './quantiles.ts'
+export { seeded, seededBits } from './seeded.ts'

@@ -1,5 +1,6 @@
 /** What the processes of a fleet and the test say to each other, and the data that they exchange. */
 import type { QpEndpoint } from '../../src/index.ts'
+import { seededBits } from '../../src/stats/index.ts'
 
 /** What a peer must know to talk with a process. `id` is never used again, `port` is that of the place in the fleet. */
 export interface Offer {
@@ -71,10 +72,8 @@ export const region = {
 
 /** Random bytes, the same in every process. */
 const noise = new Uint8Array(65_536)
-for (let i = 0, state = 1; i < noise.length; i++) {
-  state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-  noise[i] = state >>> 24
-}
+const bits = seededBits(1)
+for (let i = 0; i < noise.length; i++) noise[i] = bits()
 
 /** What number `seq` of a stream from one process to another holds, `length` bytes up to 8192. */
 export function payload(from: number, to: number, seq: number, length: number): Uint8Array {

@@ -4,17 +4,14 @@ import { afterEach, expect, it } from 'vitest'
 import { openDevice } from '../../src/index.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
 import { endPeers, killRound, segmentPath } from '../devices/shm/processes.ts'
+import { seeded } from '../random.ts'
 
 afterEach(endPeers)
 
 it.skipIf(!nativeAvailable)('a peer that is killed at random times', async () => {
   const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
   console.log(`VERBENA_SEED=${seed} npx vitest run --config vitest.slow.config.ts test/slow/killing.test.ts`)
-  let state = seed
-  const random = (): number => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return state / 2 ** 32
-  }
+  const random = seeded(seed)
   const name = `killing-test-${process.pid}`
   const context = openDevice(`shm:${name}`)
   const rounds = Number(process.env.VERBENA_ROUNDS ?? 60)

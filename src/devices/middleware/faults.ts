@@ -2,6 +2,7 @@
  * Seeded faults. A packet meets them in this order: lost, doubled, damaged, late, overtaken. Each direction has random
  * numbers of its own, so that what is sent does not change what happens to what comes.
  */
+import { seeded } from '../../stats/index.ts'
 import type { FaultRates } from '../../verbs/provider/index.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 
@@ -24,17 +25,6 @@ interface Held {
 
 /** More packets than this are not held back: then the oldest goes. */
 const mostHeld = 65_536
-
-/** A small generator with a seed (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed | 0
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
-  }
-}
 
 export class FaultLayer implements Layer {
   readonly #rates: FaultRates

@@ -1,17 +1,12 @@
-/** A seeded source of numbers (mulberry32): the same seed gives the same payload and the same order of runs. */
+import { seededBits } from '../../stats/index.ts'
+
+/** A seeded source of numbers: the same seed gives the same payload and the same order of runs. */
 export class Random {
-  #state: number
+  /** Gives 32 random bits, signed. */
+  readonly next: () => number
 
   constructor(seed: number) {
-    this.#state = seed | 0
-  }
-
-  /** 32 random bits, signed. */
-  next(): number {
-    this.#state = (this.#state + 0x6d2b79f5) | 0
-    let t = Math.imul(this.#state ^ (this.#state >>> 15), 1 | this.#state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return t ^ (t >>> 14)
+    this.next = seededBits(seed)
   }
 
   /** 0 ≤ value < limit. */

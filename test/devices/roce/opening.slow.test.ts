@@ -9,6 +9,7 @@ import { nativeAvailable, openDevice } from '../../../src/index.ts'
 import { startThread, UdpSocket } from '../../../src/memory/index.ts'
 import { deviceAt } from '../../../src/verbs/provider/device.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
+import { seeded } from '../../random.ts'
 import { type Churn, runChurn } from './churn.ts'
 
 const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
@@ -124,12 +125,11 @@ describe.skipIf(!nativeAvailable)('the sockets of a device', () => {
   })
 
   it('are there after threads were ended while they opened it', async () => {
-    let state = seed
+    const random = seeded(seed)
     for (let n = 0; n < 3; n++) {
       const worker = opener(4)
       await hears(worker, 'opens')
-      state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-      await new Promise((resolve) => setTimeout(resolve, (state / 2 ** 32) * 40))
+      await new Promise((resolve) => setTimeout(resolve, random() * 40))
       await worker.terminate()
     }
     const context = openDevice(loopbackDevice(4))
