@@ -259,7 +259,6 @@ export class VirtualAdapter extends NetworkDevice {
     return flights.length
   }
 
-  protected flush(): void {}
   protected wakeThread(): void {
     this.drive(true)
   }
