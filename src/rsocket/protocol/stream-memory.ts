@@ -2,8 +2,10 @@
  * The memory of one stream: one range of the device's memory with two registrations, so that the peer can write only
  * where it must.
  *
- *     remote   target SGL, target iomap, receive buffer        the peer writes here
- *     local    send buffer, outgoing entries of SGLs            this end sends from here
+ *     remote   receive buffer, target SGL, target iomap        the peer writes here
+ *     local    outgoing entries of SGLs, send buffer            this end sends from here
+ *
+ * What an idle connection uses, the entries, is next to each other in the middle: one page of memory.
  */
 import type { Context, MemoryRegion, ProtectionDomain, QueuePair } from '../../verbs/index.ts'
 import { Access, type QpType } from '../../verbs/provider/index.ts'
@@ -57,9 +59,9 @@ export class StreamMemory {
     this.copy = this.context.device.host.segment.copy
     const base = this.u8.byteOffset
     this.base = base
-    this.targetSgl = base
-    this.targetIomap = base + sglBytes
-    this.receiveBuffer = base + remoteBytes - this.receiveBytes
+    this.receiveBuffer = base
+    this.targetSgl = base + this.receiveBytes
+    this.targetIomap = this.targetSgl + sglBytes
     this.outgoing = base + remoteBytes
     this.sendBuffer = this.outgoing + outgoingSlots * line
     this.receiveOffset = this.receiveBuffer - base
