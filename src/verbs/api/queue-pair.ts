@@ -172,11 +172,10 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       i32[q + Qp.sqRing] = ring
       i32[q + Qp.sqMask] = sendSlots - 1
       i32[q + Qp.sqStride] = sendStride
-      // The device's words beside the receives: of an idle connection, little else is ever used, and that should be few pages.
-      i32[q + Qp.wire] = ring + sendBytes / 4
-      i32[q + Qp.rqRing] = ring + sendBytes / 4 + qpWords
+      i32[q + Qp.rqRing] = ring + sendBytes / 4
       i32[q + Qp.rqMask] = recvSlots - 1
       i32[q + Qp.rqStride] = recvStride
+      i32[q + Qp.wire] = ring + (sendBytes + recvBytes) / 4
       i32[q + Qp.maxSendWr] = cap.maxSendWr
       i32[q + Qp.maxRecvWr] = cap.maxRecvWr
       i32[q + Qp.maxSendSge] = cap.maxSendSge

@@ -176,7 +176,7 @@ describe('buffers and credits', () => {
 })
 
 test('addresses outside of what was registered are refused by the adapter', () => {
-  write(message(Op.Data, 1), 1, theirs.dataBuffer.addr - 64)
+  write(message(Op.Data, 1), 1, theirs.targetSgl.addr - 64)
   settle(pair.a, pair.b)
   expect(pair.b.connection.error).not.toBe(0)
   expect(rsocketProtocolErrors()).toEqual(before)

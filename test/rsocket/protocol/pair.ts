@@ -3,6 +3,7 @@ import { type Context, connectQp, endpointOf, openDevice, type ProtectionDomain,
 import { type ConnData, decodeConnData, encodeConnData } from '../../../src/rsocket/protocol/conn-data.ts'
 import { extraReceives, StreamConnection } from '../../../src/rsocket/protocol/connection.ts'
 import { clampOptions, defaultOptions, type StreamOptions } from '../../../src/rsocket/protocol/options.ts'
+import { StreamArena } from '../../../src/rsocket/protocol/stream-arena.ts'
 import { StreamMemory } from '../../../src/rsocket/protocol/stream-memory.ts'
 
 export interface End {
@@ -17,7 +18,8 @@ export interface End {
 export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): End {
   const options = clampOptions({ ...defaultOptions, ...given })
   const pd = context.allocPd()
-  const memory = new StreamMemory(pd, options)
+  const arena = new StreamArena(pd)
+  const memory = new StreamMemory(arena, options)
   const sendCq = context.createCq(options.sqSize, { singleThreaded: true })
   const recvCq = context.createCq(options.rqSize + extraReceives, { singleThreaded: true })
   const qp = pd.createQp({
@@ -44,6 +46,7 @@ export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): E
       sendCq.close()
       recvCq.close()
       memory.close()
+      arena.close()
       pd.close()
     },
   }
