@@ -136,9 +136,12 @@ export class StreamArena {
   #drop(slab: Slab): void {
     const { pieceBytes, local, bytes } = slab
     this.#slabs.delete(slab)
-    const unused = this.#unused.get(pieceBytes)!.filter((piece) => piece.slab !== slab)
-    if (unused.length > 0) this.#unused.set(pieceBytes, unused)
-    else this.#unused.delete(pieceBytes)
+    const unused = this.#unused.get(pieceBytes)!
+    // The list stays: pieces of this size may still be in use, in other slabs.
+    this.#unused.set(
+      pieceBytes,
+      unused.filter((piece) => piece.slab !== slab),
+    )
     this.#unusedBytes -= bytes.length
     local.discard(bytes)
   }

@@ -15,10 +15,11 @@ export interface End {
   close(): void
 }
 
-export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): End {
+/** `shared`: an arena that several ends have their memory from; else this one has its own, which ends with it. */
+export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, shared?: StreamArena): End {
   const options = clampOptions({ ...defaultOptions, ...given })
-  const pd = context.allocPd()
-  const arena = new StreamArena(pd)
+  const pd = shared?.pd ?? context.allocPd()
+  const arena = shared ?? new StreamArena(pd)
   const memory = new StreamMemory(arena, options)
   const sendCq = context.createCq(options.sqSize, { singleThreaded: true })
   const recvCq = context.createCq(options.rqSize + extraReceives, { singleThreaded: true })
@@ -46,6 +47,7 @@ export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): E
       sendCq.close()
       recvCq.close()
       memory.close()
+      if (shared !== undefined) return
       arena.close()
       pd.close()
     },

@@ -10,7 +10,7 @@ import type { Stream } from '../../../src/rsocket/runtime/stream.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
 import { ProtectionDomainObject } from '../../../src/verbs/api/protection-domain.ts'
 import { QueuePairObject } from '../../../src/verbs/api/queue-pair.ts'
-import { QpState, RecvWorkRequest, WorkCompletion } from '../../../src/verbs/provider/index.ts'
+import { QpState, RecvWorkRequest, SendWorkRequest, WorkCompletion } from '../../../src/verbs/provider/index.ts'
 
 const device = 'shm0'
 
@@ -37,12 +37,12 @@ test('connections share the objects that only one of them uses at a time', async
     const open = await connect()
     const count = (): number[] => {
       open[0]!.io!.spare?.close()
-      return [WorkCompletion, RecvWorkRequest].map((kind) => queryObjects(kind, { format: 'count' }))
+      return [WorkCompletion, RecvWorkRequest, SendWorkRequest].map((kind) => queryObjects(kind, { format: 'count' }))
     }
-    const [completions, receives] = count() as [number, number]
+    const [completions, receives, sends] = count() as [number, number, number]
     for (let i = 0; i < 4; i++) open.push(...(await connect()))
     // Each completion queue has one of its own.
-    expect(count()).toEqual([completions + 2 * 8, receives])
+    expect(count()).toEqual([completions + 2 * 8, receives, sends])
     for (const socket of open) socket.close()
   })
 })
