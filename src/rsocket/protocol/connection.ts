@@ -39,6 +39,8 @@ export const extraReceives: number = receiveBatch + targetEntries + 2 * controlR
 // All connections of a thread use the same scratch objects, since they take completions one after the other. Of each of many
 // idle connections they would be most of what it takes.
 const scratch: WorkCompletion[] = workCompletions(completionBatch)
+const control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
+const empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
 /** Receives without memory, linked: what comes is in the immediate data. Posted are so many of the last as are wanted. */
 const receives: readonly RecvWorkRequest[] = Array.from({ length: 256 }, () => new RecvWorkRequest(0, []))
 for (let i = 1; i < receives.length; i++) receives[i - 1]!.next = receives[i]!
@@ -52,8 +54,6 @@ export class StreamConnection implements StreamLink {
   private readonly in: ReceiveSide
   private readonly cq: CompletionQueue
   private readonly rqSize: number
-  private readonly control: SendWorkRequest
-  private readonly empty: SendWorkRequest
   /** Receives that were used and are not posted again. */
   private owed = 0
   private idle = 0
@@ -86,8 +86,6 @@ export class StreamConnection implements StreamLink {
     this.in = new ReceiveSide(memory, options, this.out, this.counters)
     this.mapped = new Mapped(this.out)
     this.lowWater = Math.min(2048, memory.sendBytes >> 1)
-    this.control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
-    this.empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
   }
 
   /** What this end tells the peer. */
@@ -313,8 +311,8 @@ export class StreamConnection implements StreamLink {
     if (this.saying < 0 || !this.open || !this.out.controlFree) return
     const kind = this.saying
     this.saying = -1
-    this.control.immData = message(Op.Control, kind)
-    this.out.postControl(this.control)
+    control.immData = message(Op.Control, kind)
+    this.out.postControl(control)
     if (kind === Control.Disconnect) this.disconnected(this.goodbye)
   }
 
@@ -322,13 +320,13 @@ export class StreamConnection implements StreamLink {
   sendKeepalive(): boolean {
     if (!this.open) return true
     if (!this.out.controlFree) return false
-    this.out.postControl(this.empty)
+    this.out.postControl(empty)
     return true
   }
 
   /** Only some requests are signaled: the completion of an empty RDMA WRITE behind the others shows that they are done. */
   flush(): void {
-    if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(this.empty)
+    if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(empty)
   }
 
   /** Whether the peer owes this end room for data, or the acknowledgement of what was sent. */

@@ -7,28 +7,28 @@ import type { ConnData } from './conn-data.ts'
 import { iomapEntryBytes, message, Op, sgeAddr, sgeBytes, writeAddr } from './messages.ts'
 import type { SendSide } from './send-side.ts'
 
+// Of all connections of this thread: they post requests one after the other.
+const entrySge = new ScatterGather(0, iomapEntryBytes, 0)
+const entry = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [entrySge])
+const dataSge = new ScatterGather(0, 0, 0)
+const data = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [dataSge])
+
 export class Mapped {
   private readonly out: SendSide
-  private readonly entry: SendWorkRequest
-  private readonly data: SendWorkRequest
+  private peerKey = 0
   private peerIomap = 0
   private peerIomapSize = 0
   private foreign = true
 
   constructor(out: SendSide) {
-    const { lkey } = out.memory.local
     this.out = out
-    this.entry = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [
-      new ScatterGather(0, iomapEntryBytes, lkey),
-    ])
-    this.data = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [new ScatterGather(0, 0, lkey)])
   }
 
   start(theirs: ConnData, foreign: boolean): void {
     this.foreign = foreign
     this.peerIomap = theirs.targetSgl.addr + theirs.targetSgl.length * sgeBytes
     this.peerIomapSize = Math.max(0, theirs.iomapSize)
-    this.entry.rkey = theirs.targetSgl.key
+    this.peerKey = theirs.targetSgl.key
   }
 
   /** Entries that the peer's target iomap has. */
@@ -41,12 +41,14 @@ export class Mapped {
    * it. False if something is missing for now.
    */
   tell(index: number, offset: number, addr: number, rkey: number, length: number): boolean {
-    const { out, entry } = this
+    const { out } = this
     if (!out.connected || !out.controlFree || !out.hasCredits) return false
     const slot = out.outgoingSlot()
     writeAddr(out.memory.i32, (slot - out.memory.base) >> 2, offset, out.swap)
     out.writeEntry(slot + 8, addr, rkey, length)
-    entry.sgList[0]!.addr = slot
+    entrySge.addr = slot
+    entrySge.lkey = out.memory.local.lkey
+    entry.rkey = this.peerKey
     entry.immData = message(Op.Iomap, index)
     entry.remoteAddr = this.peerIomap + index * iomapEntryBytes
     // librdmacm counts these among the messages that it sends, but not among those that it receives. A peer without
@@ -68,8 +70,9 @@ export class Mapped {
 
   /** Writes into the peer's memory at `offset` of what it mapped; how much was taken, −1 if nothing is mapped there. */
   write(buffer: Uint8Array, from: number, length: number, offset: number): number {
-    const { out, data } = this
+    const { out } = this
     const { i32 } = out.memory
+    dataSge.lkey = out.memory.local.lkey
     let taken = 0
     while (taken < length) {
       const w = this.find(offset + taken)

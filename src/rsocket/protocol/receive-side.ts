@@ -19,6 +19,11 @@ import type { StreamMemory } from './stream-memory.ts'
 /** Offers that can be remembered; a power of two. */
 const maxOffers = 256
 
+// Of all connections of this thread: they post requests one after the other.
+const updateSge = new ScatterGather(0, sgeBytes, 0)
+const update = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [updateSge])
+const plain = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
+
 export class ReceiveSide {
   private readonly memory: StreamMemory
   private readonly out: SendSide
@@ -52,7 +57,8 @@ export class ReceiveSide {
   private granule = 0
   private foreign = true
   /** Ends of the parts that the peer was offered and has not filled. */
-  private readonly offerEnds: Int32Array = new Int32Array(maxOffers)
+  private offerEnds: Int32Array = new Int32Array(2)
+  private offerMask = 1
   private offerHead = 0
   private offerTail = 0
   private mostOffers = 2
@@ -60,9 +66,7 @@ export class ReceiveSide {
   private peerSgl = 0
   private peerEntry = 1
   private peerEntries = 2
-  private readonly update: SendWorkRequest
-  private readonly updateSge: ScatterGather
-  private readonly plain: SendWorkRequest
+  private peerKey = 0
 
   constructor(memory: StreamMemory, options: StreamOptions, out: SendSide, counters: Counters) {
     this.memory = memory
@@ -71,9 +75,6 @@ export class ReceiveSide {
     this.u8 = memory.u8
     this.rqSize = options.rqSize
     this.granted = options.rqSize
-    this.updateSge = new ScatterGather(0, sgeBytes, memory.local.lkey)
-    this.update = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [this.updateSge])
-    this.plain = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
   }
 
   start(theirs: ConnData, foreign: boolean): void {
@@ -81,9 +82,12 @@ export class ReceiveSide {
     this.foreign = foreign
     this.ringBytes = foreign ? 2 * halfBytes : receiveBytes
     this.peerSgl = theirs.targetSgl.addr
-    this.update.rkey = theirs.targetSgl.key
+    this.peerKey = theirs.targetSgl.key
     this.peerEntries = theirs.targetSgl.length
     this.mostOffers = Math.min(this.peerEntries, maxOffers - 1)
+    const offers = 2 ** Math.ceil(Math.log2(this.mostOffers))
+    this.offerEnds = new Int32Array(offers)
+    this.offerMask = offers - 1
     const early = !foreign && (theirs.extension!.features & Feature.EarlyBuffers) !== 0
     this.granule = early ? receiveBytes >> 2 : halfBytes
     this.offered(early ? receiveBytes : halfBytes)
@@ -175,7 +179,7 @@ export class ReceiveSide {
       const free = this.ringBytes - ((this.advertised - this.consumed) | 0)
       while (
         this.offerHead !== this.offerTail &&
-        ((this.arrived - this.offerEnds[this.offerTail & (maxOffers - 1)]!) | 0) >= 0
+        ((this.arrived - this.offerEnds[this.offerTail & this.offerMask]!) | 0) >= 0
       )
         this.offerTail = (this.offerTail + 1) | 0
       const entryFree = ((this.offerHead - this.offerTail) | 0) < this.mostOffers
@@ -192,8 +196,8 @@ export class ReceiveSide {
         // An entry without bytes counts as none. A message with a payload takes the device's fast path.
         this.postUpdate(immediate, 0, 0, 0)
       } else {
-        this.plain.immData = immediate
-        out.postControl(this.plain)
+        plain.immData = immediate
+        out.postControl(plain)
       }
     }
   }
@@ -209,16 +213,18 @@ export class ReceiveSide {
   private offered(length: number): void {
     this.advertised = (this.advertised + length) | 0
     this.advertiseAt = (this.advertiseAt + length) % this.ringBytes
-    this.offerEnds[this.offerHead & (maxOffers - 1)] = this.advertised
+    this.offerEnds[this.offerHead & this.offerMask] = this.advertised
     this.offerHead = (this.offerHead + 1) | 0
   }
 
   private postUpdate(immediate: number, addr: number, key: number, length: number): void {
-    const { out, update } = this
+    const { out } = this
     const slot = out.outgoingSlot()
     out.writeEntry(slot, addr, key, length)
-    this.updateSge.addr = slot
+    updateSge.addr = slot
+    updateSge.lkey = this.memory.local.lkey
     update.immData = immediate
+    update.rkey = this.peerKey
     update.remoteAddr = this.peerSgl + this.peerEntry * sgeBytes
     out.postControl(update)
   }

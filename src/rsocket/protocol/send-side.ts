@@ -32,8 +32,15 @@ export const completionBatch = 32
 /** Data messages between two signaled ones, at most. */
 const maxUnsignaled = 32
 
-/** Of all connections of this thread: they take completions one after the other. */
+// Of all connections of this thread: they take completions, and post requests, one after the other.
 const scratch: WorkCompletion[] = workCompletions(completionBatch)
+const dataSge = new ScatterGather(0, 0, 0)
+const data = new SendWorkRequest(0, Opcode.WriteWithImm, 0, [dataSge])
+
+/** Requests of which what was in use is recorded at first; a power of two. Idle connections need no more. */
+const firstRecords = 16
+/** In place of the parts of a peer that has only offered one. */
+const noParts = { addr: new Float64Array(0), length: new Int32Array(0) } as const
 
 export class SendSide {
   readonly memory: StreamMemory
@@ -49,10 +56,10 @@ export class SendSide {
   /** The status of the first request that failed. */
   failedStatus: number = WcStatus.Success
 
-  // Send queue entries.
-  private readonly mask: number
-  private readonly bytesAt: Int32Array
-  private readonly controlsAt: Int32Array
+  // Send queue entries. What is recorded of the requests from the last that is done, by number.
+  private mask: number = firstRecords - 1
+  private bytesAt: Int32Array = new Int32Array(firstRecords)
+  private controlsAt: Int32Array = new Int32Array(firstRecords)
   private readonly maxData: number
   private readonly signalMessages: number
   private readonly signalBytes: number
@@ -76,8 +83,8 @@ export class SendSide {
   // Where the next data goes, and parts of the peer's buffer that come after that.
   private partAddr = 0
   private partLeft = 0
-  private readonly partsAddr: Float64Array = new Float64Array(targetEntries)
-  private readonly partsLength: Int32Array = new Int32Array(targetEntries)
+  private partsAddr: Float64Array = noParts.addr
+  private partsLength: Int32Array = noParts.length
   private partsHead = 0
   private partsTail = 0
   private offered = 0
@@ -87,8 +94,7 @@ export class SendSide {
   private peerLow = 0
   private peerHigh = 0
 
-  private readonly data: SendWorkRequest
-  private readonly dataSge: ScatterGather
+  private readonly lkey: number
   private readonly inlineBytes: number
   /** Sends shorter than the longest message go in messages of this size. */
   private pieceBytes = maxTransfer
@@ -107,12 +113,7 @@ export class SendSide {
     this.maxData = options.sqSize - controlReserve
     this.signalMessages = Math.max(1, Math.min(maxUnsignaled, this.maxData >> 2))
     this.signalBytes = memory.sendBytes >> 2
-    const places = 2 ** Math.ceil(Math.log2(options.sqSize + 1))
-    this.mask = places - 1
-    this.bytesAt = new Int32Array(places)
-    this.controlsAt = new Int32Array(places)
-    this.dataSge = new ScatterGather(0, 0, memory.local.lkey)
-    this.data = new SendWorkRequest(0, Opcode.WriteWithImm, 0, [this.dataSge])
+    this.lkey = memory.local.lkey
   }
 
   start(theirs: ConnData): void {
@@ -219,7 +220,8 @@ export class SendSide {
       else if (from === 0 && n === buffer.length) u8.set(buffer, to)
       else u8.set(buffer.subarray(from, from + n), to)
       this.sendAt = at + n === sendBytes ? 0 : at + n
-      this.dataSge.addr = sendBuffer + at
+      dataSge.addr = sendBuffer + at
+      dataSge.lkey = this.lkey
       this.bytesPosted = (this.bytesPosted + n) | 0
       this.postData(n)
       taken += n
@@ -235,14 +237,13 @@ export class SendSide {
     let taken = 0
     while (taken < length && this.writable && this.ready()) {
       const n = Math.min(length - taken, maxTransfer, this.partLeft)
-      this.dataSge.addr = addr + taken
-      this.dataSge.lkey = lkey
+      dataSge.addr = addr + taken
+      dataSge.lkey = lkey
       // The last one stands for all, and which one that is is not known here.
       this.unsignaled = maxUnsignaled
       this.postData(n)
       taken += n
     }
-    this.dataSge.lkey = this.memory.local.lkey
     this.counters.bytesDirect += taken
     return taken
   }
@@ -267,8 +268,7 @@ export class SendSide {
   }
 
   private postData(n: number): void {
-    const { data } = this
-    this.dataSge.length = n
+    dataSge.length = n
     data.remoteAddr = this.partAddr
     data.rkey = this.peerKey
     // The operation of data is 0, so this is the whole message.
@@ -292,6 +292,7 @@ export class SendSide {
   private post(wr: SendWorkRequest): void {
     const number = (this.posted + 1) | 0
     this.posted = number
+    if (((number - this.done) | 0) > this.mask) this.widen()
     const i = number & this.mask
     this.bytesAt[i] = this.bytesPosted
     this.controlsAt[i] = this.controlsPosted
@@ -299,6 +300,19 @@ export class SendSide {
     wr.wrId = number >>> 0
     this.counters.messagesSent++
     this.qp.postSend(wr)
+  }
+
+  /** Makes room for twice as many records: of what is done last, and of all requests before this one that are outstanding. */
+  private widen(): void {
+    const { mask, bytesAt, controlsAt } = this
+    const wider = 2 * mask + 1
+    this.mask = wider
+    this.bytesAt = new Int32Array(wider + 1)
+    this.controlsAt = new Int32Array(wider + 1)
+    for (let number = this.done; number !== this.posted; number = (number + 1) | 0) {
+      this.bytesAt[number & wider] = bytesAt[number & mask]!
+      this.controlsAt[number & wider] = controlsAt[number & mask]!
+    }
   }
 
   // --- control messages and writes outside the stream ----------------------------------------------------------------
@@ -423,8 +437,12 @@ export class SendSide {
     else if (!none && partsAddr[last]! + partsLength[last]! === addr) partsLength[last] = partsLength[last]! + length
     else {
       if (((this.partsHead - this.partsTail) | 0) >= targetEntries) return false
-      partsAddr[this.partsHead & (targetEntries - 1)] = addr
-      partsLength[this.partsHead & (targetEntries - 1)] = length
+      if (partsAddr === noParts.addr) {
+        this.partsAddr = new Float64Array(targetEntries)
+        this.partsLength = new Int32Array(targetEntries)
+      }
+      this.partsAddr[this.partsHead & (targetEntries - 1)] = addr
+      this.partsLength[this.partsHead & (targetEntries - 1)] = length
       this.partsHead = (this.partsHead + 1) | 0
     }
     return true

@@ -1,14 +1,16 @@
 /**
- * The memory of one stream: one range of the device's memory with two registrations, so that the peer can write only
- * where it must.
+ * The memory of one stream: a piece of the arena with two parts, so that the peer can write only where it must.
  *
- *     remote   target SGL, target iomap, receive buffer        the peer writes here
- *     local    send buffer, outgoing entries of SGLs            this end sends from here
+ *     local    send buffer, outgoing entries of SGLs            this end sends from here, with the key of the arena
+ *     remote   target SGL, target iomap, receive buffer         the peer writes here, with a key that is this stream's
+ *
+ * The entries, which little traffic needs as well, are next to each other in the middle: one page of memory.
  */
-import type { Context, MemoryRegion, ProtectionDomain, QueuePair } from '../../verbs/index.ts'
+import type { Context, MemoryRegion, QueuePair } from '../../verbs/index.ts'
 import { Access, type QpType } from '../../verbs/provider/index.ts'
 import { iomapEntryBytes, sgeBytes } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
+import type { Piece, StreamArena } from './stream-arena.ts'
 
 const line = 64
 const align = (n: number): number => Math.ceil(n / line) * line
@@ -43,39 +45,53 @@ export class StreamMemory {
   readonly receiveOffset: number
   readonly sendOffset: number
 
-  constructor(pd: ProtectionDomain, options: StreamOptions) {
-    this.context = pd.context
+  readonly arena: StreamArena
+  readonly #piece: Piece
+
+  /** Throws a VerbsError if memory or a key cannot be had. */
+  constructor(arena: StreamArena, options: StreamOptions) {
+    this.arena = arena
+    const { context } = arena.pd
+    this.context = context
     const sglBytes = targetEntries * sgeBytes
+    const entryBytes = align(sglBytes + options.iomapSize * iomapEntryBytes)
     this.halfBytes = align(options.receiveBufferBytes / 2)
     this.receiveBytes = 2 * this.halfBytes * options.receiveBufferTimes
     this.sendBytes = align(options.sendBufferBytes)
-    const remoteBytes = align(sglBytes + options.iomapSize * iomapEntryBytes) + this.receiveBytes
-    const localBytes = outgoingSlots * line + this.sendBytes
+    const localBytes = this.sendBytes + outgoingSlots * line
+    const remoteBytes = entryBytes + this.receiveBytes
     this.iomapSize = options.iomapSize
-    this.u8 = this.context.alloc(remoteBytes + localBytes)
-    this.i32 = new Int32Array(this.u8.buffer, this.u8.byteOffset, this.u8.byteLength >> 2)
-    this.copy = this.context.device.host.segment.copy
-    const base = this.u8.byteOffset
+    const piece = arena.take(localBytes + remoteBytes)
+    const { u8 } = piece
+    this.#piece = piece
+    this.local = piece.local
+    this.u8 = u8
+    this.i32 = new Int32Array(u8.buffer, u8.byteOffset, u8.byteLength >> 2)
+    this.copy = context.device.host.segment.copy
+    const base = u8.byteOffset
     this.base = base
-    this.targetSgl = base
-    this.targetIomap = base + sglBytes
-    this.receiveBuffer = base + remoteBytes - this.receiveBytes
-    this.outgoing = base + remoteBytes
-    this.sendBuffer = this.outgoing + outgoingSlots * line
+    this.sendBuffer = base
+    this.outgoing = base + this.sendBytes
+    this.targetSgl = base + localBytes
+    this.targetIomap = this.targetSgl + sglBytes
+    this.receiveBuffer = this.targetSgl + entryBytes
     this.receiveOffset = this.receiveBuffer - base
-    this.sendOffset = this.sendBuffer - base
+    this.sendOffset = 0
+    // An entry with a length is one that the peer has written. What is zero is better not touched: an idle connection needs no page of it.
+    if (piece.used) this.i32.fill(0, localBytes >> 2, (localBytes + entryBytes) >> 2)
     try {
-      this.remote = pd.regMr(this.u8.subarray(0, remoteBytes), Access.LocalWrite | Access.RemoteWrite)
-      this.local = pd.regMr(this.u8.subarray(remoteBytes), 0)
+      this.remote = arena.pd.regMr(
+        u8.subarray(localBytes, localBytes + remoteBytes),
+        Access.LocalWrite | Access.RemoteWrite,
+      )
     } catch (error) {
-      this.context.free(this.u8)
+      arena.giveUnused(piece)
       throw error
     }
   }
 
   /** After the queue pair is gone. It is used for something else when nobody sends from it, or writes to it, any more. */
   close(): void {
-    this.local.discard()
-    this.remote.discard(this.u8)
+    this.arena.give(this.#piece, this.remote)
   }
 }

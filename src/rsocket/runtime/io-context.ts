@@ -11,7 +11,7 @@ import {
   type ProtectionDomain,
   reapDead,
 } from '../../verbs/index.ts'
-import type { StreamLink } from '../protocol/index.ts'
+import { StreamArena, type StreamLink } from '../protocol/index.ts'
 import { activate, type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
 
 /** Longest wait for an event: after each, the service thread has to drive the device. The channel itself looks more often. */
@@ -83,6 +83,8 @@ export class IoContext implements EventSource {
   readonly context: Context
   readonly pd: ProtectionDomain
   readonly channel: CompletionChannel
+  /** The memory of its streams. */
+  readonly arena: StreamArena
   /** A device that works only while a thread polls it. */
   readonly driven: boolean
   spare: Spare | undefined
@@ -105,6 +107,7 @@ export class IoContext implements EventSource {
     this.context = context
     this.pd = context.allocPd()
     this.channel = context.createCompChannel()
+    this.arena = new StreamArena(this.pd)
     this.driven = context.device.driven
     this.#endWatch = inRootContext(() => every(watchMs, () => this.#watch()))
   }
@@ -140,6 +143,7 @@ export class IoContext implements EventSource {
     clearTimeout(this.#closing)
     this.#endWatch()
     this.spare?.close()
+    this.arena.close()
     for (const { bytes, region } of this.#pieces) {
       region.close()
       this.context.free(bytes)

@@ -48,11 +48,11 @@ export class Stream implements Watched, CqOwner, BoundLink {
   /** Throws a VerbsError if a resource cannot be had. */
   constructor(io: IoContext, options: StreamOptions) {
     this.io = io
-    const { pd } = io
+    const { pd, arena } = io
     let memory: StreamMemory | undefined
     let qp: StreamQueuePair | undefined
     try {
-      memory = new StreamMemory(pd, options)
+      memory = new StreamMemory(arena, options)
       const sendCq = this.#cq(options.sqSize)
       const recvCq = this.#cq(options.rqSize + extraReceives)
       const cap = {

@@ -270,6 +270,11 @@ export class MemoryRegionObject extends Handle implements MemoryRegion {
     this.#pd.context.disown('mr', this)
     reclaimSoon(this.#host)
   }
+
+  get reclaimed(): boolean {
+    const { i32 } = this.#host
+    return i32[this.#entry + Key.kind] !== keyKind.retired || i32[this.#entry + Key.key] !== (this.lkey | 0)
+  }
 }
 
 export class MemoryWindowObject extends Handle implements MemoryWindow {

@@ -341,6 +341,8 @@ export interface MemoryRegion extends VerbsObject {
    * `context.alloc` that begins where it does is freed then. No window is bound to it.
    */
   discard(memory?: Uint8Array): void
+  /** @internal Whether no operation of another thread can use it any more, after `discard`. */
+  readonly reclaimed: boolean
 }
 
 /**

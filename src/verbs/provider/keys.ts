@@ -140,7 +140,8 @@ export function retireRegion(host: Host, entry: number, memory: boolean): void {
   const { i32, f64, segment } = host
   Atomics.store(i32, entry + Key.valid, 0)
   host.control(() => {
-    const bytes = memory ? segment.retireMemory(f64[(entry + Key.addr) >> 1]!) : 0
+    // Memory of which a region is a part waits for that region as well.
+    const bytes = memory ? segment.retireMemory(f64[(entry + Key.addr) >> 1]!) : f64[(entry + Key.length) >> 1]!
     releaseKey(host, entry)
     Atomics.store(i32, entry + Key.kind, keyKind.retired)
     bury(host, 'key', entry, bytes)

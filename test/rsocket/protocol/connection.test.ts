@@ -164,6 +164,33 @@ describe.each([
   })
 })
 
+test('what is recorded of requests grows with those that are outstanding, and stands for the same bytes as before', () => {
+  const { a, b } = start({ sqSize: 384, sendBufferBytes: 1 << 16 })
+  const records = (): number => (a.connection as unknown as { out: { bytesAt: Int32Array } }).out.bytesAt.length
+  carry(a, b, 4)
+  expect(records()).toBe(16)
+  // Not one completion is taken meanwhile.
+  for (let i = 1; i <= 250; i++) {
+    expect(a.connection.send(new Uint8Array(i & 31 || 1).fill(i), 0, i & 31 || 1)).toBe(i & 31 || 1)
+    if (i === 120) expect(a.connection.pendingBytes).toBeGreaterThan(1000)
+  }
+  expect(records()).toBe(256)
+  expect(b.connection.process()).toBe(250)
+  const pending = a.connection.pendingBytes
+  a.connection.reap()
+  // Only some were signaled; those behind the last of them stay pending, and flush shows that they are done.
+  expect(a.connection.pendingBytes).toBeLessThan(pending / 4)
+  a.connection.flush()
+  a.connection.reap()
+  expect(a.connection.pendingBytes).toBe(0)
+  expect(a.connection.writableBytes).toBe(1 << 16)
+  for (let i = 1; i <= 250; i++) {
+    const into = new Uint8Array(i & 31 || 1)
+    expect(b.connection.recv(into, 0, into.length)).toBe(into.length)
+    expect(into.every((byte) => byte === (i & 0xff))).toBe(true)
+  }
+})
+
 test('Verbena ends know each other, others do not', () => {
   expect(start().a.connection.foreign).toBe(false)
   pair!.close()

@@ -3,6 +3,7 @@ import { type Context, connectQp, endpointOf, openDevice, type ProtectionDomain,
 import { type ConnData, decodeConnData, encodeConnData } from '../../../src/rsocket/protocol/conn-data.ts'
 import { extraReceives, StreamConnection } from '../../../src/rsocket/protocol/connection.ts'
 import { clampOptions, defaultOptions, type StreamOptions } from '../../../src/rsocket/protocol/options.ts'
+import { StreamArena } from '../../../src/rsocket/protocol/stream-arena.ts'
 import { StreamMemory } from '../../../src/rsocket/protocol/stream-memory.ts'
 
 export interface End {
@@ -14,10 +15,12 @@ export interface End {
   close(): void
 }
 
-export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): End {
+/** `shared`: an arena that several ends have their memory from; else this one has its own, which ends with it. */
+export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, shared?: StreamArena): End {
   const options = clampOptions({ ...defaultOptions, ...given })
-  const pd = context.allocPd()
-  const memory = new StreamMemory(pd, options)
+  const pd = shared?.pd ?? context.allocPd()
+  const arena = shared ?? new StreamArena(pd)
+  const memory = new StreamMemory(arena, options)
   const sendCq = context.createCq(options.sqSize, { singleThreaded: true })
   const recvCq = context.createCq(options.rqSize + extraReceives, { singleThreaded: true })
   const qp = pd.createQp({
@@ -44,6 +47,8 @@ export function makeEnd(context: Context, given: Partial<StreamOptions> = {}): E
       sendCq.close()
       recvCq.close()
       memory.close()
+      if (shared !== undefined) return
+      arena.close()
       pd.close()
     },
   }
