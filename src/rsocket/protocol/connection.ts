@@ -139,6 +139,11 @@ export class StreamConnection implements StreamLink {
     return this.in.readable
   }
 
+  /** How much of the receive buffer the peer may have written. */
+  get filledBytes(): number {
+    return this.in.filledBytes
+  }
+
   get readableBytes(): number {
     return this.in.readableBytes
   }
@@ -288,6 +293,7 @@ export class StreamConnection implements StreamLink {
   private takeControl(kind: number): ProtocolError | null {
     switch (kind) {
       case Control.Disconnect:
+        this.in.peerDone = true
         this.disconnected('the peer closed the connection')
         return null
       case Control.Shutdown:

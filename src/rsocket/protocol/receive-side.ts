@@ -95,6 +95,14 @@ export class ReceiveSide {
     this.giveCredits()
   }
 
+  /**
+   * How much of the receive buffer the peer has written. Of one that has not said that it sends nothing more, requests may have been executed
+   * that are not known here.
+   */
+  get filledBytes(): number {
+    return this.peerDone ? Math.min(this.counters.bytesReceived, this.ringBytes) : this.memory.receiveBytes
+  }
+
   get readableBytes(): number {
     return (this.arrived - this.consumed) | 0
   }

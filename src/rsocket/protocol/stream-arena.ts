@@ -30,8 +30,8 @@ interface Slab {
 
 export interface Piece {
   readonly u8: Uint8Array
-  /** A stream has had it, and left in it what it left. */
-  used: boolean
+  /** So many bytes from its beginning are what the last stream left in it; the rest is zero. */
+  leftBytes: number
   readonly slab: Slab
   readonly local: MemoryRegion
 }
@@ -56,7 +56,7 @@ export class StreamArena {
     this.#context = pd.context
   }
 
-  /** A piece of at least so many bytes, which begins with a page; zeros, unless it is `used`. Throws a VerbsError. */
+  /** A piece of at least so many bytes, which begins with a page; zeros behind its `leftBytes`. Throws a VerbsError. */
   take(bytes: number): Piece {
     const size = Math.ceil(bytes / pageBytes) * pageBytes
     this.#cool()
@@ -72,9 +72,9 @@ export class StreamArena {
     return piece
   }
 
-  /** Gives a piece back, after the queue pair is gone, and the region with which its peer wrote to it. */
-  give(piece: Piece, region: MemoryRegion): void {
-    piece.used = true
+  /** Gives a piece back, after the queue pair is gone, and the region with which its peer wrote to it, up to `leftBytes` from its beginning. */
+  give(piece: Piece, region: MemoryRegion, leftBytes: number): void {
+    piece.leftBytes = leftBytes
     region.discard()
     this.#cooling.push({ piece, region })
     this.#cool()
@@ -112,7 +112,7 @@ export class StreamArena {
     const slab = this.#slab(size, Math.max(1, Math.min(most, pieces)))
     this.#slabs.add(slab)
     for (let at = slab.pieces - 1; at >= 0; at--)
-      unused.push({ u8: slab.bytes.subarray(at * size, (at + 1) * size), used: false, slab, local: slab.local })
+      unused.push({ u8: slab.bytes.subarray(at * size, (at + 1) * size), leftBytes: 0, slab, local: slab.local })
     this.#unusedBytes += slab.bytes.length
   }
 

@@ -77,8 +77,10 @@ export class StreamMemory {
     this.receiveBuffer = this.targetSgl + entryBytes
     this.receiveOffset = this.receiveBuffer - base
     this.sendOffset = 0
-    // An entry with a length is one that the peer has written. What is zero is better not touched: an idle connection needs no page of it.
-    if (piece.used) this.i32.fill(0, localBytes >> 2, (localBytes + entryBytes) >> 2)
+    // An entry with a length is one that the peer has written, and a peer that announces data which it has not written must not have what another
+    // sent read in their place. What is zero is better not touched: an idle connection needs no page of it.
+    const leftBytes = Math.min(piece.leftBytes, localBytes + remoteBytes)
+    if (leftBytes > localBytes) u8.fill(0, localBytes, leftBytes)
     try {
       this.remote = arena.pd.regMr(
         u8.subarray(localBytes, localBytes + remoteBytes),
@@ -90,8 +92,11 @@ export class StreamMemory {
     }
   }
 
-  /** After the queue pair is gone. It is used for something else when nobody sends from it, or writes to it, any more. */
-  close(): void {
-    this.arena.give(this.#piece, this.remote)
+  /**
+   * After the queue pair is gone. It is used for something else when nobody sends from it, or writes to it, any more. `filledBytes`: how
+   * much of the receive buffer the peer may have written.
+   */
+  close(filledBytes: number = this.receiveBytes): void {
+    this.arena.give(this.#piece, this.remote, this.receiveOffset + filledBytes)
   }
 }

@@ -124,19 +124,19 @@ export class Stream implements Watched, CqOwner, BoundLink {
   /** Called after the id, and with it the queue pair, was closed. */
   close(): void {
     this.io.drop(this)
-    this.#closeParts(this.connection.qp, this.#memory)
+    this.#closeParts(this.connection.qp, this.#memory, this.connection.filledBytes)
     this.io.release()
   }
 
   /** For one that no id has. */
   discard(): void {
-    this.#closeParts(this.connection.qp, this.#memory)
+    this.#closeParts(this.connection.qp, this.#memory, 0)
   }
 
-  #closeParts(qp: StreamQueuePair | undefined, memory: StreamMemory | undefined): void {
+  #closeParts(qp: StreamQueuePair | undefined, memory: StreamMemory | undefined, filledBytes = 0): void {
     if (qp?.closed === false) qp.discard()
     for (const cq of this.#cqs) cq.close()
-    memory?.close()
+    memory?.close(filledBytes)
   }
 }
 

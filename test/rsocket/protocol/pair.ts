@@ -46,7 +46,7 @@ export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, sh
       qp.close()
       sendCq.close()
       recvCq.close()
-      memory.close()
+      memory.close(connection.filledBytes)
       if (shared !== undefined) return
       arena.close()
       pd.close()

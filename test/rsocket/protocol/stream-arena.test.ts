@@ -8,11 +8,12 @@ import {
   WcStatus,
   workCompletions,
 } from '../../../src/index.ts'
+import { message, Op } from '../../../src/rsocket/protocol/messages.ts'
 import { clampOptions, defaultOptions } from '../../../src/rsocket/protocol/options.ts'
 import { StreamArena } from '../../../src/rsocket/protocol/stream-arena.ts'
 import { StreamMemory } from '../../../src/rsocket/protocol/stream-memory.ts'
 import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
-import { makePair } from './pair.ts'
+import { connectEnds, type End, makeEnd, makePair } from './pair.ts'
 
 let context: Context
 let pd: ProtectionDomain
@@ -128,5 +129,52 @@ test.each(['remote', 'local'] as const)(
       victim.close()
       pair.close()
     }
+  },
+)
+
+test.each(['said goodbye', 'was torn down'])(
+  'data that a peer announces and has not written are zeros, and not what a stream before had that %s',
+  (end) => {
+    const arenas = [pd, context.allocPd()].map((one) => new StreamArena(one)) as [StreamArena, StreamArena]
+    const connected = () => {
+      const [from, to] = arenas.map((one) => makeEnd(context, {}, one)) as [End, End]
+      connectEnds(from, to)
+      return { from, to }
+    }
+    const first = connected()
+    const secret = new Uint8Array(1000).fill(0x5e)
+    expect(first.from.connection.send(secret, 0, secret.length)).toBe(1000)
+    first.to.connection.process()
+    expect(first.to.connection.recv(new Uint8Array(10), 0, 10)).toBe(10)
+    if (end === 'said goodbye') {
+      first.from.connection.disconnect()
+      first.to.connection.process()
+      expect(first.to.connection.open).toBe(false)
+    }
+    const { base } = first.to.memory
+    first.from.close()
+    first.to.close()
+    reclaim()
+
+    const second = connected()
+    const { from, to } = second
+    expect(to.memory.base).toBe(base)
+    from.connection.qp.postSend({
+      wrId: 1,
+      opcode: Opcode.WriteWithImm,
+      sendFlags: SendFlag.Signaled,
+      immData: message(Op.Data, 500),
+      remoteAddr: to.memory.receiveBuffer + 5000,
+      rkey: to.memory.remote.rkey,
+      sgList: [{ addr: from.memory.sendBuffer, length: 500, lkey: from.memory.local.lkey }],
+    })
+    for (let i = 0; to.connection.process() === 0; i++) expect(i).toBeLessThan(1000)
+    const into = new Uint8Array(500).fill(1)
+    expect(to.connection.recv(into, 0, into.length)).toBe(500)
+    expect(into).toEqual(new Uint8Array(500))
+    from.close()
+    to.close()
+    for (const one of arenas) one.close()
+    arenas[1].pd.close()
   },
 )
