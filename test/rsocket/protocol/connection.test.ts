@@ -169,6 +169,23 @@ test('what is recorded of requests grows with those that are outstanding, and st
   const records = (): number => (a.connection as unknown as { out: { bytesAt: Int32Array } }).out.bytesAt.length
   carry(a, b, 4)
   expect(records()).toBe(16)
+  settle(a, b)
+  a.connection.flush()
+  a.connection.reap()
+  expect(a.connection.pendingBytes).toBe(0)
+  // Only the empty request in the middle is signaled, and recorded before there was room for those behind it.
+  for (let i = 0; i < 35; i++) {
+    if (i === 10) a.connection.sendKeepalive()
+    expect(a.connection.send(new Uint8Array(7), 0, 7)).toBe(7)
+  }
+  expect(records()).toBe(64)
+  expect(a.connection.pendingBytes).toBe(35 * 7)
+  a.connection.reap()
+  expect(a.connection.pendingBytes).toBe(25 * 7)
+  a.connection.flush()
+  a.connection.reap()
+  expect(b.connection.process()).toBe(35)
+  expect(b.connection.recv(new Uint8Array(35 * 7), 0, 35 * 7)).toBe(35 * 7)
   // Not one completion is taken meanwhile.
   for (let i = 1; i <= 250; i++) {
     expect(a.connection.send(new Uint8Array(i & 31 || 1).fill(i), 0, i & 31 || 1)).toBe(i & 31 || 1)

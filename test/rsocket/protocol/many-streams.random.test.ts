@@ -8,7 +8,7 @@ import { seededBelow } from '../../random.ts'
 import { connectEnds, type End, makeEnd } from './pair.ts'
 
 const most = 12
-const longest = 20_000
+const longest = 4000
 /** Sizes of different pieces. */
 const sizes = [{}, { sendBufferBytes: 1 << 13, receiveBufferBytes: 1 << 13, receiveBufferTimes: 1 }, { iomapSize: 4 }]
 
@@ -36,7 +36,7 @@ test('each of many streams that come and go gets its own bytes', async () => {
       }
       try {
         let salt = 0
-        for (let step = 0; step < 300; step++) {
+        for (let step = 0; step < 150; step++) {
           const what = below(10)
           if (live.length < 2 || (what === 0 && live.length < most)) {
             const size = sizes[below(sizes.length)]!
