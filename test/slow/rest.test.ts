@@ -108,4 +108,17 @@ describe.skipIf(poll === undefined)('at rest nothing wakes', () => {
       rmSync(`/dev/shm/${segmentFilePrefix}${name}`, { force: true })
     }
   })
+
+  it.skipIf(!canBeAlone)('in a run on roce, nor in the thread that drives the adapter', async () => {
+    const pid = start([...alone, process.execPath, command, 'run', '--device', 'roce:127.0.0.1', '--', 'sleep', '300'])
+    await whenAtRest(pid, 2)
+  })
+
+  it.skipIf(!canBeAlone)('in a process that has a roce adapter open', async () => {
+    const program = `import { openDevice } from ${JSON.stringify(library)}
+      openDevice('roce:127.0.0.1')
+      setInterval(() => {}, 2 ** 30)`
+    const pid = start([...alone, process.execPath, '--input-type=module', '-e', program])
+    await whenAtRest(pid, 1)
+  })
 })
