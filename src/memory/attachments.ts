@@ -171,7 +171,13 @@ export abstract class Attachments {
     this.i32[a + Attachment.janitorThread] = kind === 'thread' ? 1 : 0
     this.f64[(a + Attachment.lifeInode) >> 1] = inode
     Atomics.store(this.i32, a + Attachment.janitor, fd < 0 ? -1 : fd + 1)
-    Atomics.add(this.i32, Header.janitors, 1)
+  }
+
+  /** The uses of attachments by all janitors but this thread. */
+  *otherJanitors(): Generator<number> {
+    for (const use of this.uses())
+      if (use !== this.lockValue && Atomics.load(this.i32, attachmentWord(use & ownerMask) + Attachment.janitor) !== 0)
+        yield use
   }
 
   /** Whether this process has a thread that cleans up after dead processes, and does nothing else. */

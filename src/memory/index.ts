@@ -15,7 +15,8 @@ export {
 } from './host-network.ts'
 export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
-export { every, Looks, untilLook } from './looks.ts'
+export { every, Looks, seldomMs, untilLook } from './looks.ts'
+export { loopDescriptor, turnOfLoop } from './loop-descriptor.ts'
 export {
   accessPath,
   addressText,

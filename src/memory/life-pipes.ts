@@ -18,18 +18,8 @@ export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
     // Too many open files.
   }
   segment.becomeJanitor(kind, fd, fd < 0 ? 0 : fstatSync(fd).ino)
-  for (const use of otherJanitors(segment)) {
-    segment.wake(use & ownerMask)
-    segment.parking.ringFor(use & ownerMask)
-  }
+  segment.wakeJanitors()
   return fd
-}
-
-/** The uses of attachments by all janitors but this thread. */
-function* otherJanitors(segment: Segment): Generator<number> {
-  const { i32, lockValue } = segment
-  for (const use of segment.uses())
-    if (use !== lockValue && Atomics.load(i32, attachmentWord(use & ownerMask) + Attachment.janitor) !== 0) yield use
 }
 
 /** The life pipe of a janitor, opened for reading; −1 if it has none or that cannot be reached. */
@@ -59,7 +49,7 @@ export class Followed<Pipe> {
     const segment = this.#segment
     const pids = new Set([process.pid])
     const uses = new Set<number>()
-    for (const use of otherJanitors(segment)) {
+    for (const use of segment.otherJanitors()) {
       const pid = segment.i32[attachmentWord(use & ownerMask) + Attachment.pid]!
       if (pid === process.pid) continue
       uses.add(use)
@@ -108,7 +98,7 @@ export class LifePipes {
     this.#followed = new Followed(segment, open, closeSync)
   }
 
-  /** Whether others have become janitors since `follow`. */
+  /** Whether others have attached or become janitors since `follow`. */
   get outdated(): boolean {
     return Atomics.load(this.#segment.i32, Header.janitors) !== this.#begun
   }

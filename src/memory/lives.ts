@@ -4,7 +4,7 @@
  * closes its end, and the readers see the end of the file.
  *
  * Threads that do so, janitors, make such a pipe each, read one of each other process, and say in their attachment records where
- * their own is. A janitor that begins rings for those that are there already. As with bells, others reach the pipe through
+ * their own is. A thread that attaches, and one that becomes a janitor, rings for those that are there already. As with bells, others reach the pipe through
  * /proc/PID/fd.
  */
 import { closeSync } from 'node:fs'
@@ -38,7 +38,7 @@ export class Lives {
 
   /**
    * Makes this thread a janitor of its process. `ended` is called in its event loop when another process has ended, `begun` when
-   * another janitor may have begun: `watch` follows it then.
+   * another thread may have attached or become a janitor: `watch` follows it then.
    */
   constructor(segment: Segment, kind: JanitorKind, ended: () => void, begun: () => void) {
     this.#segment = segment
@@ -58,7 +58,7 @@ export class Lives {
     })
   }
 
-  /** How many janitors have begun. */
+  /** How many threads have attached or become janitors. */
   get begun(): number {
     return Atomics.load(this.#segment.i32, Header.janitors)
   }

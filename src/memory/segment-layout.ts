@@ -26,7 +26,7 @@ export const Header = {
   controlLock: 16,
   pagesLock: 32,
   attachmentsHigh: 48,
-  /** How many janitors have begun: see lives.ts. */
+  /** How often something has changed of which janitors have to be woken for: see `Segment.wakeJanitors`. */
   janitors: 49,
   epoch: 64,
   /** 1 when operations of this segment may be entered without a barrier: see `entersFreely`. */

@@ -170,6 +170,8 @@ export class Segment extends Attachments {
       }
       if (segment !== null) {
         segment.#endWhenStopped()
+        // Until it is a janitor, too, they have to look for its end.
+        segment.wakeJanitors()
         return segment
       }
       sleepMs(1)
@@ -605,6 +607,15 @@ export class Segment extends Attachments {
   /** Wakes the thread with this attachment if it waits by its `parking`. What it waits for must have changed before. */
   wake(attachment: number): void {
     this.parking.wake(attachment)
+  }
+
+  /** Wakes all other janitors: whose ends they have to notice has changed, or how they can. */
+  wakeJanitors(): void {
+    Atomics.add(this.i32, Header.janitors, 1)
+    for (const use of this.otherJanitors()) {
+      this.wake(use & ownerMask)
+      this.parking.ringFor(use & ownerMask)
+    }
   }
 
   /** Wakes the thread that holds a lock. */

@@ -2,8 +2,8 @@
  * What reaches a thread that rests when nothing else does. Who cannot wake a thread of another process, since its pipe cannot be opened,
  * touches the file of the segment; a thread that rests for long watches that file (inotify), so that it need not look by itself often.
  *
- * A user has 128 such watchers (fs.inotify.max_user_instances). So only the main thread has one for each segment, and the supervisor of programs;
- * others look.
+ * A user has 128 such watchers (fs.inotify.max_user_instances). So only the main thread has one for each segment, and a thread that drives
+ * adapters; others look.
  */
 import { isMainThread } from 'node:worker_threads'
 import { closeFd, FileWatcher, sharedDescriptor, touchFile, watchedFor } from './native/index.ts'

@@ -8,6 +8,7 @@ import { segmentFilePrefix, sleepMs } from '../../src/memory/index.ts'
 import { command } from '../built.ts'
 
 const library = fileURLToPath(new URL('../../dist/index.js', import.meta.url))
+const net = fileURLToPath(new URL('../../dist/net.js', import.meta.url))
 /** A network of its own, so that no other process has the adapter. */
 const alone = ['unshare', '-rn', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh']
 const canBeAlone = spawnSync(alone[0]!, [...alone.slice(1), 'true']).status === 0
@@ -107,5 +108,27 @@ describe.skipIf(poll === undefined)('at rest nothing wakes', () => {
     } finally {
       rmSync(`/dev/shm/${segmentFilePrefix}${name}`, { force: true })
     }
+  })
+
+  it.skipIf(!canBeAlone)('in a run on roce, nor in the thread that drives the adapter', async () => {
+    const pid = start([...alone, process.execPath, command, 'run', '--device', 'roce:127.0.0.1', '--', 'sleep', '300'])
+    await whenAtRest(pid, 2)
+  })
+
+  it.skipIf(!canBeAlone).each([
+    {
+      what: 'that has a roce adapter open',
+      program: `import { openDevice } from ${JSON.stringify(library)}
+      openDevice('roce:127.0.0.1')
+      setInterval(() => {}, 2 ** 30)`,
+    },
+    {
+      what: 'whose rsocket listens',
+      program: `import { createServer } from ${JSON.stringify(net)}
+      createServer().listen(7471, '127.0.0.1')`,
+    },
+  ])('in a process $what', async ({ program }) => {
+    const pid = start([...alone, process.execPath, '--input-type=module', '-e', program])
+    await whenAtRest(pid, 1)
   })
 })

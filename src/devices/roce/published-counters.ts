@@ -60,6 +60,8 @@ export class Publisher {
   readonly #command: string
   #usable: boolean | null = null
   #nextMs = 0
+  /** It was not time yet. */
+  #owes = false
   #last = ''
 
   constructor(command: string) {
@@ -68,7 +70,8 @@ export class Publisher {
 
   /** `collect` is called when it is time; `nowMs` is any clock that does not go back. */
   tick(nowMs: number, collect: () => PublishedDevice[]): void {
-    if (nowMs < this.#nextMs) return
+    this.#owes = nowMs < this.#nextMs
+    if (this.#owes) return
     this.#nextMs = nowMs + intervalMs
     const devices = collect()
     const text = JSON.stringify(devices)
@@ -91,6 +94,11 @@ export class Publisher {
     } catch {
       this.#usable = false
     }
+  }
+
+  /** When `tick` is to be called again though nothing happens. */
+  get dueMs(): number {
+    return this.#owes ? this.#nextMs : Number.POSITIVE_INFINITY
   }
 
   /** What is told next is told at once. */

@@ -105,6 +105,10 @@ function start(host: Host): void {
   worker.on('error', failed)
   worker.on('exit', () => {
     if (service === worker) service = null
+    // Those that stand by follow at once.
+    const owner = host.at.meta + Meta.serviceOwner
+    host.segment.releaseDead(owner)
+    host.segment.notify(owner)
     if (!ending && usedRecords(host).length > 0 && failures.length < mostFailures) start(host)
   })
 }

@@ -10,12 +10,16 @@
  */
 import {
   hostLinks,
+  letThreadRest,
+  loopDescriptor,
   NativeError,
   type NetlinkEvents,
   nativeAvailable,
   nowNs,
   Polling,
+  seldomMs,
   threadData,
+  turnOfLoop,
   untilLook,
   waitReadable,
   watchHostNetwork,
@@ -40,7 +44,10 @@ const lookMs = 1
 const longestTrustMs = 8
 /** The same while all of them only wait. Where even then nothing comes, this thread waits for packets, too, for a sign that they are back. */
 const longestPauseMs = 64
-/** How long it waits in the kernel at a time: a thread that is to end cannot be called back from there. */
+/**
+ * How long it waits in the kernel at a time where it cannot be called back from there when it is to end, or where other processes have a
+ * device: one whose process is stopped makes no event, and the next takes its part.
+ */
 const longestWaitMs = untilLook(250)
 /** How often it asks what the kernel dropped, where only /proc tells, and what the host's network is then. */
 const dropsEveryNs = 1e9
@@ -59,21 +66,30 @@ const turns = at.meta + Meta.serviceTurns
 const mostProcesses = 256
 /** The descriptors that wake this thread, all sockets of all devices, and those that tell of other processes. */
 const fds = new Int32Array(3 + layout.maxDevices * (2 + maxSlots + mostProcesses))
+/** For each of them, whether it can be read. */
+const readies = new Uint8Array(fds.length)
 /** How long it trusts in programs. */
 let pause = lookMs
 /** What this thread does for other processes, by shared device that this process uses. */
 const sharings = new Map<RoceDevice, Sharing>()
+/** Where this thread's event loop waits, −1 if that is unknown: it is signalled when the thread is to end. */
+let loop = -1
+/** Whether something waits for it. */
+let loopCalls = false
 /** By which others wake this thread: in the segment of the process, and in those of `sharings`. */
 let parkings = [parking]
 /** Signals that the host's links or addresses have changed; null where the kernel does not. */
 let network: NetlinkEvents | null = null
 const publisher = new Publisher(threadData<ServiceData>().command)
 
+letThreadRest()
 standBy()
 beginService()
 network = watchNetwork()
-if (nativeAvailable) serve()
-else await serveEvents()
+if (nativeAvailable) {
+  loop = await loopDescriptor()
+  await serve()
+} else await serveEvents()
 
 function watchNetwork(): NetlinkEvents | null {
   try {
@@ -115,7 +131,7 @@ function standBy(): void {
   }
 }
 
-function serve(): void {
+async function serve(): Promise<void> {
   let open: RoceDevice[] = []
   let seen = -1
   const polling = new Polling()
@@ -126,6 +142,10 @@ function serve(): void {
   /** The host's network has. */
   let changed = false
   for (;;) {
+    if (loopCalls) {
+      loopCalls = false
+      await turnOfLoop()
+    }
     const bell = bells()
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
       end(open)
@@ -155,7 +175,7 @@ function serve(): void {
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
       polling.leave()
-      changed = sleep(devices, left, bell) || changed
+      changed = sleep(devices, left, bell, changed) || changed
       continue
     }
     let found = 0
@@ -170,7 +190,7 @@ function serve(): void {
       continue
     }
     if (polling.goesOn(now)) continue
-    changed = sleep(devices, left, bell) || changed
+    changed = sleep(devices, left, bell, changed) || changed
   }
 }
 
@@ -281,14 +301,15 @@ function generations(): number {
 
 /**
  * Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. Whether
- * the host's network has changed.
+ * the host's network has changed; `isBehind`: it has before, and could not be followed.
  */
-function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number): boolean {
+function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number, isBehind: boolean): boolean {
   for (const device of left) device.flushWraps()
   for (const sharing of sharings.values()) sharing.look()
   tell(devices)
   const now = nowNs()
-  let until = now + longestWaitMs * 1e6
+  const longestMs = mayRest() && !isBehind ? seldomMs : longestWaitMs
+  let until = Math.min(now + longestMs * 1e6, publisher.dueMs * 1e6)
   if (left.length < devices.length) until = Math.min(until, now + pause * 1e6)
   const quiet = left.length < devices.length && pause > longestPauseMs
   for (const device of devices) if (left.includes(device) || device.looped) device.watch(Number.POSITIVE_INFINITY)
@@ -308,13 +329,17 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
     if (device.watched) until = Math.min(until, device.nextDeadlineNs)
   }
   if (network !== null) fds[count++] = network.fd
+  const loopAt = count
+  if (loop >= 0) fds[count++] = loop
   for (const sharing of sharings.values()) {
+    awaited ||= sharing.rung
     count += sharing.descriptors(fds, count)
     until = Math.min(until, sharing.nextLookNs)
   }
   for (const device of devices) if (device.watched) device.watch(until)
   for (const device of devices) looksAt(device.host, until)
-  const readable = awaited ? 0 : waitReadable(parkings, fds, count, Math.max(0, (until - nowNs()) / 1e6))
+  const readable = awaited ? 0 : waitReadable(parkings, fds, count, Math.max(0, (until - nowNs()) / 1e6), readies)
+  loopCalls = readable > 0 && loop >= 0 && readies[loopAt] !== 0
   for (const each of parkings) each.endWait()
   Atomics.add(i32, turns, 1)
   segment.notify(turns)
@@ -323,9 +348,16 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   const trusts = left.length === 0 && bells() === bell && readable === 0
   const networkChanged = readable > 0 && (network?.drain() ?? false)
   // Programs that look by themselves though nothing comes, as event loops do now and then, are no reason to look more often.
-  const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestWaitMs
+  const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestMs
   pause = trusts ? Math.min(2 * pause, longest) : lookMs
   return networkChanged
+}
+
+/** Whether all that this thread has to see is an event. */
+function mayRest(): boolean {
+  if (loop < 0) return false
+  for (const { alone } of sharings.values()) if (!alone) return false
+  return true
 }
 
 /** Says when this thread looks again. */

@@ -3,7 +3,7 @@
  * the sockets, hears when one of them ends (its life pipe closes), and cleans up after it.
  */
 import { randomBytes } from 'node:crypto'
-import { DescriptorServer, LifePipes, nowNs } from '../../memory/index.ts'
+import { DescriptorServer, LifePipes, Looks, nowNs } from '../../memory/index.ts'
 import { reapDead } from '../../verbs/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 import type { RoceDevice } from './device.ts'
@@ -12,7 +12,7 @@ import { maxSlots, Slot } from './socket-table.ts'
 
 const { Meta } = layout
 
-/** How often it looks for dead threads that it would not be told of, or at all if all processes can be heard. */
+/** How often it looks for dead threads that it would not be told of, or at first if all processes can be heard: then more and more seldom. */
 const lookMs = 20
 const recheckMs = 1000
 /** A process is heard to end a little before its threads are seen to be gone: so long it is looked for them, ... */
@@ -31,9 +31,14 @@ export class Sharing {
   /** Null where so many processes have the device that this one cannot give its descriptors to others. */
   readonly #server: DescriptorServer | null
   readonly #lives: LifePipes
+  readonly #looks = new Looks(recheckMs)
+  /** Whether no other process has the device. */
+  alone = false
   /** When to look for the dead next, and until when a process is about to be seen dead; ns. */
   #nextLookNs = 0
   #settlesNs = 0
+  /** The service thread that drives the device, as `drives` found it. */
+  #owner = 0
   /** `Dev.changes` when sockets were last brought in line. */
   #seen = -1
   /** How often that was in vain. */
@@ -68,6 +73,7 @@ export class Sharing {
     const { i32, segment, at } = this.#host
     const owner = at.meta + Meta.serviceOwner
     const now = Atomics.load(i32, owner)
+    this.#owner = now
     if (now === segment.lockValue) return true
     if (now !== 0 && segment.usesAttachment(now) && !this.#ownerRests()) return false
     if (Atomics.compareExchange(i32, owner, now, segment.lockValue) !== now) return false
@@ -80,6 +86,14 @@ export class Sharing {
   #ownerRests(): boolean {
     const { f64, at } = this.#host
     return nowNs() > f64[(at.meta + Meta.serviceLooksAt) >> 1]! + mostLateMs * 1e6
+  }
+
+  /** Whether something has happened since `drives` and `look` for which others wake this thread: they may have done so before it waited. */
+  get rung(): boolean {
+    const { i32, segment, at } = this.#host
+    const owner = Atomics.load(i32, at.meta + Meta.serviceOwner)
+    if (this.#lives.outdated || (owner !== this.#owner && owner !== segment.lockValue)) return true
+    return owner !== segment.lockValue && !segment.usesAttachment(owner)
   }
 
   /** Descriptors that tell of processes which ask or end. */
@@ -100,10 +114,16 @@ export class Sharing {
     this.#server?.serve()
     const now = nowNs()
     if (this.#lives.ended()) this.#settlesNs = now + settlesMs * 1e6
+    if (this.#lives.outdated || now < this.#settlesNs) this.#looks.startAgain()
     if (now >= this.#nextLookNs || now < this.#settlesNs || this.#lives.outdated) {
       const all = this.#lives.follow()
       if (reapDead(this.#host) > 0) this.#holders.wake()
-      const pause = now < this.#settlesNs ? settleLookMs : all ? recheckMs : lookMs
+      const { segment } = this.#host
+      this.alone = all && segment.attachedPids().size === 1
+      // Besides the thread that has opened the device, which ends with the process, and this one.
+      const hasWorkers = segment.ownThreads > 2
+      const told = (): number => this.#looks.next(this.alone && !hasWorkers && segment.parking.mayRestBlocked)
+      const pause = now < this.#settlesNs ? settleLookMs : all ? told() : lookMs
       this.#nextLookNs = now + pause * 1e6
     }
     const { changes } = this.device.users

@@ -1,6 +1,8 @@
 /** The thread that drives devices: it never ends silently. */
 import { afterAll, describe, expect, it, vi } from 'vitest'
+import { wakeService } from '../../../src/devices/roce/service-handle.ts'
 import { connectQp, nativeAvailable, openDevice, QpType } from '../../../src/index.ts'
+import { signalEventFd } from '../../../src/memory/native/index.ts'
 import { Attachment, attachmentWord, ownerMask } from '../../../src/memory/segment-layout.ts'
 import { processHost } from '../../../src/verbs/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
@@ -14,7 +16,10 @@ const word = (name: 'serviceOwner' | 'serviceTurns' | 'serviceWake'): number => 
 async function turns(): Promise<void> {
   const { i32 } = processHost()
   const before = Atomics.load(i32, word('serviceTurns'))
-  await until('turns', () => Atomics.load(i32, word('serviceTurns')) - before > 6)
+  await until('turns', () => {
+    wakeService(processHost())
+    return Atomics.load(i32, word('serviceTurns')) - before > 6
+  })
 }
 
 describe.skipIf(!nativeAvailable)('the thread that drives devices', () => {
@@ -50,6 +55,8 @@ describe.skipIf(!nativeAvailable)('the thread that drives devices', () => {
     // What it is woken by turns out to be no descriptor at all.
     const eventFd = attachmentWord(owner & ownerMask) + Attachment.eventFd
     const fd = Atomics.exchange(i32, eventFd, 1 << 20)
+    // It waits for the one that it had, and then for that one.
+    signalEventFd(fd - 1)
     await until('a warning', () => warning.mock.calls.length > 0)
     Atomics.store(i32, eventFd, fd)
     const told = /the thread that drives roce devices has ended: .*EBADF.*Another one takes over/s
