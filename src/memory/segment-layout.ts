@@ -11,7 +11,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 12
+export const layoutVersion = 11
 
 export const Header = {
   magic: 0,
@@ -77,8 +77,6 @@ export const Attachment = {
   janitorThread: 24,
   /** Counts what others have left to this thread, which they wake for it. */
   work: 25,
-  /** Odd while the thread sends what it has made, with descriptors that are not closed meanwhile: see `Segment.beginSend`. */
-  sends: 26,
 }
 /**
  * One thread's use of an attachment: its number in the low bits, generation above; never negative. Locks hold it, and an

@@ -18,7 +18,6 @@ import { isMainThread } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
 import { processBacking, sharedBacking } from './backing.ts'
 import { makeCopier, makeOrderedCopier } from './copy.ts'
-import { lookAtHeld, watchesHeld, watchHeld } from './held.ts'
 import { untilLook } from './looks.ts'
 import {
   askForShortSlices,
@@ -137,7 +136,6 @@ export class Segment extends Attachments {
       this.#shared ? processBacking(this.u8, wasm) : sharedBacking(buffer as ArrayBuffer),
     )
     this.#operation = attachmentWord(this.me) + Attachment.operation
-    if (watchesHeld) watchHeld(this)
     askForShortSlices()
   }
 
@@ -380,47 +378,21 @@ export class Segment extends Attachments {
 
   /** Waits until every operation that was in progress when it was called has ended, as RCU's synchronize does. */
   quiesce(): void {
-    this.#barrier()
-    this.#awaitEven(Attachment.operation)
-  }
-
-  /** Waits until no other thread has the odd value in this word of its attachment that it has now. */
-  #awaitEven(word: number): void {
     const i32 = this.i32
+    this.#barrier()
     // Atomic: a thread that has just attached itself, and saw the epoch before it was bumped, is seen.
     for (let id = 1; id <= Atomics.load(i32, Header.attachmentsHigh); id++) {
       const a = attachmentWord(id)
       if (id === this.me || !isUse(Atomics.load(i32, a + Attachment.state))) continue
-      const sequence = Atomics.load(i32, a + word)
+      const sequence = Atomics.load(i32, a + Attachment.operation)
       if ((sequence & 1) === 0) continue
-      for (let spins = 0; Atomics.load(i32, a + word) === sequence; spins++) {
+      for (let spins = 0; Atomics.load(i32, a + Attachment.operation) === sequence; spins++) {
         if (spins > 2000) {
           if (spins % 64 === 0 && !this.attachmentAlive(id)) break
           sleepMs(0.05)
         }
       }
     }
-  }
-
-  // --- sending after an operation ----------------------------------------------------------------------------------
-
-  /** The operation, which is about to end, has made what this thread sends after it: descriptors that it knows stay open until `endSend`. */
-  beginSend(): void {
-    this.#countSend()
-  }
-
-  endSend(): void {
-    this.#countSend()
-  }
-
-  #countSend(): void {
-    const word = attachmentWord(this.me) + Attachment.sends
-    Atomics.store(this.i32, word, (this.i32[word]! + 1) | 0)
-  }
-
-  /** Waits until threads that have begun to send when it was called have ended that. After `quiesce` no other has what was there before. */
-  awaitSends(): void {
-    this.#awaitEven(Attachment.sends)
   }
 
   /** Makes every thread that may be in an operation pass a full barrier. */
@@ -645,10 +617,8 @@ export class Segment extends Attachments {
   }
 
   notify(word: number): void {
-    if (this.#shared) {
-      if (watchesHeld) lookAtHeld('notify')
-      Atomics.notify(this.i32, word)
-    } else futexWake(this.buffer as ArrayBuffer, word * 4, 0x7fffffff)
+    if (this.#shared) Atomics.notify(this.i32, word)
+    else futexWake(this.buffer as ArrayBuffer, word * 4, 0x7fffffff)
   }
 
   // --- pages -------------------------------------------------------------------------------------------------------

@@ -88,11 +88,9 @@ export class Acknowledgements {
    * before it was executed, and a requester that lacks a response would ask for it again.
    */
   reject(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): void {
-    const state = this.#state
     this.oweNak(t, syndrome, psn)
-    const isNext = this.#i32[t + TransportQp.resNext] === this.#i32[t + TransportQp.resTail]
-    if (isNext && state.claims.take(q) && this.sendNakDue(q, t, sink)) return
-    state.schedule(q)
+    if (this.#i32[t + TransportQp.resNext] === this.#i32[t + TransportQp.resTail] && this.sendNakDue(q, t, sink)) return
+    this.#state.schedule(q)
   }
 
   /** Leaves a NAK to be sent after the responses to earlier requests. */

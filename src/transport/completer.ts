@@ -25,9 +25,8 @@ import { padOf } from './bth.ts'
 import { grant } from './credits.ts'
 import { begun, SendProgress, TransportQp } from './layout.ts'
 import { hasResponse, type SendQueue } from './send-queue.ts'
-import type { TransportState } from './state.ts'
+import { noticeableNs, type TransportState } from './state.ts'
 import type { Expiry, Timers } from './timers.ts'
-import { noticeableNs } from './timers.ts'
 
 const { Qp, Wqe } = layout
 

@@ -147,8 +147,6 @@ export const TransportDevice = {
   lock: 0,
   /** 1 after the lock was taken over from a dead thread, until what that left unfinished is in order. */
   orphaned: 1,
-  /** 1 after a thread has ended, until it is known whether that had packets to send: see claims.ts. */
-  suspected: 2,
   txHead: 16,
   txTail: 17,
   ackHead: 18,

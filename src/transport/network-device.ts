@@ -1,7 +1,7 @@
 /**
  * What devices on a network share: the loop that lets any thread of the process run the transport.
  *
- * Packets that a turn has made are sent when the lock was given back. No thread blocks on the device's lock. A poster that finds it taken rings the doorbell; the holder looks for doorbells
+ * No thread blocks on the device's lock. A poster that finds it taken rings the doorbell; the holder looks for doorbells
  * again after it has unlocked. So one of the two always serves the request.
  */
 import {
@@ -24,8 +24,7 @@ import type { AckPolicy } from './ack-policy.ts'
 import { countersOf } from './counters.ts'
 import { maxResources, TransportDevice, TransportQp } from './layout.ts'
 import type { PacketSink } from './sink.ts'
-import type { TransportOptions } from './state.ts'
-import { noticeableNs } from './timers.ts'
+import { noticeableNs, type TransportOptions } from './state.ts'
 import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
@@ -90,12 +89,6 @@ export abstract class NetworkDevice implements Device {
     this.#sendsLater = false
     if (this.transport.pending) this.drive(false)
   }
-  /** Whether this thread sends what it has made: until that is over it does not drive the device. */
-  protected sends = false
-  /** When its last turn began. */
-  #turnNs = 0
-  /** How long it was held up in that, or before it: timers are to run from when packets left. */
-  #heldUpNs = 0
   /** How often the lock was found taken. */
   #looks = 0
   readonly #acks: AckPolicy
@@ -152,14 +145,8 @@ export abstract class NetworkDevice implements Device {
   }
   /** Gives packets that have come to the transport, a batch at most; how many there were. */
   protected abstract receive(nowNs: number): number
-  /** Whether the sink has collected packets for `flush`. */
-  protected get unsent(): boolean {
-    return false
-  }
-  /** Sends them, without the device's lock; whether another turn should follow at once. */
-  protected flush(): boolean {
-    return false
-  }
+  /** Sends the packets that the sink has collected. */
+  protected abstract flush(): void
   /** Whether packets that were sent are for this adapter itself, and wait for `deliver`. */
   protected get toDeliver(): boolean {
     return false
@@ -215,12 +202,11 @@ export abstract class NetworkDevice implements Device {
     if (this.#posted >= 0 && this.#posted !== q) this.transport.ring(this.#posted)
     this.#posted = q
     this.#drivePosted()
-    if (Atomics.load(this.i32, q + Qp.rung) !== 0 || Atomics.load(this.i32, q + Qp.sender) !== 0)
-      this.#awaitAcknowledgement(q)
+    if (Atomics.load(this.i32, q + Qp.rung) !== 0) this.#awaitAcknowledgement(q)
   }
 
   /**
-   * Another thread drives the device, or sends, and may have delivered what it has yet to acknowledge; it clears the doorbell before it does so. This
+   * Another thread drives the device, and may have delivered what it has yet to acknowledge; it clears the doorbell before it does so. This
    * looks again and again, and not for long: telling would cost every doorbell, and few close what another thread is about to serve.
    */
   #awaitAcknowledgement(q: number): void {
@@ -230,8 +216,7 @@ export abstract class NetworkDevice implements Device {
     if (end < this.#waitsFrom) return
     for (;;) {
       const rung = Atomics.load(i32, q + Qp.rung)
-      const isServed = rung === 0 && Atomics.load(i32, q + Qp.sender) === 0
-      if (isServed && (Atomics.load(i32, ackDue) === 0 || i32[q + Qp.state] === QpState.Err)) return
+      if (rung === 0 && (Atomics.load(i32, ackDue) === 0 || i32[q + Qp.state] === QpState.Err)) return
       if (performance.now() >= end) break
       this.host.segment.wait(q + Qp.rung, rung, 0.1)
     }
@@ -277,17 +262,12 @@ export abstract class NetworkDevice implements Device {
     const { segment } = this.host
     const posted = this.#posted
     this.#posted = -1
-    if (this.sends) {
-      // Middleware that posts while a packet passes it: the turn that sends the packet looks for doorbells.
-      if (posted >= 0) transport.ring(posted)
-      return 0
-    }
-    if (i32[lock] !== 0 || !segment.tryLock(lock)) {
+    if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       if (posted >= 0) transport.ring(posted)
       // Of several the first one is woken; the others ask the kernel for packets, as if they had not found it taken.
       if (look) Atomics.compareExchange(i32, this.#looker, 0, segment.lockValue)
-      const free = (look || posted >= 0) && segment.tryLock(lock)
+      const free = (look || posted >= 0) && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0
       if (!free && !this.#isOrphaned()) return 0
     } else if (posted >= 0) transport.schedule(posted)
     return this.#turns(look)
@@ -300,7 +280,7 @@ export abstract class NetworkDevice implements Device {
 
   /** The holder of the lock runs the transport, and gives the lock back; how many packets came. */
   #turns(look: boolean): number {
-    const { i32, transport } = this
+    const { i32 } = this
     const { segment } = this.host
     const lock = this.#lock
     // A thread that is woken may run at once in this one's place: it is not to find the lock taken.
@@ -309,16 +289,16 @@ export abstract class NetworkDevice implements Device {
     try {
       for (let looks = look; ; looks = false) {
         const came = this.#turn(looks)
-        const again = this.#sendMade()
         if (came < 0) return received
         received += came
-        const { toAsk } = transport
-        if (toAsk) transport.ask()
-        if (!(again || toAsk || transport.rung) || !segment.tryLock(lock)) return received
+        if (this.transport.toAsk) {
+          this.transport.ask()
+          if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
+          continue
+        }
+        if (!this.transport.rung || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
       }
     } finally {
-      // After an exception: what was made is lost.
-      transport.sent()
       // One that has found the lock taken may have gone to wait. It tries the lock after it has said so: one of the two sees the other.
       const looker = Atomics.load(i32, this.#looker) === 0 ? 0 : Atomics.exchange(i32, this.#looker, 0)
       if (looker !== segment.lockValue) segment.wakeThread(looker)
@@ -343,11 +323,6 @@ export abstract class NetworkDevice implements Device {
         return -1
       }
       const now = this.nowNs()
-      this.#turnNs = now
-      if (this.#heldUpNs > 0) {
-        transport.postpone(this.#heldUpNs)
-        this.#heldUpNs = 0
-      }
       transport.takeOver(now)
       // What others have left comes before what comes now.
       received += transport.takeMail(now)
@@ -356,13 +331,21 @@ export abstract class NetworkDevice implements Device {
       if (transport.nextDeadlineNs <= now)
         for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
       transport.advance(now)
+      const sends = transport.pending
       this.#transmit(now)
       if (!this.#defersAcks || !this.#acks.defers(look, received, this.repliesLate)) transport.acknowledge()
       else if (this.#acks.begins) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
+      this.flush()
       while (this.toDeliver) {
         received += this.deliver(now)
         transport.acknowledge()
         this.#transmit(now)
+        this.flush()
+      }
+      // Timers run from when packets left; on a busy machine that may be long after the clock was read.
+      if (sends) {
+        const heldUpNs = this.nowNs() - now
+        if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
       }
       whole = true
     } finally {
@@ -370,37 +353,10 @@ export abstract class NetworkDevice implements Device {
       // What an exception left half done is as if this thread had died: the next one brings it into order.
       if (!whole) transport.orphan()
       transport.leave()
-      if (whole && this.unsent) segment.beginSend()
       segment.leave()
       Atomics.store(i32, lock, 0)
     }
     return received
-  }
-
-  /**
-   * Sends what the turn has made. On one host the kernel executes the receiver in the system call, and wakes it; where it runs that one at
-   * once, in this thread's place, nobody waits for what this thread has. True if another turn should follow.
-   */
-  #sendMade(): boolean {
-    const { transport } = this
-    let again = false
-    if (this.unsent) {
-      this.sends = true
-      try {
-        again = this.flush()
-      } finally {
-        this.sends = false
-        this.host.segment.endSend()
-      }
-      // Timers run from when packets left; on a busy machine that may be long after the clock was read.
-      const heldUpNs = this.nowNs() - this.#turnNs
-      if (heldUpNs > noticeableNs) {
-        this.#heldUpNs = heldUpNs
-        again = true
-      }
-    }
-    transport.sent()
-    return again
   }
 
   #transmit(nowNs: number): void {
@@ -427,7 +383,6 @@ export abstract class NetworkDevice implements Device {
 
   takeOver(): void {
     this.#looks = looksBeforeDoubt
-    this.transport.suspect()
     if (this.#isOrphaned()) this.#turns(true)
     else this.transport.ringAgain()
   }

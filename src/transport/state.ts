@@ -19,13 +19,15 @@ import {
   WcStatus,
 } from '../verbs/provider/index.ts'
 import { Buffers } from './buffers.ts'
-import { Claims } from './claims.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
 import { listed, PacketJournal, TransportDevice, TransportQp } from './layout.ts'
 import { Timers } from './timers.ts'
 
 const { Key, Qp, Rwqe, Srq } = layout
+
+/** A thread that takes longer for one turn, or notices a timer so late, was held up. */
+export const noticeableNs = 1e6
 
 export interface TransportOptions {
   /** Bytes of one connection that may be outstanding. */
@@ -58,7 +60,6 @@ export class TransportState {
   readonly buffers: Buffers
   readonly counters: Counters
   readonly timers: Timers
-  readonly claims: Claims
   readonly options: TransportOptions
   /** Null when there is no congestion control. */
   congestion: Congestion | null
@@ -76,7 +77,6 @@ export class TransportState {
     this.buffers = new Buffers(host)
     this.counters = countersOf(host, device)
     this.timers = new Timers(host, device, record)
-    this.claims = new Claims(host)
     this.options = { ...defaultOptions, ...options }
     this.congestion = null
     this.controlCongestion(this.options.congestionControl)

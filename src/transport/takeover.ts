@@ -8,7 +8,7 @@
  *     responders   repeat their ACK, and the responses that were still to be sent
  *
  * Packets that the thread had received and not executed, or had made and not sent, are lost packets, and retransmission repairs
- * that. A thread that is killed while it sends, after it has given the lock back, leaves nothing else: `resumeLost`. They may cost the peer a retry, as any lost packet: it cannot know who lost it. What remains: a message of UC or UD may be
+ * that. They may cost the peer a retry, as any lost packet: it cannot know who lost it. What remains: a message of UC or UD may be
  * lost; an asynchronous event may be lost or, like the event of a CQ, come twice; a request that was failing may end with
  * WR_FLUSH_ERR instead of the error. An atomic is executed once as long as only this device changes the word meanwhile
  * (`IBV_ATOMIC_HCA`).
@@ -74,23 +74,10 @@ export class Takeover {
       if (i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== state.device) continue
       // Cleared before the queue is read: a request posted from now on rings again.
       Atomics.store(i32, q + Qp.rung, 0)
-      state.claims.takeFromDead(q)
       this.#resume(q, nowNs)
       state.schedule(q)
     }
     host.repairEvents(state.device)
-  }
-
-  /** Threads have ended: resumes the QPs of which one had made packets and had yet to send them. */
-  resumeLost(nowNs: number): void {
-    const state = this.#state
-    const { i32, host } = state
-    for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
-      const q = host.qpWord(slot)
-      if (i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== state.device || !state.claims.takeFromDead(q)) continue
-      this.#resume(q, nowNs)
-      state.schedule(q)
-    }
   }
 
   #emptyLists(): void {

@@ -19,9 +19,6 @@ import { listed, TransportDevice, TransportQp } from './layout.ts'
 
 const { Qp } = layout
 
-/** A thread that takes longer for one turn, or notices a timer so late, was held up. */
-export const noticeableNs = 1e6
-
 /** What happens when a timer has expired. */
 export interface Expiry {
   ackTimeoutExpired(q: number, t: number, nowNs: number): void
@@ -163,8 +160,7 @@ export class Timers {
       const q = this.#at(i)
       const t = q < 0 ? 0 : i32[q + Qp.wire]!
       let earliest = q < 0 ? Number.POSITIVE_INFINITY : this.#earliest(t)
-      if (earliest <= nowNs && this.#isSending(q)) earliest = nowNs + noticeableNs
-      else if (earliest <= nowNs) {
+      if (earliest <= nowNs) {
         this.#expire(q, t, nowNs, expiry)
         earliest = this.#earliest(t)
       }
@@ -176,12 +172,6 @@ export class Timers {
       i++
     }
     if (next < f64[this.#next]!) f64[this.#next] = next
-  }
-
-  /** Whether another thread has yet to send packets of the QP: its timers run from when they have left. */
-  #isSending(q: number): boolean {
-    const sender = Atomics.load(this.#i32, q + Qp.sender)
-    return sender !== 0 && sender !== this.#host.segment.lockValue
   }
 
   /** This thread stood still for `ns`, in which no peer could be heard: all that wait for one wait longer. */

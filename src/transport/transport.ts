@@ -7,7 +7,6 @@
  *     advance(now)                 timers; needed when `nextDeadline` has passed
  *     transmit(now)                sends what may be sent; true if there is more than the sink took
  *     acknowledge()                sends ACKs that were deferred in the hope of a packet to send them with
- *     sent()                       what these have made is sent; without the lock
  *     takeOver(now)                call this first: the thread that ran it before may have been killed
  *     nextDeadline                 may become earlier with every one of these calls
  */
@@ -210,8 +209,6 @@ export class Transport {
       const q = state.next(listed.tx, TransportDevice.txHead, TransportDevice.txTail, TransportDevice.txRing)
       if (q < 0) return false
       if (this.#i32[q + Qp.engine] === qpEngine.hosted && this.#hosting.leavesTurn(q)) continue
-      // Another thread has yet to send packets of it, and rings when it has.
-      if (!state.claims.take(q)) continue
       if (this.#serve(q, nowNs)) state.schedule(q)
     }
     return this.pending
@@ -243,21 +240,12 @@ export class Transport {
     for (;;) {
       const q = state.next(listed.ack, TransportDevice.ackHead, TransportDevice.ackTail, TransportDevice.ackRing)
       if (q < 0) return true
-      if (this.#i32[state.of(q) + TransportQp.ackDue] === 0 || !state.claims.take(q)) continue
+      if (this.#i32[state.of(q) + TransportQp.ackDue] === 0) continue
       if (this.#acks.send(q, this.#sink)) continue
       state.scheduleAck(q)
-      // There is something to send, whatever becomes of ACKs that wait.
-      state.schedule(q)
       return false
     }
   }
-
-  /** What `transmit`, `acknowledge` and `receive` made is sent, or lost. The lock was given back. */
-  sent(): void {
-    this.#state.claims.release(this.#ringLeft)
-  }
-
-  readonly #ringLeft = (q: number): void => this.ring(q)
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
@@ -443,22 +431,10 @@ export class Transport {
 
   /** Brings into order what a thread that was killed left unfinished, if anything. */
   takeOver(nowNs: number): void {
-    const i32 = this.#i32
     const orphaned = this.#record + TransportDevice.orphaned
-    if (i32[orphaned] !== 0) {
-      this.#takeover.run(nowNs)
-      i32[orphaned] = 0
-    }
-    const suspected = this.#record + TransportDevice.suspected
-    if (i32[suspected] === 0) return
-    // Cleared before it looks: a thread that ends from now on is suspected anew.
-    Atomics.store(i32, suspected, 0)
-    this.#takeover.resumeLost(nowNs)
-  }
-
-  /** A thread has ended: whoever runs the transport next looks whether that had packets to send. From any thread, without the lock. */
-  suspect(): void {
-    Atomics.store(this.#i32, this.#record + TransportDevice.suspected, 1)
+    if (this.#i32[orphaned] === 0) return
+    this.#takeover.run(nowNs)
+    this.#i32[orphaned] = 0
   }
 
   /** First word of the `Journal` for what the holder of the lock completes. */

@@ -13,14 +13,11 @@ import { TransportDevice } from '../../src/transport/layout.ts'
 import { type DeviceDriver, Host, layout, registerDriver } from '../../src/verbs/provider/index.ts'
 import { link, VirtualDevice } from './virtual.ts'
 
-const { Meta, Qp } = layout
-
 export class Killed extends Error {}
 
 /** What locks of dead threads hold: an attachment that no thread of these tests has, in a use that it never had. */
 export const deadAttachment = 1000
 const attachmentBits = 10
-const isDead = (owner: number): boolean => (owner & (2 ** attachmentBits - 1)) === deadAttachment
 
 const targets = new WeakMap<object, object>()
 const changing = ['store', 'exchange', 'compareExchange', 'add', 'sub'] as const
@@ -120,8 +117,6 @@ export class Life {
       copyOrdered: copy,
       enterNow() {},
       leave() {},
-      beginSend() {},
-      endSend() {},
       quiesce() {},
       publish(word: number, value: number) {
         if (life.step()) i32[word] = value
@@ -180,17 +175,7 @@ export class MortalDevice extends VirtualDevice {
   override get isOrphaned(): boolean {
     const { host } = this
     const record = host.i32[host.deviceWord(this.index) + layout.Dev.transport]!
-    return isDead(host.i32[record + TransportDevice.lock]!) || this.#wasSending()
-  }
-
-  /** Whether it was killed when it had given the lock back, and had yet to send. */
-  #wasSending(): boolean {
-    const { i32, at } = this.host
-    for (let slot = 0; slot < i32[at.meta + Meta.qpsUsed]!; slot++) {
-      const q = this.host.qpWord(slot)
-      if (i32[q + Qp.number]! > 0 && i32[q + Qp.device] === this.index && isDead(i32[q + Qp.sender]!)) return true
-    }
-    return false
+    return (host.i32[record + TransportDevice.lock]! & (2 ** attachmentBits - 1)) === deadAttachment
   }
 
   override doorbell(q: number): void {

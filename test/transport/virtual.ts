@@ -181,8 +181,6 @@ class LinkSink implements PacketSink {
   readonly #host: Host
   readonly #u8: Uint8Array
   #av = 0
-  /** Packets since the last call of `flush`. */
-  made = 0
 
   constructor(host: Host) {
     this.#host = host
@@ -196,7 +194,6 @@ class LinkSink implements PacketSink {
   }
 
   close(length: number): void {
-    this.made++
     const { i32 } = this.#host
     const u8 = this.#u8
     const gid = new Uint8Array(i32.buffer, (this.#av + Av.gid) * 4, 16).slice()
@@ -213,7 +210,6 @@ export class VirtualDevice extends NetworkDevice {
   readonly address: Uint8Array
   /** Where its packets are made: from, to. */
   readonly scratch: readonly [number, number]
-  readonly #sink: LinkSink
   readonly #u8: Uint8Array
   readonly #at: number
   readonly #flows = new Map<string, IcrcFlow>()
@@ -244,7 +240,6 @@ export class VirtualDevice extends NetworkDevice {
       sink,
     )
     sink.device = this
-    this.#sink = sink
     this.number = number
     this.address = address
     this.#u8 = new Uint8Array(host.segment.buffer)
@@ -311,13 +306,8 @@ export class VirtualDevice extends NetworkDevice {
     return flights.length
   }
 
-  protected override get unsent(): boolean {
-    return this.#sink.made > 0
-  }
-  protected override flush(): boolean {
+  protected flush(): void {
     link.nowNs += this.heldUpNs
-    this.#sink.made = 0
-    return false
   }
   protected wakeThread(): void {
     this.drive(true)

@@ -289,12 +289,8 @@ export class RoceDevice extends NetworkDevice {
     return this.#sockets.receive(now)
   }
 
-  protected override get unsent(): boolean {
-    return this.#sockets.unsent
-  }
-
-  protected override flush(): boolean {
-    return this.#sockets.flush()
+  protected flush(): void {
+    this.#sockets.flush()
   }
 
   protected override get toDeliver(): boolean {
@@ -322,7 +318,7 @@ export class RoceDevice extends NetworkDevice {
   protected override entered(): boolean {
     if (mustNotDrive()) return false
     this.#follow()
-    this.#sockets.settle()
+    this.#chain?.advance(nowNs())
     return true
   }
 
@@ -344,31 +340,8 @@ export class RoceDevice extends NetworkDevice {
 
   override drive(look: boolean): number {
     if (this.#leaves) return 0
-    if (!this.sends) {
-      if (this.#chain !== null) this.#advanceChain()
-      this.#sockets.beginTurn()
-    }
+    this.#sockets.beginTurn()
     return super.drive(look && this.#mayHavePackets())
-  }
-
-  /** What middleware has held back leaves, without the device's lock. */
-  #advanceChain(): void {
-    const { segment } = this.host
-    segment.enterNow()
-    try {
-      if (mustNotDrive()) return
-      this.#follow()
-      segment.beginSend()
-    } finally {
-      segment.leave()
-    }
-    this.sends = true
-    try {
-      this.#chain?.advance(nowNs())
-    } finally {
-      this.sends = false
-      segment.endSend()
-    }
   }
 
   /** Whether packets may wait in the sockets: not while the kernel is to signal them, and has not. A thread that goes on polling sees for itself. */

@@ -251,7 +251,6 @@ export class OpenSockets {
     this.#table.changed(false)
     // A thread that sends or receives with it finishes before the descriptor is given back.
     this.#host.segment.quiesce()
-    this.#host.segment.awaitSends()
     awaitService()
     this.#owner.awaitSleeper()
     const socket = owned.get(fd)

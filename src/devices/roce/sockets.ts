@@ -2,24 +2,29 @@
  * The sockets of one device in one thread: one for each GID, and one for each multicast group. Descriptors belong to the
  * process; which there are is in a table (`SocketTable`), so that every thread can use them.
  *
- * What is to be sent waits in an outbox until the device's lock was given back: see outbox.ts. Receiving takes bursts that the kernel
- * has put together (UDP_GRO).
+ * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
+ * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
  */
 import { nativeCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 import { Bth, gidOfIp, Icrc, IcrcFlow, ipOfGid, rocePort, useCrc32 } from '../../wire/index.ts'
 import { Loopback, loopbackBytes } from './loopback.ts'
-import { Outbox, outboxBytes, usualHopLimit } from './outbox.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { groupAddress, type Path, Paths } from './paths.ts'
 import { maxSlots, Slot, type SocketTable } from './socket-table.ts'
 
 const { Av, avMulticast } = layout
 
+/** TTL and hop limit that Linux gives packets unless told otherwise. */
+const usualHopLimit = 64
+
 /** ECT(0), of the two ECN bits of a traffic class. What a program says itself stays. */
 const ecnCapableTransport = 2
 
+/** Bytes of one burst, and packets in it, at most. */
+const burstBytes = 62 * 1024
+const burstPackets = 64
 /** Room for what one call receives. */
 const receiveBytes = 65_536
 /** Calls that receive in one turn, at most. */
@@ -63,7 +68,7 @@ export class Sockets implements PacketSink {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
-  readonly #outbox: Outbox
+  readonly #txAt: number
   readonly #rxAt: number
   readonly #counters: Counters
   #opens: Open[] = []
@@ -77,9 +82,13 @@ export class Sockets implements PacketSink {
   readonly #to = new Paths()
   readonly #from = new Paths()
 
-  /** The path, traffic class and hop limit of the packet that was opened last. */
+  // The burst that is being collected.
   #path: Path | null = null
   #ect = 0
+  #used = 0
+  #segment = 0
+  #packets = 0
+  #last = false
   #trafficClass = 0
   #hopLimit = 0
   #sent = 0
@@ -94,7 +103,7 @@ export class Sockets implements PacketSink {
     this.#i32 = host.i32
     this.#f64 = host.f64
     this.#u8 = host.u8
-    this.#outbox = new Outbox(host.u8, host.segment.allocate(outboxBytes))
+    this.#txAt = host.segment.allocate(burstBytes + 8192)
     this.#rxAt = host.segment.allocate(receiveBytes)
     this.#loopback = new Loopback(host.segment.allocate(loopbackBytes))
     this.#counters = countersOf(host, device)
@@ -171,21 +180,17 @@ export class Sockets implements PacketSink {
       trafficClass !== this.#trafficClass ||
       hopLimit !== this.#hopLimit
     ) {
-      path = this.#to.find(i32, gid, local, rocePort)
-      if (path === null) {
-        // The table of paths is emptied only when none is in use.
-        if (this.#to.full && !this.#outbox.isEmpty) {
-          this.#outbox.full = true
-          return -1
-        }
-        path = this.#newPath(av, local)
-      }
+      if (this.#used > 0) this.flush()
+      path = this.#to.find(i32, gid, local, rocePort) ?? this.#newPath(av, local)
       this.#path = path
       this.#trafficClass = trafficClass
       this.#hopLimit = hopLimit
-    }
-    if (path !== null && path.inside >= 0) return this.#loopback.open(lengthBytes)
-    return this.#outbox.open(path, total, trafficClass, hopLimit)
+    } else if (
+      this.#used > 0 &&
+      (this.#last || total > this.#segment || this.#packets === burstPackets || this.#used + total > burstBytes)
+    )
+      this.flush()
+    return path !== null && path.inside >= 0 ? this.#loopback.open(lengthBytes) : this.#txAt + this.#used
   }
 
   close(lengthBytes: number): void {
@@ -195,51 +200,67 @@ export class Sockets implements PacketSink {
       this.#count(this.#counters.drops_no_path)
       return
     }
-    this.#count(this.#counters.sent_pkts)
-    this.#count(this.#counters.sent_bytes, total)
     if (path.inside >= 0) {
       this.#loopback.close(lengthBytes, path, this.#trafficClass, this.#hopLimit)
       // What stays inside takes less time.
       this.#sent += total >> 3
+      this.#count(this.#counters.sent_pkts)
       this.#count(this.#counters.loopback_pkts)
+      this.#count(this.#counters.sent_bytes, total)
       return
     }
-    this.#outbox.close(path, lengthBytes)
-    this.#sent += total
+    const at = this.#txAt + this.#used
+    // The kernel numbers the segments of one call 0, 1, 2, …; without segmentation each is a packet of its own.
+    path.flow.write(this.#u8, at, at + lengthBytes, path.socket.segmentation ? this.#packets : 0)
+    if (this.#packets === 0) this.#segment = total
+    else if (total < this.#segment) this.#last = true
+    this.#packets++
+    this.#used += total
   }
 
-  /** Whether packets wait for `flush`. */
-  get unsent(): boolean {
-    return !this.#outbox.isEmpty
+  flush(): void {
+    const path = this.#path
+    const length = this.#used
+    const packets = this.#packets
+    this.#used = 0
+    this.#packets = 0
+    this.#last = false
+    if (length === 0 || path === null || path.socket === null) return
+    const { socket } = path
+    socket.setTrafficClass(this.#trafficClass)
+    // The usual value is the system's own: then nothing has to be said with each call.
+    socket.setHopLimit(this.#hopLimit === usualHopLimit ? 0 : this.#hopLimit)
+    let done = 0
+    while (done < length) {
+      const sent = socket.send(this.#txAt + done, length - done, packets > 1 ? this.#segment : 0, path.destination)
+      if (sent < 0) {
+        // The buffer is full, or the path does not take it: for the transport it is lost.
+        this.#count(this.#counters.send_err)
+        break
+      }
+      done += sent
+      if (done < length && !socket.segmentation) this.#renumber(path, done, length)
+    }
+    this.#sent += done
+    this.#count(this.#counters.sent_pkts, done < length ? Math.floor(done / this.#segment) : packets)
+    this.#count(this.#counters.sent_bytes, done)
   }
 
-  /** Sends what was made, without the device's lock; whether another turn should follow at once: there was no room for all, or not all was sent. */
-  flush(): boolean {
-    const outbox = this.#outbox
-    const hasMore = outbox.full && this.#sent < turnBytes
-    outbox.send()
-    return hasMore || outbox.failures > 0
-  }
-
-  /** Counts what `flush` could not send: with the device's lock. */
-  settle(): void {
-    const outbox = this.#outbox
-    if (outbox.failures === 0) return
-    this.#count(this.#counters.send_err, outbox.failures)
-    this.#count(this.#counters.sent_pkts, -outbox.unsentPackets)
-    this.#count(this.#counters.sent_bytes, -outbox.unsentBytes)
-    outbox.settled()
+  /** The kernel has just refused to segment: the rest goes as single packets, whose identification is 0. */
+  #renumber(path: Path, from: number, end: number): void {
+    for (let at = from; at < end; at += this.#segment) {
+      const stop = Math.min(at + this.#segment, end) - Icrc.length
+      path.flow.write(this.#u8, this.#txAt + at, this.#txAt + stop, 0)
+    }
   }
 
   /** Whether this turn may send more. */
   get room(): boolean {
-    return this.#sent < turnBytes && !this.#loopback.full && !this.#outbox.full
+    return this.#sent < turnBytes && !this.#loopback.full
   }
 
   beginTurn(): void {
     this.#sent = 0
-    // A turn that ended with an exception has sent nothing.
-    this.#outbox.clear()
   }
 
   #newPath(av: number, local: number): Path | null {

@@ -259,6 +259,7 @@ export class VirtualAdapter extends NetworkDevice {
     return flights.length
   }
 
+  protected flush(): void {}
   protected wakeThread(): void {
     this.drive(true)
   }

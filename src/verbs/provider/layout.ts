@@ -328,8 +328,6 @@ export const Qp = {
   waitingOn: 59,
   /** The one thread (attachment) that may use the send queue without its lock; 0 none yet, −1 none any more. */
   bias: 60,
-  /** The thread (use of an attachment) that has made packets of it and has yet to send them; 0: none. See transport/claims.ts. */
-  sender: 61,
 
   /** Requests before this one have been released by polling. */
   sqTail: 64,
