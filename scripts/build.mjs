@@ -196,6 +196,7 @@ const dist = join(root, 'dist')
 try {
   require.resolve('typescript/package.json')
   require.resolve('rolldown')
+  require.resolve('tsx')
 } catch {
   if (existsSync(join(dist, 'index.js'))) process.exit(0)
   console.error('verbena: the compilers are not installed and dist/ is missing: run `npm install --include=dev`')

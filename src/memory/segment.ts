@@ -18,6 +18,7 @@ import { isMainThread } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
 import { processBacking, sharedBacking } from './backing.ts'
 import { makeCopier, makeOrderedCopier } from './copy.ts'
+import { lookAtHeld, watchesHeld, watchHeld } from './held.ts'
 import { untilLook } from './looks.ts'
 import {
   askForShortSlices,
@@ -136,6 +137,7 @@ export class Segment extends Attachments {
       this.#shared ? processBacking(this.u8, wasm) : sharedBacking(buffer as ArrayBuffer),
     )
     this.#operation = attachmentWord(this.me) + Attachment.operation
+    if (watchesHeld) watchHeld(this)
     askForShortSlices()
   }
 
@@ -617,8 +619,10 @@ export class Segment extends Attachments {
   }
 
   notify(word: number): void {
-    if (this.#shared) Atomics.notify(this.i32, word)
-    else futexWake(this.buffer as ArrayBuffer, word * 4, 0x7fffffff)
+    if (this.#shared) {
+      if (watchesHeld) lookAtHeld('notify')
+      Atomics.notify(this.i32, word)
+    } else futexWake(this.buffer as ArrayBuffer, word * 4, 0x7fffffff)
   }
 
   // --- pages -------------------------------------------------------------------------------------------------------

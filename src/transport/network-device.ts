@@ -262,12 +262,12 @@ export abstract class NetworkDevice implements Device {
     const { segment } = this.host
     const posted = this.#posted
     this.#posted = -1
-    if (i32[lock] !== 0 || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) {
+    if (i32[lock] !== 0 || !segment.tryLock(lock)) {
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       if (posted >= 0) transport.ring(posted)
       // Of several the first one is woken; the others ask the kernel for packets, as if they had not found it taken.
       if (look) Atomics.compareExchange(i32, this.#looker, 0, segment.lockValue)
-      const free = (look || posted >= 0) && Atomics.compareExchange(i32, lock, 0, segment.lockValue) === 0
+      const free = (look || posted >= 0) && segment.tryLock(lock)
       if (!free && !this.#isOrphaned()) return 0
     } else if (posted >= 0) transport.schedule(posted)
     return this.#turns(look)

@@ -29,6 +29,7 @@
  *     descriptors.ts     passing descriptors to other processes
  *     process-vm.ts      memory of other processes
  *     timers.ts    sleeping until a moment, by a descriptor of a timer
+ *     switching-calls.ts calls after which another thread may run, for tests
  *     tsc.ts       the time stamp counter of x86 processors
  *     crc32.ts     CRC-32 in native code
  *     error.ts     what all of it throws
@@ -67,7 +68,7 @@ export {
 } from './host.ts'
 export { type FileEvents, FileWatcher, touchFile, watchedFor } from './inotify.ts'
 export { KernelSocket, type KernelSocketOptions } from './kernel-socket.ts'
-export { nativeAvailable, nativeReason } from './libc.ts'
+export { lookAtCalls, nativeAvailable, nativeReason } from './libc.ts'
 export { markedLine, newMark, setOpenFileLimit, withMark } from './limits.ts'
 export {
   behind,

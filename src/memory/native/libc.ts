@@ -8,6 +8,7 @@
 import { createRequire } from 'node:module'
 import { NativeError } from './error.ts'
 import { gated } from './loading.ts'
+import { withLooks } from './switching-calls.ts'
 
 /** The part of koffi's interface that is used here; its own types are absent where it is not installed. */
 export interface Koffi {
@@ -194,7 +195,14 @@ function open(): { libc: Libc | null; reason: string } {
 
 const opened = gated(open)
 
-export const libc: Libc | null = opened.libc
+/** What looks at calls that may switch threads, if tests want it: see memory/held.ts. */
+let look: (call: string) => void = () => {}
+export function lookAtCalls(looker: (call: string) => void): void {
+  look = looker
+}
+
+const isLookedAt = opened.libc !== null && (process.env.VERBENA_HELD_CALLS ?? '') !== ''
+export const libc: Libc | null = isLookedAt ? withLooks(opened.libc!, (call) => look(call)) : opened.libc
 
 /** True if the functions of this folder work here. */
 export const nativeAvailable: boolean = libc !== null

@@ -66,7 +66,7 @@ export class StreamMemory {
     this.#piece = piece
     this.local = piece.local
     this.u8 = u8
-    this.i32 = new Int32Array(u8.buffer, u8.byteOffset, u8.byteLength >> 2)
+    this.i32 = new Int32Array(u8.buffer, u8.byteOffset, u8.byteLength / 4)
     this.copy = context.device.host.segment.copy
     const base = u8.byteOffset
     this.base = base
@@ -79,8 +79,7 @@ export class StreamMemory {
     this.sendOffset = 0
     // An entry with a length is one that the peer has written, and a peer that announces data which it has not written must not have what another
     // sent read in their place. What is zero is better not touched: an idle connection needs no page of it.
-    const leftBytes = Math.min(piece.leftBytes, localBytes + remoteBytes)
-    if (leftBytes > localBytes) u8.fill(0, localBytes, leftBytes)
+    if (piece.leftBytes > localBytes) u8.fill(0, localBytes, piece.leftBytes)
     try {
       this.remote = arena.pd.regMr(
         u8.subarray(localBytes, localBytes + remoteBytes),

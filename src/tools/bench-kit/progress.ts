@@ -31,7 +31,7 @@ export class Progress {
   }
 
   #describe(done: number, text: string): string {
-    const full = this.#total === 0 ? barLength : Math.floor((barLength * done) / this.#total)
+    const full = Math.min(barLength, Math.floor((barLength * done) / Math.max(1, this.#total)))
     return `${'█'.repeat(full)}${'░'.repeat(barLength - full)} ${done}/${this.#total}  ${text}`
   }
 

@@ -54,7 +54,7 @@ export function retireQp(host: Host, q: number): void {
   // On a network nobody remembers a QP; in memory whoever has sent to it does.
   const remembered =
     (Atomics.load(i32, q + Qp.state) as QpState) >= QpState.Rtr && i32[host.deviceWord(device) + Dev.transport] === 0
-  host.control(() => {
+  const leave = (): void => {
     Atomics.store(i32, q + Qp.state, QpState.Reset)
     // From now on nobody finds it, neither by its number nor by a reference, and none of its completions is polled.
     retire(host, q)
@@ -70,7 +70,14 @@ export function retireQp(host: Host, q: number): void {
     releaseShared(host, 'cq', host.cqWord(i32[q + Qp.recvCq]!))
     if (i32[q + Qp.srq]! >= 0) releaseShared(host, 'srq', host.srqWord(i32[q + Qp.srq]!))
     releasePd(host, i32[q + Qp.pd]!, Pd.qps)
-  })
+  }
+  // Other agents are told of one that ends, and woken when the lock was given back.
+  segment.parking.deferWakes()
+  try {
+    host.control(leave)
+  } finally {
+    segment.parking.wakeDeferred()
+  }
   if (remembered) segment.bumpEpoch()
   // A device may hold a socket for each group of a thread that ended while it was attached.
   if (groups.length > 0) for (const gid of groups) deviceAt(host, device)?.leaveGroup(gid)

@@ -178,3 +178,24 @@ test.each(['said goodbye', 'was torn down'])(
     arenas[1].pd.close()
   },
 )
+
+test('what a stream has left behind the end of a shorter one in the same piece is zeros, too, for the one after that', () => {
+  const sized = (receiveBufferBytes: number) =>
+    new StreamMemory(
+      arena,
+      clampOptions({ ...defaultOptions, sendBufferBytes: 8192, receiveBufferBytes, receiveBufferTimes: 1 }),
+    )
+  const first = sized(10_240)
+  const { base, receiveOffset, receiveBytes } = first
+  first.u8.fill(0x5e, receiveOffset, receiveOffset + receiveBytes)
+  first.close()
+  reclaim()
+  const shorter = sized(8192)
+  expect(shorter.base).toBe(base)
+  shorter.close(0)
+  reclaim()
+  const third = sized(10_240)
+  expect(third.base).toBe(base)
+  expect(third.u8.subarray(receiveOffset, receiveOffset + receiveBytes).every((byte) => byte === 0)).toBe(true)
+  third.close()
+})
