@@ -103,7 +103,7 @@ describe('the package', () => {
       ...code.matchAll(/^(?:import|export) (?!type)[^']* from '((?:@[^.'/:]+\/)?[^.'/:]+)(?:\/[^']*)?'$/gm),
     ].map(([, name]) => name)
     expect(imported).toContain('echarts')
-    for (const name of [...imported, 'string-width', 'zrender'].filter((name) => name !== 'verbena'))
+    for (const name of [...imported, 'tslib', 'zrender'].filter((name) => name !== 'verbena'))
       expect(text).toMatch(new RegExp(`^${name} \\d+\\.\\d+\\.\\d+ \\(.+\\)$`, 'm'))
     expect(text).toContain('Apache License')
     expect(text.match(/Permission is hereby granted/g)!.length).toBeGreaterThanOrEqual(5)
