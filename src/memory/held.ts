@@ -4,12 +4,10 @@
  * adds a line to that file: what was held, the call, and the functions that led to it.
  */
 import { appendFileSync } from 'node:fs'
-import { lookAtCalls } from './native/index.ts'
+import { heldCallsFile, lookAtCalls } from './native/index.ts'
 import { Attachment, attachmentWord } from './segment-layout.ts'
 
-const file = process.env.VERBENA_HELD_CALLS ?? ''
-
-export const watchesHeld: boolean = file !== ''
+export const watchesHeld: boolean = heldCallsFile !== ''
 
 /** What of a segment is watched. */
 interface Held {
@@ -74,7 +72,7 @@ export function lookAtHeld(call: string): void {
   const line = `${JSON.stringify({ call, held: [...new Set(what)].sort(), functions })}\n`
   if (known.has(line)) return
   known.add(line)
-  appendFileSync(file, line)
+  appendFileSync(heldCallsFile, line)
 }
 
 if (watchesHeld) lookAtCalls(lookAtHeld)

@@ -163,6 +163,7 @@ export {
 } from './route-messages.ts'
 export { type InstalledFilter, installFilter, Notification } from './seccomp.ts'
 export { addressText } from './sockaddr.ts'
+export { heldCallsFile } from './switching-calls.ts'
 export { callNumber, type Processor, processors, type SystemCall, thisProcessor } from './system-calls.ts'
 export { makeTimerFd, sleepOnTimerFd } from './timers.ts'
 export { type Tsc, timeStampCounter } from './tsc.ts'

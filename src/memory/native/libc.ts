@@ -8,7 +8,7 @@
 import { createRequire } from 'node:module'
 import { NativeError } from './error.ts'
 import { gated } from './loading.ts'
-import { withLooks } from './switching-calls.ts'
+import { heldCallsFile, withLooks } from './switching-calls.ts'
 
 /** The part of koffi's interface that is used here; its own types are absent where it is not installed. */
 export interface Koffi {
@@ -201,8 +201,8 @@ export function lookAtCalls(looker: (call: string) => void): void {
   look = looker
 }
 
-const isLookedAt = opened.libc !== null && (process.env.VERBENA_HELD_CALLS ?? '') !== ''
-export const libc: Libc | null = isLookedAt ? withLooks(opened.libc!, (call) => look(call)) : opened.libc
+export const libc: Libc | null =
+  opened.libc !== null && heldCallsFile !== '' ? withLooks(opened.libc, (call) => look(call)) : opened.libc
 
 /** True if the functions of this folder work here. */
 export const nativeAvailable: boolean = libc !== null

@@ -2,6 +2,10 @@
  * For tests: a look at each system call after which the kernel may run another thread in this one's place, because it sends
  * something or wakes somebody. What looks is in memory/held.ts. Without it no function is wrapped.
  */
+
+/** The file that gets them; empty if nothing looks. */
+export const heldCallsFile: string = process.env.VERBENA_HELD_CALLS ?? ''
+
 const FUTEX_WAKE = 1
 
 const switching = ['write', 'send', 'sendto', 'sendmsg', 'sendmmsg'] as const
