@@ -7,6 +7,8 @@
  * completion scripts are made of the options of the commands (docs/shipped.ts). The script
  * of the report's page is a bundle of its own, and so are those of other pages (pages.mjs).
  *
+ * Where sources and what was made of them are as after the last build (made.mjs), nothing is done.
+ *
  * `npm install` in a clone runs this through `prepublish`, packing through `prepack`; where the compilers are not installed, dist/ is
  * already there. A script `prepare` would do both, but npm warns everybody who installs the packed file of a script that has to run.
  */
@@ -15,6 +17,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync
 import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { Made } from './made.mjs'
 import { buildGatewayPage, buildMonitorPage, buildReportPage, buildTracePage } from './pages.mjs'
 import { startedModules } from './started-modules.mjs'
 
@@ -202,5 +205,10 @@ try {
   console.error('verbena: the compilers are not installed and dist/ is missing: run `npm install --include=dev`')
   process.exit(1)
 }
+const inputs = ['src', 'bench', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json']
+const made = new Made(root, inputs, ['dist', join('build', 'bench')], join('build', 'made'))
+const sources = made.sources()
+if (made.isCurrent(sources)) process.exit(0)
 await buildPackage(dist)
 await replace(join(root, 'build', 'bench'), (fresh) => bundle(comparison, fresh))
+made.note(sources)
