@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { external, madeSources, mocking, toSource } from './test/sources.ts'
+import { asNode, mocking, toSource } from './test/sources.ts'
 
 /** By its name without the ending. */
 const test = (name: string): string => `test/${name}.test.ts`
@@ -90,8 +90,7 @@ const shared = [
 ]
 /** All but those of `mocking` import the library as Node does; not where coverage is counted, or sources change between runs. */
 const once = process.argv.includes('run') && !process.argv.some((option) => option.startsWith('--coverage'))
-const quick = { extends: true as const, plugins: once ? [madeSources] : [] }
-const native = { pool: 'forks' as const, server: { deps: { external: [external] } } }
+const quick = { extends: true as const, plugins: once ? asNode.plugins : [] }
 /** `npm run test:slow` has them, and what needs more than Node.js. */
 const slower = [
   // The clients of others have tests of their own.
@@ -125,19 +124,19 @@ export default defineConfig({
     projects: [
       {
         ...quick,
-        test: { ...native, name: 'unit', include: unit, exclude: [...slower, ...mocking], isolate: false },
+        test: { ...asNode.test, name: 'unit', include: unit, exclude: [...slower, ...mocking], isolate: false },
       },
       {
         ...quick,
         test: {
-          ...{ ...native, name: 'shared', isolate: false },
+          ...{ ...asNode.test, name: 'shared', isolate: false },
           ...{ include: shared, exclude: [...slower, ...mocking, ...unit] },
         },
       },
       {
         ...quick,
         test: {
-          ...{ ...native, name: 'whole' },
+          ...{ ...asNode.test, name: 'whole' },
           ...{ include: ['test/**/*.test.ts'], exclude: [...slower, ...mocking, ...unit, ...shared] },
         },
       },

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { asNode, toSource } from './test/sources.ts'
 
 // The slower suites: the whole matrix of compliance, attacks, processes that are killed, pages in a real browser
 // (`.slow.test.ts`); the random tests of `npm test` once more, with many times as many runs (`.random.test.ts`); and those
@@ -8,6 +9,7 @@ const allocation = ['test/**/*allocation.test.ts']
 
 export default defineConfig({
   test: {
+    onStackTrace: (_, frame) => toSource(frame),
     env: { VERBENA_SLOW: '1' },
     globalSetup: ['./test/entries.ts'],
     // More than cores: half of the time is waiting, for processes that start or are killed, and for time limits.
@@ -19,7 +21,9 @@ export default defineConfig({
     projects: [
       {
         extends: true,
+        plugins: asNode.plugins,
         test: {
+          ...asNode.test,
           name: 'slow',
           include: [
             'test/**/*.slow.test.ts',
@@ -31,8 +35,9 @@ export default defineConfig({
       },
       {
         extends: true,
+        plugins: asNode.plugins,
         test: {
-          ...{ name: 'allocation', include: allocation, pool: 'forks' },
+          ...{ ...asNode.test, name: 'allocation', include: allocation },
           execArgv: ['--no-concurrent-recompilation', '--min-semi-space-size=64', '--max-semi-space-size=64'],
         },
       },

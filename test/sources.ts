@@ -25,8 +25,7 @@ export const mocking: readonly string[] = [
 
 /** What this run of vitest makes, threads' bundles included: test/entries.ts fills it. */
 export const runFolder: string = join(root, 'build', `test-${process.pid}`)
-/** For `server.deps.external`. */
-export const external: RegExp = /\/build\/test-\d+\/src\//
+const external: RegExp = /\/build\/test-\d+\/src\//
 
 /** The file of the module `source`. */
 function madeOf(source: string): string {
@@ -57,7 +56,7 @@ export async function makeSources(): Promise<void> {
 }
 
 /** Imports of src/ lead there. */
-export const madeSources: Plugin = {
+const madeSources: Plugin = {
   name: 'made sources',
   enforce: 'pre',
   resolveId(id, importer) {
@@ -65,6 +64,12 @@ export const madeSources: Plugin = {
     const source = resolve(dirname(importer ?? root), id)
     return source.startsWith(`${sources}/`) ? madeOf(source) : null
   },
+}
+
+/** For projects of vitest whose tests import the library as Node does. */
+export const asNode = {
+  plugins: [madeSources],
+  test: { pool: 'forks' as const, server: { deps: { external: [external] } } },
 }
 
 /** For `onStackTrace`: the line of the source, in the place of that of the JavaScript. */

@@ -16,6 +16,8 @@ if (process.env.VERBENA_RANK === undefined) {
   process.exitCode = await runRanks({ size: Number(size), args, onLine })
 } else {
   const group = await joinGroup()
+  // Two seconds after one has ended the launcher asks the others to end; on a loaded machine they need longer to see it by themselves.
+  if (mode === 'killed') process.on('SIGTERM', () => {})
   const options = mode === 'spinning' ? lossy(group.rank) : {}
   const comm = await createCommunicator(group, options)
   const names = ['barrier', 'broadcast', 'scatter', 'gather', 'allgather', 'reduce', 'allreduce', 'alltoall'] as const
