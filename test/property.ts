@@ -24,7 +24,7 @@ declare module 'vitest' {
 }
 
 export const slow = process.env.VERBENA_SLOW === '1'
-export const slowFactor = 4
+export const slowFactor = 2
 export const quickShare = 0.6
 
 /** A seed for a generator of the test's own. A smaller seed is not a simpler example, so it is not shrunk. */
