@@ -188,6 +188,7 @@ export const groupB: Group = (it) => {
       expect(['refused', 'MwBindErr']).toContain(status)
     })
 
+    // IBA C10-72
     it(`18 binding a type ${type} window of another PD is MW_BIND_ERR, or refused`, async (t) => {
       const [, b] = t.pair(QpType.RC)
       const mw = t.own(t.own(b.context.allocPd()).allocMw(type))

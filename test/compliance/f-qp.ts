@@ -125,6 +125,7 @@ export const groupF: Group = (it) => {
   })
 
   for (const name of names) {
+    // IBA C10-96
     it(`63 ${name}: post_send in RESET, INIT and RTR is EINVAL`, (t) => {
       const a = t.end(0, types[name])
       const fields = name === 'UD' ? a.datagram(t, t.end(1, QpType.UD)) : {}
