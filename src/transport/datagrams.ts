@@ -121,6 +121,9 @@ export class Datagrams {
     const qkey = i32[wqe + Wqe.remoteQkey]!
     put32(u8, extension + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
     u8[extension + 4] = 0
+    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all
+    // of them say that they are QP 1. Threads and processes share an adapter without one of them that serves the
+    // others.
     put24(u8, extension + Deth.srcQp, i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!)
     if (opcode === Opcode.SendWithImm) put32(u8, extension + Deth.length, i32[wqe + Wqe.immData]!)
     if (!state.buffers.read(pd, wqe, 0, bytes, at + header)) return WcStatus.LocProtErr

@@ -121,7 +121,7 @@ export const maxPayload = 4096
 export const maxMessage = 0x80000000
 
 /**
- * What a receiver must check before it looks at anything else, and drop the packet silently if it fails: version,
+ * What a receiver must check before it looks at anything else, and drop the packet silently if it fails (9.6.1): version,
  * opcode, and that all headers are there. The packet is b[start, end), without the ICRC. Allocates nothing.
  */
 export function checkPacket(b: Uint8Array, start: number, end: number): MalformedReason | undefined {
@@ -142,7 +142,7 @@ export function checkPacket(b: Uint8Array, start: number, end: number): Malforme
 }
 
 /**
- * The rules on lengths whose violation a responder NAKs as an invalid request instead of dropping it, as far as one
+ * The rules on lengths whose violation a responder NAKs as an invalid request instead of dropping it (9.7.4.1.6), as far as one
  * packet shows them. For a packet that passed checkPacket. Allocates nothing.
  */
 export function checkLengths(b: Uint8Array, start: number, end: number): MalformedReason | undefined {

@@ -225,6 +225,7 @@ export const groupD: Group = (it) => {
   })
 
   for (const type of types) {
+    // IBA 10.6.7.2.6
     it(`43 dereg of an MR with a bound type ${type} window is EBUSY, or takes the window's memory away`, async (t) => {
       const [a, b] = t.pair(QpType.RC)
       const mr = b.region(t, fullAccess)

@@ -9,6 +9,7 @@ const types = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD } as const
 const names = ['RC', 'UC', 'UD'] as const
 
 export const groupF: Group = (it) => {
+  // IBA CA17-28
   it('57 create RC, UC and UD, with and without attributes; another type is EINVAL', (t) => {
     const { pd, sendCq, recvCq } = t.end(0, QpType.RC)
     for (const name of names) {

@@ -39,6 +39,7 @@ export const groupG: Group = (it) => {
     await t.expectCompletion(b.recvCq, { wrId: 3, status: 'Success', byteLen: 0 })
   })
 
+  // IBA 10.7.3.1
   it('73 an unsignaled send makes no completion; sq_sig_all makes one for each', async (t) => {
     const [a, b] = t.pair(QpType.RC, { b: { sqSigAll: true } })
     b.recv(1)

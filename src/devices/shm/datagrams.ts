@@ -228,6 +228,8 @@ export class Datagrams {
       host.count(device, 'ud_drops_length')
       return true
     }
+    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all
+    // of them say that they are QP 1 (transport/datagrams.ts).
     const sender = i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!
     const av = w + Wqe.av
     // IBA 11.4.1.2: 40 bytes of a receive are for the GRH, whether there is one or not.

@@ -123,6 +123,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     checkObject(verb, 'init', init)
     const { context } = pd
     const { host, attr, index } = context.device
+    // IBA CA17-28: there are no raw datagrams.
     if (!Object.values(QpType).includes(init.type))
       throw new VerbsError('EINVAL', verb, `type must be QpType.RC, UC, UD or GSI, not ${describe(init.type)}`)
     for (const name of ['sendCq', 'recvCq'] as const) {

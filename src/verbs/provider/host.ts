@@ -426,6 +426,7 @@ export class Host extends EventTables {
     const next = i32[q + Qp.sqNext]!
     const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
     const after = (next + 1) | 0
+    // IBA 10.7.3.1: a request that is not signaled completes without a completion, unless it fails.
     if (status === WcStatus.Success && (i32[w + Wqe.flags]! & SendFlag.Signaled) === 0 && i32[q + Qp.sqSigAll] === 0) {
       i32[q + Qp.sqNext] = after
       return true
