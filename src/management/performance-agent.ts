@@ -55,6 +55,7 @@ export function answerPerf(node: ManagedNode, mad: Uint8Array): Answer {
   const method = mad[Mad.method]!
   if (method !== MadMethod.get && method !== MadMethod.set) return 'passed'
   let status: number = MadStatus.badVersion
+  // IBA 13.4.7: the status says that a version or an attribute is not supported.
   if (mad[Mad.baseVersion] === 1 && mad[Mad.classVersion] === classVersion)
     status = serve(node, mad, method === MadMethod.set)
   mad[Mad.method] = MadMethod.getResponse
@@ -127,6 +128,7 @@ function readNarrow(node: ManagedNode): PortCounters {
   for (const name of Object.keys(portCountersCodec.fields) as (keyof PortCounters)[]) values[name] = 0
   for (const name of narrowNames) {
     const { field, limit } = narrow[name]
+    // IBA 16.1.3.5: counters of PortCounters stop at their largest value.
     values[field] = Math.min(shown(node, false, name), limit)
   }
   return values
@@ -136,6 +138,7 @@ function setNarrow(node: ManagedNode, asked: PortCounters): void {
   const selected = asked.counterSelect | (asked.counterSelect2 << 16)
   for (const name of narrowNames) {
     const { field, bit } = narrow[name]
+    // IBA 16.1.3.5: a Set writes what CounterSelect names.
     if ((selected & (1 << bit)) !== 0) put(node, false, name, asked[field])
   }
 }

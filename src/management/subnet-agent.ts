@@ -35,13 +35,15 @@ const knowsExtendedSpeeds = 0x80000000
 export function answerSmp(node: ManagedNode, mad: Uint8Array): Answer {
   const method = mad[Mad.method]!
   const attribute = u16(mad, Mad.attributeId)
+  // IBA o14-3.a4: there is no response to SubnTrapRepress.
   if (method === MadMethod.trapRepress) return 'dropped'
   if (method !== MadMethod.get && method !== MadMethod.set) return 'passed'
   const info = node.portInfo()
   if (attribute === SubnAttribute.smInfo && (info.capabilityMask & PortCapability.isSm) !== 0) return 'passed'
+  // IBA 13.4.7: the status says that a version, method or attribute is not supported.
   if (mad[Mad.baseVersion] !== 1 || mad[Mad.classVersion] !== classVersion) return respond(mad, MadStatus.badVersion)
   const fits = mKeyFits(info, get64Big(mad, Smp.mKey))
-  // Whoever does not know the key may read, if that: 14.2.4.
+  // IBA 14.2.4: whoever does not know the M_Key may read, if that.
   if (!fits && (method === MadMethod.set || info.mKeyProtectBits >= 2)) {
     node.setPortInfo({ ...info, mKeyViolations: Math.min(info.mKeyViolations + 1, 0xffff) })
     return 'dropped'
@@ -100,6 +102,7 @@ function write(node: ManagedNode, info: PortInfo, mad: Uint8Array): number {
     case SubnAttribute.portInfo: {
       if (!isOwnPort(u32(mad, Mad.attributeModifier))) return MadStatus.invalidField
       const wanted = portInfoCodec.read(mad, Smp.data)
+      // IBA 14.2.5.6: what a Set of PortInfo cannot change is an invalid field.
       if (!mayBecome(info, wanted)) return MadStatus.invalidField
       node.setPortInfo(changed(info, wanted))
       return read(node, node.portInfo(), mad, true)

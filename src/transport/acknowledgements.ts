@@ -37,6 +37,7 @@ export class Acknowledgements {
 
   /** The newest SEND or WRITE is to be acknowledged. */
   due(q: number, t: number): void {
+    // IBA 9.7.5.1.2: one ACK acknowledges all requests before its PSN, too.
     this.#i32[t + TransportQp.ackDue] = 1
     this.#state.scheduleAck(q)
   }
@@ -60,12 +61,14 @@ export class Acknowledgements {
 
   /** The request breaks a rule, which ends a QP of RC; the syndrome of the NAK. */
   invalid(q: number): number {
+    // IBA 9.7.5.2.2: the NAK of an invalid request.
     if (this.#i32[q + Qp.type] === QpType.RC) this.#state.failResponder(q, EventType.QpReqErr)
     return Syndrome.InvalidRequest
   }
 
   /** The request may not do this with that memory, which ends a QP of RC; the syndrome of the NAK. */
   forbidden(q: number): number {
+    // IBA 9.7.5.2.4: the NAK of a remote access error.
     this.#state.count(this.#state.counters.resp_remote_access_errors)
     if (this.#i32[q + Qp.type] === QpType.RC) this.#state.failResponder(q, EventType.QpAccessErr)
     return Syndrome.RemoteAccess

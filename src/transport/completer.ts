@@ -93,6 +93,7 @@ export class Completer implements Expiry {
    */
   #acknowledge(q: number, t: number, psn: number, nowNs: number): boolean {
     const i32 = this.#i32
+    // IBA 9.7.5.1.2: an ACK acknowledges all before it, but for requests whose response is missing.
     let una = i32[t + TransportQp.una]!
     let whole = true
     for (let index = i32[q + Qp.sqNext]!; index !== i32[t + TransportQp.freshIndex]; index = (index + 1) | 0) {
@@ -160,8 +161,11 @@ export class Completer implements Expiry {
     }
     state.count(cause)
     // Without an ACK timeout nothing else would give up a peer that sends NAKs for ever.
+    // IBA list-83 deviation: each time that packets are sent again should cost a retry; here a NAK while they are being sent
+    // again costs none: it shows that the peer is there, and a path that loses much would end the connection.
     const free = resending && this.#timers.ackTimeoutRuns(t)
     if (!free) {
+      // IBA list-83: without a retry left the request fails, and its QP.
       if (i32[t + TransportQp.retriesLeft] === 0) {
         state.count(state.counters.retry_exceeded_err)
         state.failRequest(q, WcStatus.RetryExcErr)
@@ -214,6 +218,7 @@ export class Completer implements Expiry {
       return
     }
     if (this.#timers.rnrRuns(t)) return
+    // IBA list-82: an RNR retry of 7 means for ever.
     if (i32[q + Qp.rnrRetry] !== forever) {
       if (i32[t + TransportQp.rnrLeft] === 0) {
         state.count(state.counters.retry_rnr_exceeded_err)
@@ -227,6 +232,7 @@ export class Completer implements Expiry {
     this.#queue.recovery.pause(t)
     this.#restart(q, t)
     i32[t + TransportQp.resending] = 0
+    // IBA 9.7.5.2.8: the time that the RNR NAK says.
     this.#timers.armRnr(q, t, nowNs + rnrTimerNs[code]!)
   }
 
@@ -240,6 +246,7 @@ export class Completer implements Expiry {
       this.#goBack(q, t, nowNs, state.counters.rcvd_seq_err, i32[t + TransportQp.newPsn]!)
       return
     }
+    // IBA 9.7.5.2.2: what the other NAK codes mean for the request.
     let status: WcStatus = WcStatus.RemOpErr
     if (syndrome === Syndrome.InvalidRequest || syndrome === Syndrome.InvalidRdRequest) status = WcStatus.RemInvReqErr
     else if (syndrome === Syndrome.RemoteAccess) status = WcStatus.RemAccessErr
@@ -283,6 +290,9 @@ export class Completer implements Expiry {
       const number = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!)
       const expected =
         opcode === Opcode.Read ? Math.min(mtu, this.#f64[(wqe + SendProgress.length) >> 1]! - number * mtu) : 0
+      // IBA 9.7.6.1 deviation: a READ response is accepted by its PSN and length, whether its opcode says First,
+      // Middle, Last or Only. A READ is asked for in chunks, and again from any packet on, so that a late response may
+      // call itself another part of a message than the one that is expected; its PSN says where its bytes belong.
       const pad = padOf(u8, at)
       if (end - at - header - pad !== expected) {
         state.failRequest(q, WcStatus.BadRespErr)
@@ -314,12 +324,16 @@ export class Completer implements Expiry {
 
   ackTimeoutExpired(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
+    // IBA 9.7.6.1.3: nothing was acknowledged within the ACK timeout.
     this.#goBack(q, t, nowNs, this.#state.counters.timeouts, i32[t + TransportQp.newPsn]!)
   }
 
   /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
   earlyExpired(q: number, t: number, nowNs: number, lateNs: number): void {
     const i32 = this.#i32
+    // IBA 9.7.6.1.3 deviation: a requester waits for its ACK timeout; here it sends again sooner, when the peer is
+    // silent for longer than it usually is (recovery.ts). A connection with a long timeout, as the CM gives, would
+    // stand still for it after each loss of a last packet.
     if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
       // This thread was held up; so may have been the response, by middleware or by a peer that the same thread drives.
       i32[t + TransportQp.heldUp] = 1

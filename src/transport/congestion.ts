@@ -63,6 +63,7 @@ export class Congestion {
   cnpDue(t: number, nowNs: number): boolean {
     const f64 = this.#f64
     const cnp = this.#at(t, At.cnpNs)
+    // IBA CA17-44: one CNP may stand for several marked packets of a QP.
     if (f64[cnp]! !== 0 && nowNs - f64[cnp]! < Dcqcn.cnpIntervalNs) return false
     f64[cnp] = nowNs
     return true
@@ -80,6 +81,7 @@ export class Congestion {
     } else this.#catchUp(t, nowNs)
     const before = f64[rate]! || this.#lineBps
     f64[this.#at(t, At.target)] = before
+    // IBA CA17-45: a CNP lowers the rate.
     f64[rate] = Math.max(Dcqcn.minBps, before * (1 - f64[alpha]! / 2))
     f64[alpha] = (1 - Dcqcn.g) * f64[alpha]! + Dcqcn.g
     f64[this.#at(t, At.alphaNs)] = nowNs

@@ -49,6 +49,7 @@ export function isLimited(i32: Int32Array, t: number, wqe: number): boolean {
 /** Whether the packet `txPsn` of a limited request at `wqe` has to wait for an ACK. */
 export function lacksCredit(i32: Int32Array, t: number, wqe: number): boolean {
   if (!isLimited(i32, t, wqe)) return false
+  // IBA 9.7.7.2: without a credit one packet may go, which asks for an ACK.
   const first = i32[wqe + SendProgress.firstPsn]!
   if (i32[t + TransportQp.txPsn] === first) return i32[t + TransportQp.una] !== first
   return psnDiff(i32[t + TransportQp.una]!, first) <= 0
@@ -61,6 +62,7 @@ export function grant(i32: Int32Array, t: number, syndrome: number, msn: number)
   const before = i32[t + TransportQp.unlimited]!
   i32[t + TransportQp.unlimited] = code === noCreditCode ? 1 : 0
   // Without credits the limit follows what is acknowledged: it would be half of the circle behind one day, and seem to be ahead.
+  // IBA 9.7.7.2: what an ACK grants counts from its MSN on.
   const limit = psnAdd(msn, code === noCreditCode ? 0 : creditsOf(code))
   if (psnDiff(limit, i32[t + TransportQp.limit]!) <= 0) return code === noCreditCode && before === 0
   i32[t + TransportQp.limit] = limit
@@ -69,6 +71,7 @@ export function grant(i32: Int32Array, t: number, syndrome: number, msn: number)
 
 /** The syndrome of an ACK of QP `q`. An SRQ's receives are nobody's in particular: nothing is said of them. */
 export function ackSyndrome(i32: Int32Array, q: number, t: number): number {
+  // IBA 9.7.7.2: a QP with an SRQ grants no credits.
   if (i32[t + TransportQp.flowControl] === 0 || i32[q + Qp.srq]! >= 0) return Syndrome.AckNoCredits
   const credits = (Atomics.load(i32, q + Qp.rqHead) - i32[q + Qp.rqTail]!) | 0
   return credits < codes.length ? codes[credits]! : creditCode(Math.min(credits, mostCredits))

@@ -1,7 +1,7 @@
 /**
  * UD: one packet a message, no connection, no answer. The sender's request completes when the packet has left; a receiver
  * that cannot take it drops and counts it. Its buffer begins with 40 bytes in which the IP header is put: an IPv6 header,
- * or 20 bytes of zeros and an IPv4 header (annex A17, 17.4.4).
+ * or 20 bytes of zeros and an IPv4 header (annex A17, 17.4.5.2).
  */
 import {
   GsiDispatch,
@@ -94,10 +94,12 @@ export class Datagrams {
     const state = this.#state
     const { i32, u8 } = state
     const opcode = i32[wqe + Wqe.opcode]!
+    // IBA list-98: UD sends SENDs alone.
     if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) return WcStatus.LocQpOpErr
     const pd = i32[q + Qp.pd]!
     const bytes = state.buffers.gather(pd, wqe, 0)
     if (bytes < 0) return WcStatus.LocProtErr
+    // IBA list-96: a message of UD is one packet.
     if (bytes > this.mtu) return WcStatus.LocLenErr
     const av = wqe + Wqe.av
     if (i32[av + Av.device]! < 0) {
@@ -115,10 +117,13 @@ export class Datagrams {
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
     putBth(u8, at, wire, flags, group ? multicastQpn : i32[wqe + Wqe.remoteQpn]!, false, psn)
     const extension = at + Bth.length
-    // A Q_Key with its highest bit set stands for the sender's own.
+    // IBA 10.2.5: a Q_Key with its highest bit set stands for the sender's own.
     const qkey = i32[wqe + Wqe.remoteQkey]!
     put32(u8, extension + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
     u8[extension + 4] = 0
+    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all
+    // of them say that they are QP 1. Threads and processes share an adapter without one of them that serves the
+    // others.
     put24(u8, extension + Deth.srcQp, i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!)
     if (opcode === Opcode.SendWithImm) put32(u8, extension + Deth.length, i32[wqe + Wqe.immData]!)
     if (!state.buffers.read(pd, wqe, 0, bytes, at + header)) return WcStatus.LocProtErr
@@ -136,6 +141,7 @@ export class Datagrams {
     const state = this.#state
     const { i32, u8, host } = state
     const extension = at + Bth.length
+    // IBA 9.6.1.4.1: a datagram with another Q_Key is dropped silently.
     if ((u32(u8, extension + Deth.qkey) | 0) !== i32[q + Qp.qkey]) {
       state.count(state.counters.ud_drops_qkey)
       Atomics.add(i32, host.deviceWord(state.device) + Dev.qkeyViolations, 1)
@@ -154,6 +160,7 @@ export class Datagrams {
     let receive = i32[t + TransportQp.receive]!
     if (receive === 0) receive = state.takeReceive(q, grhLength + bytes)
     else if (host.receiveIsShort(receive, grhLength + bytes)) receive = receiveTooShort
+    // IBA list-97: without a receive, or with one that is too short, a datagram is dropped.
     if (receive < 0) {
       state.end()
       state.count(receive === noReceive ? state.counters.ud_drops_no_receive : state.counters.ud_drops_length)
@@ -189,6 +196,7 @@ export class Datagrams {
     const { i32, host } = state
     const { destination } = origin
     let delivered = 0
+    // IBA list-100: every QP that is attached gets the datagram, one of the sender's own adapter, too.
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
       const q = mcastMember(host, i, destination, 0, state.device, state.device + 1)
       if (q < 0) continue
@@ -221,6 +229,7 @@ export class Datagrams {
     const at = this.#grh
     const udp = packetBytes + Icrc.length + Udp.length
     u8.fill(0, at, at + grhLength)
+    // IBA A17.4.5.2: an IPv6 header has all 40 bytes before the payload, an IPv4 header the last 20.
     if (origin.ipv4) {
       const ip = at + grhLength - Ipv4.length
       u8[ip] = 0x45

@@ -9,7 +9,7 @@
  * `txIndex` and `txPsn` are set back. A READ takes the PSNs of its responses; one of many packets is asked for in chunks,
  * so that responses never exceed what a receive buffer holds, and asked for again from the byte that is missing.
  *
- * InfiniBand Architecture volume 1, 9.7.3 and 9.7.5; C9-… in comments are its compliance statements.
+ * InfiniBand Architecture volume 1, 9.7.3 and 9.7.5.
  */
 import {
   bind,
@@ -191,8 +191,10 @@ export class Requester {
     const i32 = this.#i32
     const opcode = i32[wqe + Wqe.opcode]!
     const alone = i32[q + Qp.sqNext] === index
+    // IBA list-92: a fenced request waits for the READs and atomics before it.
     if ((i32[wqe + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + TransportQp.readsOut]! > 0) return false
     if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw) {
+      // IBA 10.6.5.1: LOCAL_INV waits for all requests before it.
       if (opcode === Opcode.LocalInv && !alone) return false
       const { host } = this.#state
       // No grace period is needed: what peers write to this device is placed under the lock that this thread holds.
@@ -252,6 +254,7 @@ export class Requester {
     const inFlight = psnDiff(psn, i32[t + TransportQp.una]!)
     const window = this.#queue.recovery.window(t, this.#queue.window(mtu))
     if (rc && hasResponse(opcode)) {
+      // IBA list-91: at most so many READs and atomics are outstanding.
       if (i32[t + TransportQp.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
       const count = opcode === Opcode.Read ? this.#readPackets(wqe, mtu, psn) : 1
       if (inFlight > 0 && inFlight + count > window) return 0
@@ -288,6 +291,7 @@ export class Requester {
         if (psn === i32[t + TransportQp.newPsn]) this.#queue.recovery.sent(t, psn, nowNs)
       }
     } else ackReq = false
+    // IBA list-51: the last packet alone solicits an event.
     const solicited = last && (i32[wqe + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
     putBth(u8, at, wire, flags, i32[q + Qp.destQpNum]!, ackReq, psn)
@@ -365,6 +369,9 @@ export class Requester {
     const extension = at + Bth.length
     if (opcode === Opcode.Read) {
       const offset = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!) * mtu
+      // IBA 9.4.4: repeated, it asks for what is missing alone.
+      // IBA 9.4.4 deviation: a READ is one request; one longer than `readChunkBytes` is several here, so that its
+      // responses fit into the receive buffer of a UDP socket, which has no flow control of its own.
       this.#reth(extension, wqe, offset, Math.min(count * mtu, this.#f64[(wqe + SendProgress.length) >> 1]! - offset))
     } else if (opcode === Opcode.Flush) {
       put32(u8, extension, i32[wqe + Wqe.access]!)

@@ -97,9 +97,12 @@ export class Responder {
       state.end()
       return
     }
+    // IBA 9.7.5.2.2: a PSN ahead of the expected one is a sequence error; its NAK has the expected PSN.
     if (ahead > 0) {
       state.count(state.counters.out_of_seq_request)
-      // A requester that has gone back sends again what showed the gap: the packet that it lacks was lost once more.
+      // IBA 9.7.5.2 deviation: a responder that has sent this NAK is silent until the expected PSN comes; here it repeats the
+      // NAK for a packet that is not beyond the one that showed the gap. A requester that has gone back sends that one again
+      // when the packet that is missing was lost once more, and would learn of it only by its ACK timeout.
       const again = i32[t + TransportQp.nakDue] === 0 && psnDiff(psn, i32[t + TransportQp.nakAhead]!) <= 0
       if (i32[t + TransportQp.nakSent] !== 0 && !again) state.count(state.counters.drops_nak_pending)
       else {
@@ -110,6 +113,7 @@ export class Responder {
     }
     if (ahead < 0) {
       state.count(state.counters.duplicate_request)
+      // IBA C9-105: a duplicate SEND or WRITE is acknowledged again, and not executed.
       if ((bits & (OpBit.Send | OpBit.Write)) !== 0) this.#acks.due(q, t)
       else this.#responses.repeat(q, t, bits, at, psn)
       return
@@ -146,6 +150,8 @@ export class Responder {
     const mtu = i32[q + Qp.pathMtu]!
     const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
     if (i32[t + TransportQp.rxKind] !== (begins ? kind.none : what)) return false
+    // IBA 9.7.4.1.6: first and middle packets have a path MTU of payload, a last one at least a byte, none more than
+    // the MTU.
     if ((bits & (OpBit.First | OpBit.Middle)) !== 0) return bytes === mtu
     return bytes <= mtu && ((bits & OpBit.Only) !== 0 || bytes > 0)
   }
@@ -177,12 +183,14 @@ export class Responder {
       if (receive === 0) receive = state.takeReceive(q, 0)
       if (receive === noReceive) {
         if (!rc) state.count(state.counters.uc_drops_no_receive)
+        // IBA 9.7.5.2.8: without a receive an RNR NAK says how long the requester waits at least.
         return AethKind.RnrNak | i32[q + Qp.minRnrTimer]!
       }
     } else offset = f64[(t + TransportQp.rxBytes) >> 1]!
     const from = at + headerLength[op]!
     const more = !ends && !asksForAck(this.#u8, at)
     const status = state.buffers.scatter(q, state.receivePd(q), receive, offset, bytes, from, more)
+    // IBA list-101: a message of UC that does not fit is dropped.
     if (status === WcStatus.LocLenErr && !rc) {
       // Only the message is lost: nobody ends a QP of UC with a SEND that is too long. Its receive serves the next one.
       i32[t + TransportQp.receive] = receive
@@ -197,6 +205,8 @@ export class Responder {
       i32[t + TransportQp.receive] = 0
       i32[t + TransportQp.rxKind] = kind.none
       state.failReceive(q, receive, status, 0)
+      // IBA list-80, list-81: a receive that is too short is an error of the requester, one whose memory may not be
+      // written of the responder.
       return status === WcStatus.LocLenErr ? Syndrome.InvalidRequest : Syndrome.RemoteOperational
     }
     let window = -1
@@ -206,6 +216,9 @@ export class Responder {
       // A thread that was killed may have invalidated it, and no more. That word is 0 when there was none, and no window has key 0.
       if (window < 0 && (rkey === 0 || i32[t + TransportQp.invalidated] !== rkey)) {
         i32[t + TransportQp.receive] = receive
+        // IBA 9.9.6.3 deviation: a key that cannot be invalidated is an error of class J, for which no NAK is sent.
+        // Here one for remote access is, as case 85 of the conformance list wants it: the requester learns why its
+        // peer has ended.
         return this.#acks.forbidden(q)
       }
     }
@@ -249,7 +262,8 @@ export class Responder {
     this.completed = true
     const solicited = (this.#u8[at + Bth.flags]! & BthFlag.solicited) !== 0
     if (state.completeReceive(q, receive, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
-    // The CQ is full: its owner cannot learn of the message, and the QP ends with that. The NAK acknowledges what was before.
+    // IBA C11-37: a full CQ is an error of the QP that completes to it.
+    // Its owner cannot learn of the message, and the QP ends with that. The NAK acknowledges what was before.
     this.#i32[t + TransportQp.ackDue] = 0
     state.overran(q)
     return Syndrome.RemoteOperational
@@ -269,17 +283,21 @@ export class Responder {
     let total = f64[(t + TransportQp.rxBytes) >> 1]!
     let rkey = i32[t + TransportQp.rkey]!
     if ((bits & OpBit.Reth) !== 0) {
+      // IBA list-84: what the QP does not permit is an invalid request; what the region does not, a remote access
+      // error.
       if ((i32[q + Qp.accessFlags]! & Access.RemoteWrite) === 0) return this.#acks.invalid(q)
       va = get64(u8, extension + Reth.va)
       rkey = u32(u8, extension + Reth.rkey) | 0
       left = u32(u8, extension + Reth.dmaLength)
       total = left
+      // IBA 9.7.4.1.6: a DMA length is at most 2 GiB.
       if (left > maxMessageBytes) return this.#acks.invalid(q)
-      // C9-88: a zero-length message needs no key.
+      // IBA C9-88: the R_Key of a zero-length message is not looked at.
       if (left > 0 && state.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, state.host.qpSlot(q)) === -1)
         return this.#acks.notThere(q)
       extension += Reth.length
     }
+    // IBA 9.7.4.1.6: the payloads of a WRITE are together its DMA length.
     if (ends ? bytes !== left : bytes >= left) return this.#acks.invalid(q)
     let to = 0
     if (bytes > 0) {
@@ -288,6 +306,7 @@ export class Responder {
     }
     let receive = 0
     if ((bits & OpBit.Imm) !== 0) {
+      // IBA C10-86: a WRITE with immediate takes a receive, with its last packet.
       receive = i32[t + TransportQp.receive] || state.takeReceive(q, 0)
       if (receive === noReceive) {
         if (i32[q + Qp.type] !== QpType.RC) state.count(state.counters.uc_drops_no_receive)
@@ -308,6 +327,7 @@ export class Responder {
       i32[t + TransportQp.rkey] = rkey
       return 0
     }
+    // IBA C10-87: a WRITE without immediate takes none.
     if (receive === 0) {
       this.#executed(t)
       return 0
@@ -331,6 +351,7 @@ export class Responder {
     const i32 = this.#i32
     const state = this.#state
     const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
+    // IBA 9.8.2: a gap in the PSNs of UC loses a message, and nobody is told.
     if (ahead !== 0) {
       // A gap: what was arriving is lost, and the next message begins with its first packet.
       state.count(state.counters.out_of_seq_request)

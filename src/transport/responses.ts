@@ -76,6 +76,7 @@ export class Responses {
     const length = u32(u8, extension + Reth.dmaLength)
     if (length > maxMessageBytes) return this.#acks.invalid(q)
     const { buffers, host } = this.#state
+    // IBA C9-88: the R_Key of a zero-length READ is not looked at.
     if (length > 0 && buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, Access.RemoteRead, host.qpSlot(q)) === -1)
       return this.#acks.notThere(q)
     const count = Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
@@ -97,6 +98,7 @@ export class Responses {
     const { b64, buffers, host } = state
     const extension = at + Bth.length
     const va = get64(u8, extension + AtomicEth.va)
+    // IBA list-87: the address of an atomic is a multiple of 8.
     if ((i32[q + Qp.accessFlags]! & Access.RemoteAtomic) === 0 || va % 8 !== 0) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + AtomicEth.rkey) | 0
     const to = buffers.resolve(rkey, i32[q + Qp.pd]!, va, 8, Access.RemoteAtomic, host.qpSlot(q))
@@ -133,6 +135,7 @@ export class Responses {
     const { b64, buffers, host } = this.#state
     const extension = at + Bth.length
     const va = get64(u8, extension + Reth.va)
+    // IBA A19.4.2: the address of an ATOMIC_WRITE is a multiple of 8.
     const wrong = (i32[q + Qp.accessFlags]! & Access.RemoteWrite) === 0 || va % 8 !== 0 || bytes !== 8
     if (wrong || u32(u8, extension + Reth.dmaLength) !== 8) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + Reth.rkey) | 0
@@ -160,15 +163,18 @@ export class Responses {
     const needs =
       ((type & FlushPlacement.Global) !== 0 ? Access.FlushGlobal : 0) |
       ((type & FlushPlacement.Persistent) !== 0 ? Access.FlushPersistent : 0)
+    // IBA A19.4.1.1: the placement types of a FLUSH: visible to all, or persistent.
     if ((i32[q + Qp.accessFlags]! & needs) !== needs || needs === 0) return this.#acks.invalid(q)
     const rkey = u32(u8, extension + Reth.rkey) | 0
     let va = get64(u8, extension + Reth.va)
     let length = u32(u8, extension + Reth.dmaLength)
+    // IBA A19.4.1.2: a FLUSH is of a range, or of the whole region.
     if ((type & Feth.selectivityBits) !== 0) {
       const entry = host.findKey(rkey)
       if (entry >= 0) va = f64[(entry + Key.iova) >> 1]!
       length = 0
     }
+    // IBA oA19-13: a placement type that the region does not permit is a remote access error.
     if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) === -1) return this.#acks.notThere(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
@@ -196,6 +202,7 @@ export class Responses {
     const agreed = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
     while (((i32[t + TransportQp.resTail]! - i32[t + TransportQp.resNext]!) | 0) >= agreed) {
       // The peer asks for more although the response to a duplicate is still to be sent: then it has that response by now.
+      // IBA list-91: a responder that agreed to none rejects READs and atomics.
       if (agreed === 0 || i32[this.#resource(t, i32[t + TransportQp.resNext]!) + Resource.answered] === 0) return -1
       i32[t + TransportQp.resNext] = (i32[t + TransportQp.resNext]! + 1) | 0
     }
@@ -221,6 +228,7 @@ export class Responses {
       i32[t + TransportQp.plainPsn] = psnAdd(epsn, -farBehind)
     // The response acknowledges what came before it, too.
     i32[t + TransportQp.ackDue] = 0
+    // IBA C9-148: a READ counts in the MSN before its response is sent.
     this.#acks.executed(t)
     this.#state.schedule(q)
   }
@@ -270,6 +278,7 @@ export class Responses {
       (va < low || va + length > high || (u32(u8, extension + Reth.rkey) | 0) !== i32[resource + Resource.rkey])
     )
       return false
+    // IBA 9.4.4: a READ that is repeated may ask for a part of what it asked for before.
     const end = psnAdd(psn, Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!)) - 1)
     if (psnDiff(end, i32[resource + Resource.last]!) > 0) return false
     i32[resource + Resource.end] = end

@@ -14,7 +14,7 @@ const { Qp, Wqe } = layout
 
 /** Unacknowledged packets of one connection, at most. */
 const maxWindow = 256
-/** Local ACK timeouts, ns, by their code: 4.096 µs · 2^code (C9-140). */
+/** IBA C9-140: local ACK timeouts, ns, by their code: 4.096 µs · 2^code; code 0 is none. */
 const ackTimeoutNs = Float64Array.from({ length: 32 }, (_, code) => 4096 * 2 ** code)
 
 /** Whether the responder answers a request with a response, for which it keeps a resource. */
@@ -68,6 +68,8 @@ export class SendQueue {
       this.#timers.cancelAckTimeout(t)
       return
     }
+    // IBA C9-140 deviation: codes up to 11 wait for `minTimeoutNs`, unless that is less: a peer in a process gets no
+    // processor for milliseconds, and is no dead peer.
     const waitNs = Math.max(this.#state.options.minTimeoutNs, ackTimeoutNs[timeout]!)
     i32[t + TransportQp.heldUp] = 0
     this.#timers.armAckTimeout(q, t, nowNs + waitNs, nowNs + this.recovery.waitNs(t))

@@ -262,10 +262,12 @@ export class Transport {
       return
     }
     state.count(counters.rcvd_pkts)
+    // IBA 9.6.1: a packet of another transport version, or with an unknown opcode, is dropped silently.
     if (header === 0 || (u8[at + Bth.flags]! & BthFlag.tver) !== 0) {
       state.count(counters.drops_opcode)
       return
     }
+    // IBA 10.9.3: a packet of another partition is dropped and counted; every QP is a full member of the default one.
     if ((u16(u8, at + Bth.pkey) & 0x7fff) !== 0x7fff) {
       state.count(counters.drops_pkey)
       Atomics.add(i32, host.deviceWord(state.device) + Dev.badPkeys, 1)
@@ -299,6 +301,7 @@ export class Transport {
     const state = this.#state
     const i32 = this.#i32
     const { counters } = state
+    // IBA CA17-33: there is no QP 0; what is sent to it is dropped silently, as for any QP that does not exist.
     if (q < 0 || i32[q + Qp.device] !== state.device || i32[q + Qp.type] === QpType.GSI) {
       state.count(counters.drops_no_qp)
       return
@@ -320,6 +323,7 @@ export class Transport {
       this.#datagrams.receive(q, op, at, end, this.origin)
       return
     }
+    // IBA 9.6.1.2.3: what reaches a connected QP comes from the address that the QP is connected with.
     const { source } = this.origin
     const gid = q + Qp.av + Av.gid
     if (
@@ -333,10 +337,12 @@ export class Transport {
     }
     if (op === WireOpcode.Cnp) {
       state.count(counters.cnps_rcvd)
+      // IBA CA17-45: a CNP lowers the rate of the QP that it names.
       if (qpState >= QpState.Rts) state.congestion?.slowDown(state.of(q), nowNs)
       return
     }
     // Not for a CNP: with both directions congested each would make another one.
+    // IBA CA17-44: a packet that a router has marked is reported to its sender.
     if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
     const psn = u24(this.#u8, at + Bth.psn)
     if ((bits & OpBit.Response) !== 0) {
@@ -402,6 +408,8 @@ export class Transport {
     const at = this.#sink.open(q + Qp.av, length, false)
     if (at < 0) return
     const u8 = this.#u8
+    // IBA CA17-44 deviation: MigReq is 1, where the figure of the CNP has 0: `putBth` sets it in every packet. A
+    // receiver reads the QP number and BECN.
     putBth(u8, at, WireOpcode.Cnp, 0, this.#i32[q + Qp.destQpNum]!, false, 0)
     u8[at + Bth.ecn] = BthEcn.becn
     u8.fill(0, at + Bth.length, at + length)

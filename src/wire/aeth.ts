@@ -11,7 +11,7 @@ export const AethKind = { Ack: 0x00, RnrNak: 0x20, Nak: 0x60 } as const
 export const aethKindBits = 0xe0
 export const aethValueBits = 0x1f
 
-/** Whole syndromes of the NAKs, and the ACK that says nothing about credits. */
+/** IBA 9.7.5.2.2: whole syndromes of the NAKs, and the ACK that says nothing about credits. */
 export const Syndrome = {
   AckNoCredits: 0x1f,
   PsnSequence: 0x60,
@@ -21,7 +21,7 @@ export const Syndrome = {
   InvalidRdRequest: 0x64,
 } as const
 
-/** How long an RNR NAK asks to wait, by its timer code, in nanoseconds (table 46). Code 0 is the longest. */
+/** IBA 9.7.5.2.8: how long an RNR NAK asks to wait, by its timer code, in nanoseconds. Code 0 is the longest. */
 export const rnrTimerNs: Float64Array = Float64Array.from(
   [
     65536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048, 3072, 4096,
@@ -39,7 +39,7 @@ export function rnrTimerCode(ns: number): number {
 /** The credit code that says nothing: no end-to-end flow control. */
 export const noCreditCode = 31
 
-/** How many receives a credit code stands for; -1 for code 31. 0, 1, 2, 3, 4, 6, 8, 12, 16, … 32768. */
+/** IBA 9.7.7.2: how many receives a credit code stands for; -1 for code 31. 0, 1, 2, 3, 4, 6, 8, 12, 16, … 32768. */
 export function creditsOf(code: number): number {
   if (code === noCreditCode) return -1
   if (code < 2) return code

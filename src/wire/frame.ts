@@ -93,6 +93,7 @@ export function emitFrame(frame: RoceV2Frame, b: Uint8Array, at: number): number
   if (frame.ethernet) ip = emitEthernet({ ...frame.ethernet, etherType: ipv4 ? EtherType.ipv4 : EtherType.ipv6 }, b, at)
   const udp = ip + (ipv4 ? Ipv4.length : Ipv6.length)
   if (ipv4) {
+    // IBA CA17-6, CA17-8, CA17-10: no fragment, UDP, and a length that includes the ICRC.
     const rest = { moreFragments: false, fragmentOffset: 0, protocol: IpProtocol.udp, checksum: 0 }
     ipv4Codec.emit({ ...ipv4, ...rest, totalLength: end - ip }, b, ip)
     put16(b, ip + Ipv4.checksum, ipv4Checksum(b, ip, udp))

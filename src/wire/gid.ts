@@ -7,7 +7,7 @@ import { WireError } from './errors.ts'
 
 export { parseIp }
 
-/** 16 bytes. `address` has 4 or 16; another length throws. */
+/** IBA A17.4.1.1: the GID of an address, 16 bytes. `address` has 4 or 16; another length throws. */
 export function gidOfIp(address: Uint8Array): Uint8Array {
   const gid = new Uint8Array(16)
   if (address.length === 16) gid.set(address)

@@ -128,6 +128,7 @@ export function icrcOf(b: Uint8Array, { ip, grh, lrh, bth, icrc }: Layers): numb
 
 function ipv4(b: Uint8Array, at: number, end: number, layers: Layers): Found {
   if (end - at < Ipv4.length) return 'tooShort'
+  // IBA CA17-27: the version agrees with the type of the frame.
   if (b[at]! >>> 4 !== 4) return 'ipVersion'
   layers.ip = at
   layers.ipVersion = 4
@@ -171,6 +172,7 @@ function ipv6(b: Uint8Array, at: number, end: number, layers: Layers): Found {
 function udp(b: Uint8Array, at: number, end: number, layers: Layers): Found {
   if (end - at < Udp.length) return 'ipLength'
   layers.udp = at
+  // IBA CA17-20, CA17-21: the destination port is that of RoCEv2; the length goes up to the ICRC, and includes it.
   if (u16(b, at + Udp.destinationPort) !== rocePort) return 'notRocePort'
   if (u16(b, at + Udp.udpLength) !== end - at) return 'udpLength'
   return bth(at + Udp.length, end, layers)

@@ -128,6 +128,7 @@ export function checkPacket(b: Uint8Array, start: number, end: number): Malforme
   const length = end - start
   if (length < Bth.length) return 'tooShort'
   const flags = b[start + Bth.flags]!
+  // IBA 9.6.1: the transport version is 0, and the opcode known.
   if ((flags & BthFlag.tver) !== 0) return 'transportVersion'
   const opcode = b[start]!
   const headers = headerLength[opcode]!
@@ -149,12 +150,14 @@ export function checkLengths(b: Uint8Array, start: number, end: number): Malform
   const op = opcodeBits[opcode]!
   const payload = end - start - headerLength[opcode]! - ((b[start + Bth.flags]! & BthFlag.pad) >>> BthFlag.padShift)
   if (payload > maxPayload) return 'payloadTooLong'
+  // IBA 9.7.4.1.6: first and middle packets have a path MTU of payload, a last one at least a byte.
   if (op & (OpBit.First | OpBit.Middle) && !isPathMtu(payload)) return 'notPathMtu'
   if (op & OpBit.Last && payload === 0) return 'emptyLast'
   if ((op & OpBit.Reth) === 0) return undefined
   // The RETH follows the transport's own headers, a FETH at most, and comes before an ImmDt.
   const behind = op & OpBit.Imm ? ImmDt.length : 0
   const dmaLength = u32(b, start + headerLength[opcode]! - behind - Reth.length + Reth.dmaLength)
+  // IBA 9.7.4.1.6: a DMA length is at most 2 GiB, and that of a WRITE what its packets carry together.
   if (dmaLength > maxMessage) return 'dmaLengthTooLong'
   if (op & OpBit.AtomicWrite) return payload === 8 && dmaLength === 8 ? undefined : 'dmaLengthMismatch'
   if ((op & OpBit.Write) === 0) return undefined
@@ -230,7 +233,7 @@ function headerLengthOf(opcode: number): number {
   return length
 }
 
-/** A congestion notification packet to a queue pair (annex A17, 17.9.3): BECN set, PSN 0, 16 zero bytes. */
+/** IBA CA17-44: a congestion notification packet to a queue pair: BECN set, MigReq and PSN 0, 16 zero bytes. */
 export function cnpPacket(destQp: number, pkey = 0xffff): RocePacket {
   const flags = { solicited: false, migReq: false, fecn: false, becn: true, ackReq: false }
   const bth = { opcode: WireOpcode.Cnp, pkey, destQp, psn: 0, ...flags }

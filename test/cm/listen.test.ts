@@ -4,6 +4,7 @@ import { QpType } from '../../src/verbs/index.ts'
 import { CmRejReason } from '../../src/wire/index.ts'
 import { reqParams, Script, service, theirId, theirTid } from './script.ts'
 
+// IBA 12.6.7.2
 describe('a REQ that is refused at once', () => {
   test.each([
     ['nobody listens', { serviceId: 4711n }, CmRejReason.InvalidServiceId],

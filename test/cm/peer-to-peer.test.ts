@@ -5,6 +5,7 @@ import { ourGid, ourGuid, ourQpn, reqParams, Script, theirId, theirQpn } from '.
 
 const peerToPeer = true
 
+// IBA 12.9.6
 test('our GUID is the smaller: we become passive and answer with a REP', () => {
   const s = new Script()
   const c = s.reqSent({ peerToPeer, startingPsn: 5 })

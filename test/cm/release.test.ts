@@ -225,6 +225,7 @@ describe('a stale connection', () => {
     ['REP_RCVD', (s) => s.repRcvd(), 'TIMEWAIT'],
     ['ESTABLISHED', (s) => s.established(), 'DREQ_SENT'],
   ]
+  // IBA 12.9.8.3.1
   test.each(states)('in %s: its peer asks again with the same QP', (state, reach, after) => {
     const s = new Script()
     const c = reach(s)
@@ -245,6 +246,7 @@ describe('a stale connection', () => {
     s.tookEvent('reqReceived')
   })
 
+  // IBA 12.9.8.3.1
   test('a REP names the QP of another connection', () => {
     const s = new Script()
     const old = s.established()

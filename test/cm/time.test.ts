@@ -17,6 +17,7 @@ test('codes', () => {
   expect(timeoutCode(1e30)).toBe(31)
 })
 
+// IBA 12.7.34
 test('the local ACK timeout is as Linux rounds it', () => {
   // With comparisons instead of sums: the delay counts if it is at least half of the path's part, and the other way round.
   const compared = (delay: number, lifeTime: number): number => {

@@ -137,6 +137,7 @@ export const groupB: Group = (it) => {
     await t.expectCompletion(a.recvCq, { wrId: 2, status: 'Success', srcQp: b.qp.qpNum })
   })
 
+  // IBA C10-10
   it('16 a UD send with an AH of another PD is LOC_QP_OP_ERR, or refused', async (t) => {
     const [a, b] = t.pair(QpType.UD)
     const other = t.own(a.context.allocPd())
@@ -188,6 +189,7 @@ export const groupB: Group = (it) => {
       expect(['refused', 'MwBindErr']).toContain(status)
     })
 
+    // IBA C10-72
     it(`18 binding a type ${type} window of another PD is MW_BIND_ERR, or refused`, async (t) => {
       const [, b] = t.pair(QpType.RC)
       const mw = t.own(t.own(b.context.allocPd()).allocMw(type))

@@ -63,6 +63,7 @@ export const groupD: Group = (it) => {
     expect(await t.run(a, Opcode.Read, b, { rkey: mw.rkey })).toMatchObject({ status: 'Success' })
   })
 
+  // IBA o10-37.2.40
   it('32 a type 2 window cannot be bound to length zero: MW_BIND_ERR', async (t) => {
     const [, b] = t.pair(QpType.RC)
     const mw = t.own(b.pd.allocMw(MwType.Type2))
@@ -148,6 +149,7 @@ export const groupD: Group = (it) => {
       ['rear', 16384 - 1023, 1024],
       ['both', -4096, 16384 + 8192],
     ] as const) {
+      // IBA C10-75
       it(`38 binding type ${type} out of the MR at ${where} is MW_BIND_ERR`, async (t) => {
         const [, b] = t.pair(QpType.RC)
         const mw = t.own(b.pd.allocMw(type))
@@ -174,6 +176,7 @@ export const groupD: Group = (it) => {
     expect((await other.bind(t, mw)).completion.status).toBe('MwBindErr')
   })
 
+  // IBA o10-37.2.30
   it('39 rebinding a bound type 2 window with another key is MW_BIND_ERR', async (t) => {
     const [, b] = t.pair(QpType.RC)
     const { mw, rkey } = await b.bound(t, MwType.Type2)
@@ -222,6 +225,7 @@ export const groupD: Group = (it) => {
   })
 
   for (const type of types) {
+    // IBA 10.6.7.2.6
     it(`43 dereg of an MR with a bound type ${type} window is EBUSY, or takes the window's memory away`, async (t) => {
       const [a, b] = t.pair(QpType.RC)
       const mr = b.region(t, fullAccess)
@@ -242,6 +246,7 @@ export const groupD: Group = (it) => {
   }
 
   for (const type of types) {
+    // IBA C10-73, C10-74
     it(`44 a type ${type} window needs MW_BIND at the MR, and LOCAL_WRITE to be written`, async (t) => {
       const expected: [number, number, string][] = [
         [fullAccess & ~Access.MwBind, Access.RemoteRead, 'MwBindErr'],
@@ -275,6 +280,7 @@ export const groupD: Group = (it) => {
     }
   })
 
+  // IBA o10-36.2.2
   it('44 a zero-based type 2 window is addressed from 0; type 1 cannot be zero-based', async (t) => {
     const [a, b] = t.pair(QpType.RC)
     const accessFlags = Access.RemoteWrite | Access.ZeroBased

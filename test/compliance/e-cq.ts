@@ -258,6 +258,7 @@ export const groupE: Group = (it) => {
     expectThrow('EINVAL', () => a.sendCq.ackEvents(1))
   })
 
+  // IBA C11-37
   it('55 a CQ overflow is the event CQ_ERR, and polling says so', async (t) => {
     const [a, b] = t.pair(QpType.RC, { a: { cqe: 4, cap: { maxSendWr: 256 } } })
     const { cqe } = a.sendCq

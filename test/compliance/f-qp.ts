@@ -9,6 +9,7 @@ const types = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD } as const
 const names = ['RC', 'UC', 'UD'] as const
 
 export const groupF: Group = (it) => {
+  // IBA CA17-28
   it('57 create RC, UC and UD, with and without attributes; another type is EINVAL', (t) => {
     const { pd, sendCq, recvCq } = t.end(0, QpType.RC)
     for (const name of names) {
@@ -125,6 +126,7 @@ export const groupF: Group = (it) => {
   })
 
   for (const name of names) {
+    // IBA C10-96
     it(`63 ${name}: post_send in RESET, INIT and RTR is EINVAL`, (t) => {
       const a = t.end(0, types[name])
       const fields = name === 'UD' ? a.datagram(t, t.end(1, QpType.UD)) : {}

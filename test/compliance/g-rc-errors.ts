@@ -235,6 +235,7 @@ export const groupGErrors: Group = (it) => {
   const wrongKeys: [string, (t: Parameters<Parameters<typeof it>[1]>[0], b: End, other: End) => Promise<number>][] = [
     ['key 0, which no window has', async () => 0],
     ['a key that does not exist', async (_t, b) => b.mr.rkey ^ 0x777700],
+    // IBA o10-37.2.26
     ['a type 1 window', async (t, b) => (await b.bound(t, MwType.Type1)).rkey],
     ['a type 2 window of another QP', async (t, _b, other) => (await other.bound(t, MwType.Type2)).rkey],
   ]

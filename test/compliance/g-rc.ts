@@ -39,6 +39,7 @@ export const groupG: Group = (it) => {
     await t.expectCompletion(b.recvCq, { wrId: 3, status: 'Success', byteLen: 0 })
   })
 
+  // IBA 10.7.3.1
   it('73 an unsignaled send makes no completion; sq_sig_all makes one for each', async (t) => {
     const [a, b] = t.pair(QpType.RC, { b: { sqSigAll: true } })
     b.recv(1)
@@ -141,6 +142,7 @@ export const groupG: Group = (it) => {
     }
   })
 
+  // IBA C10-86
   it('74 write_imm consumes a receive and gives RECV_RDMA_WITH_IMM', async (t) => {
     const [a, b] = t.pair(QpType.RC)
     a.buffer.set(pattern(500))
@@ -194,6 +196,7 @@ export const groupG: Group = (it) => {
     expectBytes(got, pattern(3000))
   })
 
+  // IBA C9-88
   it('76 zero-length read and write with a bad rkey succeed', async (t) => {
     const [a, b] = t.pair(QpType.RC)
     for (const opcode of [Opcode.Read, Opcode.Write]) {

@@ -13,6 +13,7 @@ const madBytes = 256
 const allBits = 0xffffffffffffffffn
 
 export const groupHManagement: Group = (it) => {
+  // IBA A17.5.8
   it('127 a request for a service reaches who registered it, from QP 1', async (t) => {
     const [client, server, other] = [agent(t, 0), agent(t, 1), agent(t, 1)]
     t.register(other.qp, 7n)

@@ -60,6 +60,7 @@ export const groupH: Group = (it) => {
     }
   })
 
+  // IBA 11.4.1.2
   it('95 without a GRH the LID leads to the adapter on InfiniBand; on Ethernet there are no LIDs', async (t) => {
     const [a, b] = t.pair(QpType.UD)
     if (a.context.queryPort(1).linkLayer === LinkLayer.Ethernet) {
@@ -91,6 +92,7 @@ export const groupH: Group = (it) => {
     await t.expectQuiet(b.recvCq)
   })
 
+  // IBA 9.6.1.4.1
   it('97 a QP number that does not exist, a bad Q_Key, no receive: the sender sees success', async (t) => {
     const [a, b] = t.pair(QpType.UD)
     const to = a.datagram(t, b)
@@ -104,6 +106,7 @@ export const groupH: Group = (it) => {
     await t.expectCompletion(b.recvCq, { wrId: 1, status: 'Success' })
   })
 
+  // IBA 10.2.5
   it('97 a remote Q_Key with bit 31 stands for the Q_Key of the sending QP', async (t) => {
     const [a, b] = t.pair(QpType.UD)
     b.recv(1, 0, 2048)
@@ -178,6 +181,7 @@ export const groupH: Group = (it) => {
     expectThrow('EINVAL', () => a.post(Opcode.Send, null, { ah: {}, remoteQpn: 1, remoteQkey: 1 }))
   })
 
+  // IBA CA17-4, CA17-9, A17.4.5.2
   it('99 traffic class, hop limit and both GIDs land in the GRH', async (t) => {
     const [a, b] = t.pair(QpType.UD)
     const address = t.address(b.endpoint)
@@ -198,6 +202,7 @@ export const groupH: Group = (it) => {
       expect(a.context.queryPort(1).linkLayer).toBe(LinkLayer.Ethernet)
       expect(header[20]! >> 4).toBe(4)
       expect(header[21]).toBe(0x5c)
+      expect(header[28]).toBe(33)
       expect(header.subarray(32, 36)).toEqual(a.endpoint.gid.subarray(12))
       expect(header.subarray(36, 40)).toEqual(b.endpoint.gid.subarray(12))
     }

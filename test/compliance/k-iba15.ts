@@ -9,6 +9,7 @@ const connect = { accessFlags: defaults.connect.accessFlags! | Access.FlushGloba
 const flushable = { connect, access: fullAccess | Access.FlushGlobal }
 
 export const groupK: Group = (it) => {
+  // IBA A19.4.1.2
   it('108 flush of a range, and of a whole region', async (t) => {
     const [a, b] = t.pair(QpType.RC, flushable)
     expect(await t.run(a, Opcode.Write, b)).toMatchObject({ status: 'Success' })
@@ -28,11 +29,13 @@ export const groupK: Group = (it) => {
     }
   })
 
+  // IBA oA19-13
   it('109 a flush that the region does not allow is REM_ACCESS_ERR', async (t) => {
     const [a, b] = t.pair(QpType.RC, { ...flushable, access: fullAccess })
     expect(await t.run(a, Opcode.Flush, b, range)).toMatchObject({ status: 'RemAccessErr' })
   })
 
+  // IBA A19.4.1.1
   it('109 a flush to persistence of a region for global visibility is REM_ACCESS_ERR', async (t) => {
     const accessFlags = connect.accessFlags | Access.FlushPersistent
     const [a, b] = t.pair(QpType.RC, { ...flushable, connect: { accessFlags } })
@@ -60,6 +63,7 @@ export const groupK: Group = (it) => {
     expect([read64(b.buffer, 32), read64(b.buffer, 40), read64(b.buffer, 48)]).toEqual([0n, 0x1122334455667788n, 0n])
   })
 
+  // IBA A19.4.2
   it('110 an atomic write that is not aligned is REM_INV_REQ_ERR, without the right or key REM_ACCESS_ERR', async (t) => {
     for (const [status, fields, access] of [
       ['RemInvReqErr', { remoteOffset: 4 }, fullAccess],

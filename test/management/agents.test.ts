@@ -61,9 +61,11 @@ describe('subnet management', () => {
   it('passes on what is for a subnet manager', () => {
     expect(answerSmp(testNode({ capabilityMask: PortCapability.isSm }), mad(1, 1, SubnAttribute.smInfo))).toBe('passed')
     expect(answerSmp(testNode(), mad(1, 5, 2))).toBe('passed')
+    // IBA o14-3.a4
     expect(answerSmp(testNode(), mad(1, 7, 2))).toBe('dropped')
   })
 
+  // IBA 13.4.7
   it('rejects other versions', () => {
     const asked = mad(1, 1, SubnAttribute.nodeInfo)
     asked[Mad.classVersion] = 2
@@ -71,6 +73,7 @@ describe('subnet management', () => {
     expect(status(asked)).toBe(0x04)
   })
 
+  // IBA 14.2.5.6
   it('stores what a subnet manager sets; LID and state stay', () => {
     const node = testNode()
     const set = mad(1, 2, SubnAttribute.portInfo, 1)
@@ -102,6 +105,7 @@ describe('subnet management', () => {
     expect(status(down)).toBe(0x1c)
   })
 
+  // IBA 14.2.4
   it('drops what has not its M_Key, as far as that protects', () => {
     const read = (): Uint8Array => mad(1, 1, SubnAttribute.portInfo, 1, 9n)
     for (const [mKeyProtectBits, outcome, shown] of [
@@ -168,6 +172,7 @@ describe('performance management', () => {
     expect(status(ask(node, 1, 1))).toBe(0)
   })
 
+  // IBA 16.1.3.5
   it('resets what the mask selects, each attribute for itself', () => {
     const node = testNode()
     ask(node, 2, 0x12, 1, 1 << 12)
@@ -181,6 +186,7 @@ describe('performance management', () => {
     expect([wide.xmitData, wide.rcvData, wide.xmitPkts, wide.rcvPkts]).toEqual([0n, 0n, 0n, 0n])
   })
 
+  // IBA 16.1.3.5
   it('stops at the largest value', () => {
     const node = testNode()
     Object.assign(node.counts, { xmitData: 2 ** 40, rcvErrors: 70_000 })
@@ -213,6 +219,7 @@ describe('directed routes', () => {
     return [followRoute(links, 0, 1, smp, lid), [...smp.subarray(193, 193 + path.length)]]
   }
 
+  // IBA C14-9
   it('go from port to port', () => {
     expect(route([])).toEqual([0, []])
     expect(route([1])).toEqual([2, [1]])

@@ -156,6 +156,18 @@ describe('rules', () => {
     expect([sender.answered(packet, 0), sender.failed]).toEqual([expected, true])
   })
 
+  // IBA 13.6.2.1
+  it.each([
+    ['another version', Rmpp.version, 2, RmppStatus.unsupportedVersion],
+    ['a status', Rmpp.status, 1, RmppStatus.badStatus],
+  ])('rejects a packet with %s by an ABORT that says so', (_, at, value, expected) => {
+    const sender = new RmppSender(message(3, 2000, 1, random), { timeoutNs: second, retries: 1 })
+    const packet = sender.next(0)!.slice()
+    packet[at] = value
+    const { reply, message: whole } = new RmppReceiver<string>(limits).data(packet, 'a sender', 'a sender', 0)
+    expect([reply![Rmpp.type], reply![Rmpp.status], whole]).toEqual([RmppType.abort, expected, null])
+  })
+
   it('ends with an ABORT of the peer', () => {
     const sender = new RmppSender(message(3, 2000, 1, random), { timeoutNs: 0, retries: 1 })
     expect(sender.answered(abort(mad(3, 0x92, 0x11), RmppStatus.resourcesExhausted).reply!, 0)).toBeNull()

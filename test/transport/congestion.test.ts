@@ -29,6 +29,7 @@ function measure(s: Script, ns: number): number {
 }
 
 describe('CNPs', () => {
+  // IBA CA17-44
   scripted(
     'a marked packet is answered by one, at most every 50 µs',
     (s) => {
@@ -86,6 +87,7 @@ describe('CNPs', () => {
 })
 
 describe('the sender', () => {
+  // IBA CA17-45
   scripted(
     'goes at half the rate after the first CNP, and comes back',
     (s) => {

@@ -8,6 +8,7 @@ const send = (s: Script, wrId: number): void => s.post(Opcode.Send, { length: 8,
 const psns = (s: Script): number[] => s.take().map(({ psn }) => psn - ours)
 
 describe('the responder', () => {
+  // IBA 9.7.7.2
   scripted('says how many receives it has left, in ACKs and answers', (s) => {
     s.useCredits()
     for (let i = 0; i < 7; i++) s.receive(64, i)
@@ -29,6 +30,7 @@ describe('the responder', () => {
     s.expect({ op: 'RcAck', syndrome: ack })
   })
 
+  // IBA 9.7.7.2
   scripted('says nothing of an SRQ', (s) => {
     const srq = s.t.own(s.end.pd.createSrq({ maxWr: 4, maxSge: 1 }))
     const { pd, sendCq, recvCq } = s.end
@@ -93,6 +95,7 @@ describe('the requester', () => {
     expect(psns(s)).toEqual([5, 6, 7])
   })
 
+  // IBA 9.7.7.2
   scripted('of a message without credit one packet goes out, which asks for an ACK; the rest follows that', (s) => {
     s.useCredits()
     s.post(Opcode.Send, { length: 5 * mtu, wrId: 1, sendFlags: SendFlag.Signaled })

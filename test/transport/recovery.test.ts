@@ -35,6 +35,7 @@ function measured(s: Script): void {
 }
 
 describe('what is not acknowledged', () => {
+  // IBA 9.7.6.1.3
   scripted(
     'is sent again when nothing was heard for longer than usual, each time after twice as long',
     (s) => {
@@ -221,6 +222,7 @@ describe('a NAK', () => {
   )
 
   const only = (psn: number): Packet => ({ op: 'RcSendOnly', psn, payload: bytes(8), ackReq: true })
+  // IBA 9.7.5.2
   scripted('is repeated when the requester has gone back and the same packet is lost again', (s) => {
     for (let i = 0; i < 3; i++) s.receive(64, i)
     s.send(only(theirs + 1), only(theirs + 2))

@@ -1,6 +1,6 @@
 /** The requester of RC, a packet at a time. */
 import { describe, expect } from 'vitest'
-import { Opcode, QpState, SendFlag } from '../../src/index.ts'
+import { Access, incRkey, MwType, Opcode, QpState, SendFlag } from '../../src/index.ts'
 import { read64 } from '../compliance/end.ts'
 import {
   ack,
@@ -37,6 +37,7 @@ describe('sending', () => {
     s.expectCompletion({ status: 'Success' })
   })
 
+  // IBA 9.7.5.1.2
   scripted('one ACK completes all before it, in order', (s) => {
     for (let i = 0; i < 5; i++) send(s, 8, i, i === 2 ? 0 : SendFlag.Signaled)
     s.answer(ours + 3)
@@ -166,6 +167,29 @@ describe('sending', () => {
     },
     { bytes: 300 * mtu },
   )
+
+  // IBA 10.6.5.1
+  scripted('LOCAL_INV waits until all before it is acknowledged', (s) => {
+    const { mr, pd } = s.end
+    const mw = pd.allocMw(MwType.Type2)
+    const rkey = incRkey(mw.rkey)
+    const bindMw = { mw, rkey, mr, addr: mr.addr, length: 64, accessFlags: Access.RemoteWrite }
+    s.post(Opcode.BindMw, { wrId: 1, bindMw })
+    s.expectCompletion({ wrId: 1, status: 'Success' })
+    send(s, 8, 2)
+    s.post(Opcode.LocalInv, { wrId: 3, invalidateRkey: rkey })
+    s.take()
+    const write = (psn: number): Packet => ({
+      ...{ op: 'RcWriteOnly', psn, ...s.reth({ length: 4, rkey }), payload: bytes(4), ackReq: true },
+    })
+    s.send(write(theirs))
+    s.expect({ op: 'RcAck', psn: theirs, syndrome: ack })
+    s.answer(ours)
+    for (const wrId of [2, 3]) s.expectCompletion({ wrId, status: 'Success' })
+    s.send(write(theirs + 1))
+    s.expect({ op: 'RcAck', psn: theirs + 1, syndrome: nak.access })
+    mw.close()
+  })
 })
 
 describe('sending again', () => {
@@ -224,6 +248,7 @@ describe('sending again', () => {
     s.expectSilence()
   })
 
+  // IBA C9-140, 9.7.6.1.3
   scripted('without an ACK: again after 4.096 µs · 2^timeout, retryCnt times; then RETRY_EXC_ERR', (s) => {
     send(s, 8, 1)
     send(s, 8, 2)
@@ -244,6 +269,21 @@ describe('sending again', () => {
     expect(s.end.qp.state).toBe(QpState.Err)
     expect(s.counted()).toMatchObject({ timeouts: 3, retry_exceeded_err: 1, retransmitted_pkts: 4 })
   })
+
+  // IBA C9-140
+  scripted(
+    'a timeout below 10 ms is 10 ms',
+    (s) => {
+      send(s)
+      s.take()
+      s.wait(10e6 - 1)
+      s.expectSilence()
+      s.wait(1)
+      expect(psns(s)).toEqual([ours])
+      expect(s.counted()).toMatchObject({ timeouts: 1 })
+    },
+    { connect: { timeout: 1 } },
+  )
 
   scripted('progress gives all retries back', (s) => {
     send(s, 8, 1)
@@ -279,6 +319,7 @@ describe('sending again', () => {
     expect(s.take().length).toBe(16)
   })
 
+  // IBA 9.7.5.2.8
   scripted('RNR NAK: again after its time, rnrRetry times; then RNR_RETRY_EXC_ERR', (s) => {
     send(s, 8, 1)
     send(s, 8, 2)
@@ -347,6 +388,7 @@ describe('sending again', () => {
     { connect: { timeout: 0 } },
   )
 
+  // IBA 9.4.4
   scripted('a READ whose answer has a gap is asked for again from the first byte that is missing', (s) => {
     s.post(Opcode.Read, { length: 4 * mtu, remoteAddr: 0x5000 })
     s.take()
@@ -365,6 +407,18 @@ describe('sending again', () => {
     )
     s.expectCompletion({ status: 'Success', byteLen: 4 * mtu })
     for (let i = 0; i < 4; i++) expect([...s.end.buffer.subarray(i * mtu, (i + 1) * mtu)]).toEqual([...bytes(mtu, i)])
+  })
+
+  // IBA 9.7.6.1
+  scripted('a READ response is taken by its PSN and length, whichever part of a message it calls itself', (s) => {
+    s.post(Opcode.Read, { length: 2 * mtu })
+    s.take()
+    s.send(
+      { op: 'RcReadResponseOnly', psn: ours, aeth: { syndrome: ack, msn: 1 }, payload: bytes(mtu, 0) },
+      { op: 'RcReadResponseMiddle', psn: ours + 1, payload: bytes(mtu, 1) },
+    )
+    s.expectCompletion({ status: 'Success', byteLen: 2 * mtu })
+    expect([...s.end.buffer.subarray(0, 2 * mtu)]).toEqual([...bytes(mtu, 0), ...bytes(mtu, 1)])
   })
 
   scripted('an ACK of what came after a READ means that its answer is lost', (s) => {
@@ -437,6 +491,7 @@ describe('a peer that vanishes', () => {
 })
 
 describe('NAKs and their completions', () => {
+  // IBA 9.7.5.2.2
   for (const [name, syndrome, status] of [
     ['INVALID REQUEST', nak.invalid, 'RemInvReqErr'],
     ['REMOTE ACCESS', nak.access, 'RemAccessErr'],

@@ -13,6 +13,7 @@ const only = (psn: number, more: Partial<Packet> = {}): Packet => ({
 })
 
 describe('acknowledging', () => {
+  // IBA 9.7.5.1.2
   scripted('an ACK only when it is asked for, and one for many messages', (s) => {
     for (let i = 0; i < 4; i++) s.receive(64, i)
     for (let i = 0; i < 3; i++) s.send(only(theirs + i, { ackReq: false }))
@@ -50,6 +51,7 @@ describe('acknowledging', () => {
 })
 
 describe('order of PSNs', () => {
+  // IBA 9.7.5.2.2
   scripted('ahead: one NAK, then silence until the expected one comes', (s) => {
     for (let i = 0; i < 4; i++) s.receive(64, i)
     s.send(only(theirs + 1), only(theirs + 2), only(theirs + 3))
@@ -64,6 +66,7 @@ describe('order of PSNs', () => {
     expect(s.completion('recv')).toBe(null)
   })
 
+  // IBA C9-105, C10-87
   scripted('behind: a SEND or WRITE is acknowledged again, and not carried out again', (s) => {
     s.receive(64, 1)
     s.receive(64, 2)
@@ -98,6 +101,7 @@ describe('order of PSNs', () => {
     },
   )
 
+  // IBA 9.7.5.2.8
   scripted('a receive that comes between RNR NAK and its time is found by a copy', (s) => {
     s.send(only(theirs))
     s.expect({ op: 'RcAck', psn: theirs, syndrome: rnr(12) })
@@ -111,6 +115,7 @@ describe('order of PSNs', () => {
     expect(s.counted()).toMatchObject({ send_rnr_err: 1 })
   })
 
+  // IBA C10-86
   scripted('WRITE_IMM without a receive: RNR NAK at its last packet, and the data once', (s) => {
     const write = { ...s.reth({ length: mtu + 4 }), payload: bytes(mtu), ackReq: true }
     s.send({ op: 'RcWriteFirst', psn: theirs, ...write })
@@ -139,6 +144,7 @@ describe('READ', () => {
     return data
   }
 
+  // IBA C9-148
   scripted('one answer for each MTU; its PSNs are used up', (s) => {
     const data = fill(s)
     s.receive()
@@ -150,6 +156,7 @@ describe('READ', () => {
     s.expect({ op: 'RcAck', psn: theirs + 3, msn: 2 })
   })
 
+  // IBA 9.4.4
   scripted('a duplicate gets the whole answer again, or the part it asks for', (s) => {
     const data = fill(s)
     s.send({ op: 'RcReadRequest', psn: theirs, ...s.reth({ length }) })
@@ -182,6 +189,7 @@ describe('READ', () => {
     expect(s.end.qp.state).toBe(QpState.Rts)
   })
 
+  // IBA C9-88
   scripted('no bytes need no key', (s) => {
     s.send({ op: 'RcReadRequest', psn: theirs, reth: { va: 1n, rkey: 1, dmaLength: 0 } })
     s.expect({ op: 'RcReadResponseOnly', psn: theirs, length: 0 })
@@ -356,6 +364,7 @@ describe('what breaks a rule', () => {
     { op: 'RcSendFirst', psn: theirs, payload: bytes(mtu) },
     { op: 'RcReadRequest', psn: theirs + 1, ...s.reth({ length: 8 }) },
   ])
+  // IBA 9.7.4.1.6
   refused('WRITE of less than its length says', nak.invalid, (s) => [
     { op: 'RcWriteOnly', psn: theirs, ...s.reth({ length: 9 }), payload: bytes(8) },
   ])
@@ -369,6 +378,7 @@ describe('what breaks a rule', () => {
   refused('WRITE longer than any message', nak.invalid, (s) => [
     { op: 'RcWriteFirst', psn: theirs, ...s.reth({ length: 0x80000001 }), payload: bytes(mtu) },
   ])
+  // IBA 9.7.5.2.4
   refused('WRITE with a wrong rkey', nak.access, (s) => [
     { op: 'RcWriteOnly', psn: theirs, ...s.reth({ length: 8, rkey: 0xbad }), payload: bytes(8) },
   ])
@@ -395,6 +405,7 @@ describe('what breaks a rule', () => {
     { op: 'RcSendMiddle', psn: theirs + 1, payload: bytes(mtu) },
     { op: 'RcSendLast', psn: theirs + 2, payload: bytes(mtu) },
   ])
+  // IBA 9.9.6.3
   refused('SEND_WITH_INV of a key that is not a window of this QP', nak.access, (s) => [
     { op: 'RcSendOnlyWithInv', psn: theirs, ieth: { rkey: s.end.mr.rkey >>> 0 }, payload: bytes(4) },
   ])
@@ -554,9 +565,12 @@ describe('what is dropped', () => {
       options,
     )
   }
+  // IBA 9.6.1.2.3
   dropped('from another address', 'drops_source', () => only(theirs, { from: 1 }))
   dropped('to a QP that does not exist', 'drops_no_qp', () => only(theirs, { destQp: 7 }))
+  // IBA CA17-33
   dropped('to QP 0', 'drops_no_qp', () => only(theirs, { destQp: 0 }))
+  // IBA 10.9.3
   dropped('of another partition', 'drops_pkey', () => only(theirs, { pkey: 0x8001 }))
   dropped('of UC', 'drops_opcode', () => ({ ...only(theirs), op: 'UcSendOnly' }))
   dropped('of UD', 'drops_opcode', () => ({ ...only(theirs), op: 'UdSendOnly', deth: { qkey: 1, srcQp: 1 } }))
@@ -570,6 +584,7 @@ describe('what is dropped', () => {
     (change: (b: Uint8Array) => void): ((s: Script) => Packet) =>
     () =>
       only(theirs, { spoil: (b) => void change(b) })
+  // IBA 9.6.1
   dropped(
     'with an opcode that does not exist',
     'drops_opcode',

@@ -46,6 +46,7 @@ describe('UC', () => {
       [2 * mtu + 4],
     ],
   ]
+  // IBA 9.8.2
   for (const [title, packets, lengths] of lossy)
     scripted(
       `a message ${title} is dropped, and only that`,
@@ -141,6 +142,7 @@ describe('UD', () => {
     ...more,
   })
 
+  // IBA A17.4.5.2
   scripted(
     'a datagram comes with 40 bytes before it, whatever its PSN',
     (s) => {
@@ -156,9 +158,11 @@ describe('UD', () => {
   )
 
   const dropped: [string, string, Packet][] = [
+    // IBA 9.6.1.4.1
     ['with another Q_Key', 'ud_drops_qkey', datagram({ deth: { qkey: 1, srcQp: 1 } })],
     ['of RC', 'drops_opcode', { op: 'RcSendOnly', psn: 0, payload: bytes(4) }],
     ['to another QP', 'drops_no_qp', datagram({ destQp: 8 })],
+    // IBA 10.9.3
     ['of another partition', 'drops_pkey', datagram({ pkey: 0x1234 })],
     ['longer than the MTU', 'drops_malformed', datagram({ payload: bytes(4100) })],
   ]

@@ -37,6 +37,7 @@ test(integers, () => {
 })
 
 const addresses = 'an address as text and as a GID is the same address again'
+// IBA A17.4.1.1
 test(addresses, () => {
   const groups = fc.array(fc.constantFrom(0, 0, 0, 1, 0xab, 0xffff), { minLength: 8, maxLength: 8 })
   const v6 = groups.map((g) => Uint8Array.from({ length: 16 }, (_, i) => (i & 1 ? g[i >> 1]! : g[i >> 1]! >> 8)))
@@ -98,6 +99,7 @@ test('an address of another length is refused', () => {
   expect(() => wire.formatIp(new Uint8Array(6))).toThrow(wire.WireError)
 })
 
+// IBA 9.7.5.2.8
 test('RNR timers: the table of the standard, in milliseconds', () => {
   expect(Array.from(wire.rnrTimerNs, (ns) => ns / 1e6)).toEqual([
     655.36, 0.01, 0.02, 0.03, 0.04, 0.06, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64, 0.96, 1.28, 1.92, 2.56, 3.84, 5.12,
@@ -108,6 +110,7 @@ test('RNR timers: the table of the standard, in milliseconds', () => {
   expect(wire.rnrTimerCode(491_520_001)).toBe(0)
 })
 
+// IBA 9.7.7.2
 test('credit codes: exact for what they stand for, never too many in between', () => {
   const credits = Array.from({ length: 31 }, (_, code) => wire.creditsOf(code))
   expect(credits.slice(0, 14)).toEqual([0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96])

@@ -77,6 +77,7 @@ describe.each(captureNames)('%s', (name) => {
     }
   })
 
+  // IBA CA17-6, CA17-8, CA17-10
   test('frames are emitted as the same bytes, with computed lengths, checksum and ICRC', () => {
     for (const { number, frame } of packets) {
       const parsed = parseFrame(frame, 0, frame.length)

@@ -114,6 +114,7 @@ describe('IcrcFlow', () => {
     )
   })
 
+  // IBA CA17-24
   test('every identification, for one packet', () => {
     const flow = new IcrcFlow(Uint8Array.of(10, 0, 0, 1), Uint8Array.of(10, 0, 0, 2), 0xc000)
     const b = new Uint8Array(28)
@@ -225,6 +226,7 @@ describe('without zlib.crc32', () => {
 
 describe('published vectors', () => {
   // What scapy's tests of its RoCE layer expect (test/contrib/roce.uts of secdev/scapy).
+  // IBA CA17-22
   test('an UC SEND of 22 bytes', () => {
     const frame = hex(`
       248a07a8fa22 248a07a8fa22 0800  45 01 0040 0478 4000 40 11 b4d5 c0a80007 c0a80007  c000 12b7 002c aca2

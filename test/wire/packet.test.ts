@@ -163,6 +163,7 @@ describe('what a receiver drops (checkPacket)', () => {
 
   test('a good one is good', () => expect(checkPacket(good(), 0, 20)).toBeUndefined())
   test('tooShort', () => expect(checkPacket(good(), 0, 11)).toBe('tooShort'))
+  // IBA 9.6.1
   test('transportVersion', () => {
     const b = good()
     b[Bth.flags]! |= 1
@@ -209,6 +210,7 @@ describe('what a responder refuses (checkLengths)', () => {
   const check = (b: Uint8Array) => checkLengths(b, 0, b.length)
   const reth = (dmaLength: number) => ({ reth: { va: 0n, rkey: 0, dmaLength } })
 
+  // IBA 9.7.4.1.6
   test('first and middle packets are as long as a path MTU', () => {
     for (const opcode of [WireOpcode.RcSendFirst, WireOpcode.UcSendMiddle]) {
       for (const mtu of [256, 512, 1024, 2048, 4096]) expect(check(make(opcode, mtu))).toBeUndefined()
@@ -223,6 +225,7 @@ describe('what a responder refuses (checkLengths)', () => {
     expect(check(make(WireOpcode.RcSendOnly, 4097))).toBe('payloadTooLong')
     expect(check(make(WireOpcode.RcSendFirst, 8192))).toBe('payloadTooLong')
   })
+  // IBA 9.7.4.1.6
   test('the DMA length agrees with the payload', () => {
     expect(check(make(WireOpcode.RcWriteOnly, 7, reth(7)))).toBeUndefined()
     expect(check(make(WireOpcode.RcWriteOnly, 7, reth(8)))).toBe('dmaLengthMismatch')
@@ -243,6 +246,7 @@ describe('what a responder refuses (checkLengths)', () => {
     const found = Array.from({ length: 9000 }, (_, i) => i).filter(isPathMtu)
     expect(found).toEqual([256, 512, 1024, 2048, 4096])
   })
+  // IBA CA17-44
   test('a CNP keeps all rules', () => {
     const b = emitted(cnpPacket(0x123456))
     expect(Buffer.from(b).toString('hex')).toBe(`8100ffff4012345600000000${'00'.repeat(16)}`)
@@ -374,6 +378,7 @@ describe('layers of frames', () => {
   })
   test.each([
     ['notIp', changed(12, 0x0806)],
+    // IBA CA17-27
     ['ipVersion', changed(14, 0x5500)],
     ['ipHeaderLength', changed(14, 0x4400)],
     ['ipHeaderLength', changed(16, 12)],
@@ -382,6 +387,7 @@ describe('layers of frames', () => {
     ['fragment', changed(20, 0x2000)],
     ['fragment', changed(20, 0x0001)],
     ['notUdp', changed(22, 0x4006)],
+    // IBA CA17-20, CA17-21
     ['notRocePort', changed(36, 4790)],
     ['udpLength', changed(38, 27)],
     ['tooShort', frame().subarray(0, 13)],

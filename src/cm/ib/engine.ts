@@ -122,7 +122,7 @@ export class Engine<A> {
     }
   }
 
-  /** The side with the greater GUID, or with equal GUIDs the greater QP number, is the active one (12.9.6). */
+  /** IBA 12.9.6: the side with the greater GUID, or with equal GUIDs the greater QP number, is the active one. */
   compare(c: Connection<A>, request: CmReq): number {
     const { caGuid } = this.options
     if (caGuid !== request.localCaGuid) return caGuid > request.localCaGuid ? 1 : -1

@@ -115,6 +115,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     return
   }
   const stale = registry.byQpn(request.localCaGuid, request.localQpn, source)
+  // IBA 12.9.8.3.1: a REQ that names a QP that is connected here says that its connection is over.
   if (stale !== undefined) {
     engine.step(stale, 'stale', now)
     refuse(engine, request, CmRejReason.StaleConnection, from)
@@ -206,6 +207,7 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
 
 /** A reason to reject a REQ whatever it asks for; undefined if there is none. */
 function wrongIn(request: CmReq): number | undefined {
+  // IBA 12.6.7.2: the reasons for which a REQ is rejected.
   if (request.transportServiceType > 1) return CmRejReason.InvalidTransportServiceType
   if (request.pathMtu < 1 || request.pathMtu > 5) return CmRejReason.InvalidPathMtu
   return request.localQpn < firstQpn ? CmRejReason.UnsupportedRequest : undefined
@@ -264,6 +266,7 @@ function receiveRep<A>(engine: Engine<A>, c: Connection<A>, reply: CmMessageOf<'
     return
   }
   const stale = registry.byQpn(reply.localCaGuid, reply.localQpn, c.peerKey)
+  // IBA 12.9.8.3.1: so does a REP.
   if (stale !== undefined) {
     engine.step(stale, 'stale', now)
     refuseRep(CmRejReason.StaleConnection)

@@ -16,7 +16,7 @@ export function timeoutCode(ns: number): number {
 }
 
 /**
- * The local ACK timeout of a queue pair: there and back (`packetLifeTime` twice) and the adapter's delay, all codes,
+ * IBA 12.7.34: the local ACK timeout of a queue pair: there and back (`packetLifeTime` twice) and the adapter's delay, all codes,
  * rounded to the nearest code, up from the middle. It is the sum that Linux rounds in the same way.
  */
 export function ackTimeoutCode(caAckDelay: number, packetLifeTime: number): number {

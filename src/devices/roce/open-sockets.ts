@@ -333,7 +333,10 @@ export function localOfGroup(
 }
 
 let warned = false
-/** Without system calls the identification of IPv4 packets is the kernel's, and goes into their ICRC. */
+/**
+ * IBA CA17-22 deviation: with `node:dgram` the ICRC of packets over IPv4 is that of identification 0: the one that the kernel gives them
+ * is not known before, and Node has no option to have it 0. Verbena accepts them, others do not; once in a process a warning says so.
+ */
 function warnOfIdentification(address: HostAddress): void {
   if (warned || address.loopback || address.address.length !== 4) return
   warned = true

@@ -165,8 +165,13 @@ export class Sockets implements PacketSink {
     const i32 = this.#i32
     const total = lengthBytes + Icrc.length
     const local = i32[av + Av.sgidIndex]!
+    // IBA CA17-4: the DSCP is that of the address vector's traffic class.
     let trafficClass = i32[av + Av.trafficClass]!
+    // IBA CA17-5: without congestion management routers are told that they may not mark: the ECN bits are 0.
+    // IBA CA17-5 deviation: ECN bits that a program puts into a traffic class go out in any case; it may want marks
+    // counted, which the adapter then does not answer.
     if ((trafficClass & 3) === 0 && markable) trafficClass |= this.#ect
+    // IBA CA17-9: the hop limit is that of the address vector, or the usual one.
     const hopLimit = i32[av + Av.hopLimit]!
     let path = this.#path
     const gid = av + Av.gid
@@ -211,6 +216,7 @@ export class Sockets implements PacketSink {
     }
     const at = this.#txAt + this.#used
     // The kernel numbers the segments of one call 0, 1, 2, …; without segmentation each is a packet of its own.
+    // IBA CA17-22: the ICRC covers the headers that the kernel is about to write.
     path.flow.write(this.#u8, at, at + lengthBytes, path.socket.segmentation ? this.#packets : 0)
     if (this.#packets === 0) this.#segment = total
     else if (total < this.#segment) this.#last = true
@@ -389,6 +395,7 @@ export class Sockets implements PacketSink {
       const end = this.#rxAt + Math.min(at + segment, bytes) - Icrc.length
       packets++
       if (end - start < Bth.length) this.#count(this.#counters.drops_malformed)
+      // IBA CA17-24: a packet with a wrong ICRC is dropped silently.
       else if (path.flow.check(u8, start, end) < 0) this.#count(this.#counters.icrc_errors)
       else transport.receive(start, end, nowNs)
     }

@@ -88,6 +88,7 @@ export class Datagrams {
     const { i32 } = host
     const total = this.#ranges.gather(q, w, 0)
     if (total < 0) return WcStatus.LocProtErr
+    // IBA list-96: a message of UD is one packet.
     if (total > this.#mtu) return WcStatus.LocLenErr
     const av = w + Wqe.av
     if ((i32[av + Av.flags]! & avMulticast) !== 0) return this.#multicast(q, w, total)
@@ -212,8 +213,9 @@ export class Datagrams {
       host.count(device, 'drops_no_qp')
       return true
     }
-    // A Q_Key with its highest bit set stands for the sender's own.
+    // IBA 10.2.5: a Q_Key with its highest bit set stands for the sender's own.
     const qkey = i32[w + Wqe.remoteQkey]!
+    // IBA 9.6.1.4.1: a datagram with another Q_Key is dropped silently.
     if ((qkey < 0 ? i32[q + Qp.qkey] : qkey) !== i32[d + Qp.qkey]) {
       host.count(device, 'ud_drops_qkey')
       Atomics.add(i32, host.deviceWord(device) + Dev.qkeyViolations, 1)
@@ -221,12 +223,16 @@ export class Datagrams {
     }
     const r = receives.take(d, grhLength + total)
     if (r === noReceive) return false
+    // IBA list-97: a receive that is too short loses the datagram, and stays.
     if (r === receiveTooShort) {
       host.count(device, 'ud_drops_length')
       return true
     }
+    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all
+    // of them say that they are QP 1 (transport/datagrams.ts).
     const sender = i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!
     const av = w + Wqe.av
+    // IBA 11.4.1.2: 40 bytes of a receive are for the GRH, whether there is one or not.
     const withGrh = (i32[av + Av.flags]! & avGlobal) !== 0
     let placed = receives.scatter(d, r, grhLength + total)
     // Into another process before the CQ is locked, since the bytes may have gone from there.

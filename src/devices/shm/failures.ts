@@ -50,6 +50,7 @@ export class Failures {
   /** The receive CQ of `d` is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
   overran(d: number): void {
     const host = this.#host
+    // IBA C11-37: a full CQ is an error of the QP that completes to it.
     if (!host.breakQp(d, QpState.Err)) return
     host.qpEvent(d, EventType.QpFatal)
     this.defer(d)

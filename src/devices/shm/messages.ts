@@ -104,6 +104,8 @@ export class Messages {
       receives.fail(d, r, placed, 0)
       segment.unlock(d + Qp.rqLock)
       if (!rc) return WcStatus.Success
+      // IBA list-80, list-81: a receive that is too short is an error of the requester, one whose memory may not be
+      // written of the responder.
       return placed === WcStatus.LocLenErr ? WcStatus.RemInvReqErr : WcStatus.RemOpErr
     }
     let flags = 0
@@ -114,6 +116,8 @@ export class Messages {
       window = invalidable(host, d, i32[w + Wqe.immData]!)
       if (window < 0) {
         segment.unlock(d + Qp.rqLock)
+        // IBA 9.9.6.3 deviation: a key that cannot be invalidated is an error of class J, of which the requester is
+        // not told; here it is, as case 85 of the conformance list wants it.
         return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
       }
     }
@@ -147,10 +151,12 @@ export class Messages {
     if (d < 0) return this.#waiting.unreachable(q)
     if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     const rc = i32[q + Qp.type] === QpType.RC
+    // IBA list-84: what the QP does not permit is an invalid request; what the region does not, a remote access error.
     if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0)
       return this.#failures.refused(d, rc, WcStatus.RemInvReqErr)
     let to = 0
     let isWritten = total === 0
+    // IBA C9-88: the R_Key of a zero-length WRITE is not looked at.
     if (total > 0) {
       to = remoteRange(host, w, d, total, Access.RemoteWrite)
       // What lies elsewhere may prove to be gone: better before there is a receive that would have to be given back.
@@ -160,6 +166,7 @@ export class Messages {
         isWritten = true
       }
     }
+    // IBA C10-86, C10-87: a WRITE takes a receive if it has immediate data.
     if (i32[w + Wqe.opcode] === Opcode.Write) {
       if (!isWritten) ranges.copyTo(to)
       return WcStatus.Success

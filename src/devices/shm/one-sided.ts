@@ -58,8 +58,10 @@ export class OneSided {
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
+    // IBA list-84, list-91: a QP that does not permit READs, or agreed to none, rejects them.
     if ((i32[d + Qp.accessFlags]! & Access.RemoteRead) === 0 || i32[d + Qp.maxDestRdAtomic] === 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    // IBA C9-88: the R_Key of a zero-length READ is not looked at.
     if (total > 0) {
       const at = remoteRange(host, w, d, total, Access.RemoteRead)
       if (at < 0 || this.#ranges.fromAway) {
@@ -93,6 +95,7 @@ export class OneSided {
     if (d < 0) return this.#waiting.unreachable(q)
     if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
     if (
+      // IBA list-87: the address of an atomic is a multiple of 8.
       (i32[d + Qp.accessFlags]! & Access.RemoteAtomic) === 0 ||
       i32[d + Qp.maxDestRdAtomic] === 0 ||
       host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0
@@ -132,6 +135,7 @@ export class OneSided {
     const d = reach(host, q)
     if (d < 0) return this.#waiting.unreachable(q)
     if (isOthers(host, d)) return this.#handOver.give(q, w, d, total)
+    // IBA A19.4.2: the address of an ATOMIC_WRITE is a multiple of 8.
     if ((i32[d + Qp.accessFlags]! & Access.RemoteWrite) === 0 || host.f64[(w + Wqe.remoteAddr) >> 1]! % 8 !== 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
     const remote = remoteRange(host, w, d, 8, Access.RemoteWrite)
@@ -159,13 +163,16 @@ export class OneSided {
     const needs =
       ((bits & FlushPlacement.Global) !== 0 ? Access.FlushGlobal : 0) |
       ((bits & FlushPlacement.Persistent) !== 0 ? Access.FlushPersistent : 0)
+    // IBA A19.4.1.1: the placement types of a FLUSH: visible to all, or persistent.
     if ((i32[d + Qp.accessFlags]! & needs) !== needs) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
+    // IBA A19.4.1.2: a FLUSH is of a range, or of the whole region.
     const wholeRegion = bits >> 4 === FlushSelectivity.Mr
     const rkey = i32[w + Wqe.rkey]!
     const entry = host.findKey(rkey)
     const addr = wholeRegion && entry >= 0 ? f64[(entry + Key.iova) >> 1]! : f64[(w + Wqe.remoteAddr) >> 1]!
     const length = wholeRegion ? 0 : f64[(w + Wqe.length) >> 1]!
     // In another process, too, what was copied is visible.
+    // IBA oA19-13: a placement type that the region does not permit is a remote access error.
     if (host.resolve(rkey, i32[d + Qp.pd]!, addr, length, needs, host.qpSlot(d)) === -1)
       return this.#failures.refused(d, true, WcStatus.RemAccessErr)
     // Stores of this thread are visible to all others after a full barrier; that is global placement.

@@ -29,6 +29,7 @@ function checkAccess(verb: string, access: number): void {
     throw new VerbsError('EOPNOTSUPP', verb, 'FlushPersistent needs persistent memory, which shared memory is not')
   if ((access & ~allAccess) !== 0)
     throw new VerbsError('EINVAL', verb, `access has unknown bits 0x${(access & ~allAccess).toString(16)}`)
+  // IBA list-21: what peers may write, its owner may.
   if ((access & (Access.RemoteWrite | Access.RemoteAtomic)) !== 0 && (access & Access.LocalWrite) === 0)
     throw new VerbsError('EINVAL', verb, 'RemoteWrite and RemoteAtomic require LocalWrite')
 }
@@ -245,6 +246,7 @@ export class MemoryRegionObject extends Handle implements MemoryRegion {
     const { i32 } = this.#host
     const check = (): void => {
       const bound = i32[this.#entry + Key.region]!
+      // IBA 10.6.7.2.6: a region with windows bound to it is not deregistered.
       if (bound === 0) return
       // Withdrawn already, if another thread has bound a window after the first look.
       Atomics.store(i32, this.#entry + Key.valid, 1)

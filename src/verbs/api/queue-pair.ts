@@ -123,6 +123,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     checkObject(verb, 'init', init)
     const { context } = pd
     const { host, attr, index } = context.device
+    // IBA CA17-28: there are no raw datagrams.
     if (!Object.values(QpType).includes(init.type))
       throw new VerbsError('EINVAL', verb, `type must be QpType.RC, UC, UD or GSI, not ${describe(init.type)}`)
     for (const name of ['sendCq', 'recvCq'] as const) {
@@ -363,6 +364,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const host = this.#host
     const { segment } = host
     this.assertOpen('postSend')
+    // IBA C10-96: before RTS a request is an immediate error.
     if (i32[q + Qp.state]! < QpState.Rts)
       throw this.#bad(
         request,
@@ -417,6 +419,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     let request: RecvWorkRequest | null = wr instanceof RecvWorkRequest ? wr : recvWr(wr)
     this.assertOpen('postRecv')
     if (this.srq !== null) throw this.#bad(request, 'EINVAL', 'this QP receives from its SRQ: post there')
+    // IBA list-64: receives are posted from INIT on.
     if (i32[q + Qp.state] === QpState.Reset)
       throw this.#bad(request, 'EINVAL', 'the QP is in Reset; receives are posted from INIT on (modify it first)')
     const { maxRecvWr, maxRecvSge } = this.cap

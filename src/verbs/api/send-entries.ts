@@ -107,6 +107,7 @@ export class SendEntries {
     if (this.#datagram) {
       const { ah } = wr
       if (ah === null) return badAh
+      // IBA C10-10: an address handle serves the QPs of its protection domain; others get an immediate error.
       if (ah.pdRef !== this.#pdRef) return badAhPd
       i32[w + Wqe.remoteQpn] = wr.remoteQpn
       i32[w + Wqe.remoteQkey] = wr.remoteQkey

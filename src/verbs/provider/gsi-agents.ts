@@ -9,7 +9,7 @@ import type { Host } from './host.ts'
 import { Agent, Meta, maxAgents, Qp, Service, serviceState } from './layout.ts'
 
 export const gsiQpn = 1
-/** The Q_Key of QP 1 (10.2.5). */
+/** IBA 10.2.5: the Q_Key of QP 1. */
 export const gsiQkey = 0x80010000
 
 /** Bits of a communication ID below the slot of its agent. */

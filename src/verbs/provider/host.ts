@@ -90,6 +90,7 @@ export class Host extends EventTables {
     if (entry < 0 || i32[entry + Key.pd] !== pd || Atomics.load(i32, entry + Key.valid) !== 1) return -1
     if ((i32[entry + Key.access]! & access) !== access) return -1
     const kind = i32[entry + Key.kind]!
+    // IBA list-40: a type 2 window serves the QP that bound it.
     if (kind !== keyKind.region && (qp < 0 || (kind === keyKind.window2 && i32[entry + Key.qp] !== qp))) return -1
     const offset = addr - f64[(entry + Key.iova) >> 1]!
     if (!(offset >= 0 && length >= 0 && offset + length <= f64[(entry + Key.length) >> 1]!)) return -1
@@ -192,6 +193,7 @@ export class Host extends EventTables {
     const { i32 } = this
     // Atomic: elsewhere than on x86 a plain load may come before that store is seen.
     const armed = Atomics.load(i32, cq + Cq.armed)
+    // IBA list-51: an event for any completion, or for solicited ones and errors.
     if ((armed === 2 || (armed === 1 && solicited)) && Atomics.compareExchange(i32, cq + Cq.armed, armed, 0) === armed)
       this.fire(cq)
   }
@@ -289,6 +291,7 @@ export class Host extends EventTables {
 
   #overrun(cq: number): void {
     const { i32 } = this
+    // IBA C11-37: a CQ that is full takes no more completions, and makes an asynchronous error.
     if (Atomics.compareExchange(i32, cq + Cq.state, cqState.live, cqState.overrun) !== cqState.live) return
     // Threads that write to it without its lock are to look again.
     this.segment.bumpEpoch()
@@ -357,6 +360,7 @@ export class Host extends EventTables {
     for (let i = 0; i < stride; i++) to[at + i] = i32[r + i]!
     Atomics.store(i32, srq + Srq.tail, (tail + 1) | 0)
     const limit = i32[srq + Srq.limit]!
+    // IBA list-103: the limit event of an SRQ comes once.
     if (limit > 0 && ((head - tail - 1) | 0) < limit) {
       i32[srq + Srq.limit] = 0
       this.srqEvent(srq, EventType.SrqLimitReached)
@@ -380,6 +384,7 @@ export class Host extends EventTables {
     const { i32 } = this
     if (i32[q + Qp.sqDraining] !== 1 || ((i32[q + Qp.sqNext]! - i32[q + Qp.sqDrainAt]!) | 0) < 0) return
     i32[q + Qp.sqDraining] = 0
+    // IBA list-59: in SQD what was posted before is finished, and an event says so.
     if (i32[q + Qp.sqDrainNotify] === 1) this.qpEvent(q, EventType.SqDrained)
   }
 
@@ -389,6 +394,7 @@ export class Host extends EventTables {
   flushReceives(q: number): void {
     const { i32, f64 } = this
     if (i32[q + Qp.srq]! >= 0) {
+      // IBA list-107: the receives of an SRQ stay; the event says that this QP takes none any more.
       if (i32[q + Qp.lastWqe] === 0) {
         i32[q + Qp.lastWqe] = 1
         this.qpEvent(q, EventType.QpLastWqeReached)
@@ -407,6 +413,7 @@ export class Host extends EventTables {
   /** Flushes what is in the send queue; the send lock is held. */
   flushSends(q: number): void {
     const { i32 } = this
+    // IBA list-68: what is outstanding is flushed in order.
     while (i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) this.completeSend(q, WcStatus.WrFlushErr, 0)
   }
 
@@ -419,6 +426,7 @@ export class Host extends EventTables {
     const next = i32[q + Qp.sqNext]!
     const w = i32[q + Qp.sqRing]! + (next & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
     const after = (next + 1) | 0
+    // IBA 10.7.3.1: a request that is not signaled completes without a completion, unless it fails.
     if (status === WcStatus.Success && (i32[w + Wqe.flags]! & SendFlag.Signaled) === 0 && i32[q + Qp.sqSigAll] === 0) {
       i32[q + Qp.sqNext] = after
       return true
@@ -431,6 +439,7 @@ export class Host extends EventTables {
       this.#note(journalStage.send, cq, wrId, packWhat(status, opcode, 0), byteLen, 0, q, after, false, after)
     i32[q + Qp.sqNext] = after
     if (e < 0) {
+      // IBA C9-218: a request that cannot complete, since the CQ is full, ends its QP.
       if (this.breakQp(q, QpState.Err)) this.qpEvent(q, EventType.QpFatal)
       return false
     }

@@ -160,6 +160,7 @@ const curStateAllowed: ReadonlySet<QpState> = new Set([Rtr, Rts, Sqd, Sqe])
 export function checkTransition(type: QpType, from: QpState, to: QpState, given: readonly QpAttrName[]): string | null {
   const transition = byState.get(from * 16 + to)
   const name = `${nameOf(QpType, type)} ${nameOf(QpState, from)} -> ${nameOf(QpState, to)}`
+  // IBA 11.2.5.2: from each state a QP goes to some others, with the attributes that each needs.
   if (!transition || (type === RC && from === Sqe && to === Rts)) {
     const next = qpTransitions.filter((t) => t.from === from && t.to !== from).map((t) => nameOf(QpState, t.to))
     return `${name} is not a legal transition; from ${nameOf(QpState, from)} a QP can go to ${[...new Set(next)].join(', ')}`

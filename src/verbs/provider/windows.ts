@@ -27,12 +27,14 @@ export function localInvalidate(host: Host, q: number, w: number): number {
 }
 
 function isBoundType2(i32: Int32Array, entry: number, pd: number): boolean {
+  // IBA o10-37.2.26: only windows of type 2 are invalidated.
   return i32[entry + Key.kind] === keyKind.window2 && i32[entry + Key.valid] === 1 && i32[entry + Key.pd] === pd
 }
 
 export function bind(host: Host, q: number, w: number): number {
   const { i32, f64 } = host
   const window = host.findKey(i32[w + Wqe.rkey]!)
+  // IBA C10-72: a window is bound by QPs of its protection domain.
   if (window < 0 || i32[window + Key.pd] !== i32[q + Qp.pd]) return WcStatus.MwBindErr
   const kind = i32[window + Key.kind]
   if (kind !== keyKind.window1 && kind !== keyKind.window2) return WcStatus.MwBindErr
@@ -41,9 +43,11 @@ export function bind(host: Host, q: number, w: number): number {
   const length = f64[(w + Wqe.length) >> 1]!
   if (newKey >>> 8 !== i32[window + Key.key]! >>> 8) return WcStatus.MwBindErr
   if (kind === keyKind.window2) {
-    // A type 2 window is bound once; then it must be invalidated. The new key must differ from the old.
+    // IBA o10-37.2.30, o10-37.2.40: a type 2 window is bound once, and to some length; then it must be invalidated. The new
+    // key must differ from the old.
     if (i32[window + Key.valid] === 1 || newKey === i32[window + Key.key] || length === 0) return WcStatus.MwBindErr
   } else {
+    // IBA o10-36.2.2: a type 1 window is not zero-based.
     if ((access & Access.ZeroBased) !== 0) return WcStatus.MwBindErr
     if (length === 0) {
       host.noteWindow(window)
@@ -61,11 +65,14 @@ export function bind(host: Host, q: number, w: number): number {
   )
     return WcStatus.MwBindErr
   const rights = i32[region + Key.access]!
+  // IBA C10-73: the region permits windows.
   if ((rights & Access.MwBind) === 0 || (rights & Access.ZeroBased) !== 0) return WcStatus.MwBindErr
+  // IBA C10-74: a window to write to needs a region that may be written.
   if ((access & (Access.RemoteWrite | Access.RemoteAtomic)) !== 0 && (rights & Access.LocalWrite) === 0)
     return WcStatus.MwBindErr
   const addr = f64[(w + Wqe.remoteAddr) >> 1]!
   const offset = addr - f64[(region + Key.iova) >> 1]!
+  // IBA C10-75: the window lies within the region.
   if (!(offset >= 0 && offset + length <= f64[(region + Key.length) >> 1]!)) return WcStatus.MwBindErr
   host.noteWindow(window)
   unbindWindow(host, window)

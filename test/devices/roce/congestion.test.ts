@@ -67,6 +67,29 @@ describe.skipIf(!nativeAvailable)('congestion control of roce', () => {
     await vi.waitFor(async () => expect(new Set(await ecnBits(path))).toEqual(new Set(['2', '3', '0 CNP'])), 10_000)
   })
 
+  // IBA CA17-5
+  it('says nothing of congestion without it, but what a program says itself', async () => {
+    const path = join(folder, 'plain.pcapng')
+    const a = openDevice(loopbackDevice(5), { wrap: [tap(path)] })
+    const b = openDevice(loopbackDevice(6))
+    const [x, y] = [makeEnd(a), makeEnd(b)]
+    const [toX, toY] = [endpointOf(x.qp), endpointOf(y.qp)]
+    const ah = pathTo(toX)
+    connectQp(x.qp, toX, toY)
+    connectQp(y.qp, toY, toX, { ah: { ...ah, grh: { ...ah.grh!, trafficClass: 3 } } })
+    x.qp.postSend(
+      sendWr({
+        ...{ opcode: Opcode.Write, wrId: 1, sendFlags: SendFlag.Signaled, sgList: [x.sge(0, 5000)] },
+        ...{ remoteAddr: y.mr.addr, rkey: y.mr.rkey },
+      }),
+    )
+    await until('the ACK', () => a.counters().ecn_marked! > 0)
+    for (const end of [x, y]) end.close()
+    a.close()
+    b.close()
+    await vi.waitFor(async () => expect(new Set(await ecnBits(path))).toEqual(new Set(['0', '3'])), 10_000)
+  })
+
   it('is off unless asked for, and the same for all who have the device open', () => {
     const first = openDevice(loopbackDevice(3))
     expect(() => openDevice(loopbackDevice(3), { congestionControl: true })).toThrow('open already without congestion')

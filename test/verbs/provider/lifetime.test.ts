@@ -462,6 +462,7 @@ describe('completion queues', () => {
     cq.close()
   })
 
+  // IBA C9-218
   it('whose send side overruns on the fast path flush the receives and give QP_FATAL', () => {
     const cq = context.createCq(1)
     const [a, b] = [makeEnd(context), makeEnd(context)]

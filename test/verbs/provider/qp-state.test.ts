@@ -128,6 +128,7 @@ describe('the transition table', () => {
     expect(new Set(pairs).size).toBe(pairs.length)
   })
 
+  // IBA 11.2.5.2
   it('permits exactly the transitions of the reference, with exactly their attributes', () => {
     for (const [type, from, to] of everything()) {
       const name = key(type, from, to)
