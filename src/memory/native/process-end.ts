@@ -9,8 +9,8 @@ export function dumpNoCore(): void {
 }
 
 /**
- * Ends this process: listeners of `exit` are called, and then the kernel ends all threads. Node.js would take their heaps down first, one after the
- * other, which is a tenth of what `verbena run` takes. It does so where it may have something to write itself, as for a profiler.
+ * Ends this process: listeners of `exit` are called, and then the kernel ends all threads. Node.js would take the heaps of all down first,
+ * which was a tenth of the time of `verbena run -- true`. It still does where it may have something to write itself, as for a profiler.
  */
 export function endAtOnce(code: number): never {
   const { execArgv, env } = process

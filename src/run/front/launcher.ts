@@ -6,7 +6,7 @@
  *     spawner     is filtered, and starts the program
  *     supervisor  answers
  */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
 import {
   adoptDescendants,
@@ -84,7 +84,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   failure.catch(() => {})
   // A guardian that is there before descendants are adopted is no child. What the first process of a container has started ends with it,
   // and all of it would be its child.
-  const mark = process.pid === 1 ? null : newMark()
+  const mark = process.pid === 1 ? null : newMark(randomInt)
   const guarding = mark === null ? null : Guardian.start(mark, folder)
   const env = { ...options.env, [runVariable]: name }
   const filter = filterProgram({ processor, ranges, strict: options.strict ?? false })
