@@ -102,9 +102,9 @@ async function bundle(entries, folder) {
     // A door by itself does nothing: a module that imports one thing through it does not load all that is behind it.
     treeshake: {
       moduleSideEffects: [
-        { test: /\/src\/(cli|report|tools)\/(.+\/)?index\.ts$/, sideEffects: false },
+        { test: /\/src\/(cli|report|run|tools)\/(.+\/)?index\.ts$/, sideEffects: false },
         {
-          test: /\/src\/(memory|memory\/native|rsocket\/protocol|verbs|verbs\/provider)\/index\.ts$/,
+          test: /\/src\/(cm|cm\/ib|devices\/middleware|gsi|management|memory|memory\/native|rsocket\/protocol|verbs|verbs\/provider|wire)\/index\.ts$/,
           sideEffects: false,
         },
       ],

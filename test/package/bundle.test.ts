@@ -79,6 +79,20 @@ describe('the command line', () => {
       expect(found).not.toContain(chunkWith(`src/${module}.ts`))
   })
 
+  it('run loads in each of its threads only what that needs, since a program waits for all of it', () => {
+    const bytes = (file: string): number => [...loaded(file)].reduce((sum, name) => sum + files.get(name)!.length, 0)
+    const command = chunkWith('src/tools/run/command.ts')
+    for (const module of ['run/front/supervisor', 'memory/parking', 'memory/segment-layout'])
+      expect(loaded(command)).not.toContain(chunkWith(`src/${module}.ts`))
+    expect(bytes(command)).toBeLessThan(100_000)
+    for (const module of ['capture/write-pcapng', 'devices/middleware/tap', 'devices/roce/device'])
+      expect(loaded('run-thread.js')).not.toContain(chunkWith(`src/${module}.ts`))
+    expect(bytes('run-thread.js')).toBeLessThan(1_000_000)
+    // Of node:crypto Node.js makes the parts that nobody asks for, too.
+    for (const name of loaded('spawner-thread.js')) expect(files.get(name)).not.toContain('"node:crypto"')
+    expect(bytes('spawner-thread.js')).toBeLessThan(35_000)
+  })
+
   it.each([...threads, 'service.js', 'janitor-thread.js'])('the thread %s loads no package', (file) => {
     expect(packages(file)).toEqual([])
   })

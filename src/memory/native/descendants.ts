@@ -5,7 +5,6 @@ import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
 
 const PR_SET_CHILD_SUBREAPER = 36
-const PR_SET_DUMPABLE = 4
 const P_ALL = 0
 const P_PID = 1
 const WNOHANG = 1
@@ -63,9 +62,4 @@ export function reapChild(pid: number): Ended {
   const signal = signalNames.find((name) => constants.signals[name] === status)
   // Signals of real time have no names.
   return signal === undefined ? { code: 128 + status, signal: null } : { code: null, signal }
-}
-
-/** A signal that ends this process leaves no core file. */
-export function dumpNoCore(): void {
-  requireLibc('prctl').prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
 }

@@ -37,9 +37,9 @@
  * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it
  * off, for tests of everything that has to work without it.
  */
-export { atExit } from './at-exit.ts'
+export { atExit, atExitLast } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
-export { adoptDescendants, dumpNoCore, type Ended, endedChild, endIsHidden, reapChild } from './descendants.ts'
+export { adoptDescendants, type Ended, endedChild, endIsHidden, reapChild } from './descendants.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
 export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
@@ -138,6 +138,7 @@ export {
   writeEvent,
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
+export { dumpNoCore, endAtOnce } from './process-end.ts'
 export { ProcessVm } from './process-vm.ts'
 export {
   isImageThere,

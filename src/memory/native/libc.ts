@@ -65,6 +65,7 @@ export interface Libc {
   readonly schedSetaffinity: NativeFunction
   readonly schedGetaffinity: NativeFunction
   readonly schedYield: NativeFunction
+  readonly exitNow: NativeFunction
   readonly getrusage: NativeFunction
   readonly prctl: NativeFunction
   readonly socket: NativeFunction
@@ -143,6 +144,7 @@ function open(): { libc: Libc | null; reason: string } {
         schedSetaffinity: c.func('sched_setaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
         schedGetaffinity: c.func('sched_getaffinity', 'int', ['int', 'uint64_t', 'uint64_t']),
         schedYield: c.func('sched_yield', 'int', []),
+        exitNow: c.func('_exit', 'void', ['int']),
         getrusage: c.func('getrusage', 'int', ['int', 'uint64_t']),
         prctl: c.func('prctl', 'int', ['int', 'uint64_t', 'uint64_t', 'uint64_t', 'uint64_t']),
         socket: c.func('socket', 'int', ['int', 'int', 'int']),

@@ -3,7 +3,6 @@
  * a process and all that it starts have, whatever they do about their environment: the limit of file locks, which Linux has not looked at since 2.6
  * (getrlimit(2)), and which /proc/PID/limits shows.
  */
-import { randomInt } from 'node:crypto'
 import { errnoName, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
@@ -33,12 +32,15 @@ export function setOpenFileLimit(soft: number, hard: number): void {
   throw nativeError('prlimit64', errnoName(errno), errno, `the limit of open files cannot be ${soft}`)
 }
 
-/** A number to mark processes with, which no others have; null where this process's limit is too low. */
-export function newMark(): number | null {
+/**
+ * A number to mark processes with, which no others have; null where this process's limit is too low. `choose` is `randomInt` of
+ * node:crypto, which a thread that only sets limits does not load.
+ */
+export function newMark(choose: (from: number, to: number) => number): number | null {
   if (!callLimit(RLIMIT_LOCKS, true)) return null
   const { u32 } = limits!
   const hard = Math.min(most, u32[2]! + u32[3]! * 2 ** 32)
-  return hard > marks ? hard - randomInt(1, marks) : null
+  return hard > marks ? hard - choose(1, marks) : null
 }
 
 /** Marks what `start` starts, and all that comes of it; this process has the mark meanwhile. */

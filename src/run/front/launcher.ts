@@ -6,7 +6,7 @@
  *     spawner     is filtered, and starts the program
  *     supervisor  answers
  */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import type { Worker } from 'node:worker_threads'
 import {
   adoptDescendants,
@@ -49,6 +49,8 @@ export interface LaunchOptions {
   readonly verbose: boolean
   /** Doorbells of the provider stop, too. */
   readonly strict?: boolean
+  /** This process ends as soon as all programs have (`endAtOnce`): threads are ready for that then, and have not ended. */
+  readonly leavesThreads?: boolean
   /** The program runs. */
   readonly onStarted?: (pid: number) => void
   /** Says what goes wrong without ending it. */
@@ -82,7 +84,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   failure.catch(() => {})
   // A guardian that is there before descendants are adopted is no child. What the first process of a container has started ends with it,
   // and all of it would be its child.
-  const mark = process.pid === 1 ? null : newMark()
+  const mark = process.pid === 1 ? null : newMark(randomInt)
   const guarding = mark === null ? null : Guardian.start(mark, folder)
   const env = { ...options.env, [runVariable]: name }
   const filter = filterProgram({ processor, ranges, strict: options.strict ?? false })
@@ -95,8 +97,9 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   const forwarding = forwardSignals(() => failUnlessFiltered(words))
   letStart(words)
 
+  let hasEnded = false
   try {
-    return await follow(options, words, failure, spawner, (started) => {
+    const how = await follow(options, words, failure, spawner, (started) => {
       if (started === undefined) {
         forwarding.ended()
         return
@@ -104,12 +107,20 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
       forwarding.started(started)
       options.onStarted?.(started)
     })
+    hasEnded = true
+    return how
   } finally {
     forwarding.stop()
-    // The spawner's own calls are answered until it has ended.
-    fail(words)
-    await spawner.terminate()
-    const ended = new Promise<void>((resolve) => supervisor.once('exit', () => resolve()))
+    const leaves = hasEnded && options.leavesThreads === true
+    if (!leaves) {
+      // The spawner's own calls are answered until it has ended.
+      fail(words)
+      await spawner.terminate()
+    }
+    const ended = new Promise<void>((resolve) => {
+      supervisor.once('exit', () => resolve())
+      if (leaves) supervisor.once('message', () => resolve())
+    })
     end()
     if (supervisor.threadId !== -1) await ended
     if (Atomics.load(words, Word.broken) === 1) guardian?.release()

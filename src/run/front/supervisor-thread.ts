@@ -1,7 +1,7 @@
 /** What the thread of a supervisor does: a module that knows doors calls it, and `launch` starts that module. */
 import { writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
-import { letThreadRest, thisProcessor } from '../../memory/index.ts'
+import { atExitLast, letThreadRest, thisProcessor } from '../../memory/index.ts'
 import type { Door, SysfsTree } from '../door.ts'
 import type { NumberRange } from './numbers.ts'
 import { OpenFiles } from './open-files.ts'
@@ -46,6 +46,8 @@ export async function runSupervisor<Settings>(
   say: (text: string) => void = sayNow,
 ): Promise<void> {
   letThreadRest()
+  // Behind what others do then: `launch` need not wait until Node.js has taken this thread down.
+  atExitLast(() => parentPort!.postMessage('ended'))
   const { words, wake, ranges, verbose, folder, settings } = await given()
   // First, since it needs a watcher of files, of which a user has few; doors do without.
   const files = new OpenFiles((path, error) => say(`${path}: ${reasonOf(error)}`))

@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly strict?: boolean
   /** What is said of programs; null for nothing. */
   readonly watch: WatchSettings | null
+  /** This process ends as soon as all programs have: see `LaunchOptions`. */
+  readonly leavesThreads?: boolean
   readonly onStarted?: (pid: number) => void
   readonly onWarning: (text: string) => void
 }

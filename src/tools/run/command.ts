@@ -2,6 +2,7 @@
 import { constants } from 'node:os'
 import type { Command } from 'commander'
 import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
+import { endAtOnce } from '../../memory/index.ts'
 import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { runAdapters, runMiddleware } from './adapters.ts'
@@ -106,6 +107,7 @@ async function start(
       middleware: runMiddleware(adapters, { ...(faults && { faults }), ...(tap && { tap }) }),
       watch: watchSettings(watching),
       onWarning: (text) => note(text),
+      leavesThreads: isOwnProcess(),
     })
   }
   const given = { device: device.length > 0, name: name.length > 0, faults, tap, strict, ...watching }
@@ -118,12 +120,16 @@ async function start(
   return await launchServed(program, args, env)
 }
 
+/** Not one in which somebody else runs a command. */
+const isOwnProcess = (): boolean => currentRun().io === process
+
 function end({ code, signal }: Ended): void {
-  if (signal === null) {
-    endWith(code ?? 1)
+  const exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal]
+  if (!isOwnProcess()) {
+    endWith(exitCode)
     return
   }
   // A shell is to see how the program ended, not a code that means it.
-  if (currentRun().io === process) dieBy(signal)
-  endWith(128 + constants.signals[signal])
+  if (signal !== null) dieBy(signal)
+  endAtOnce(exitCode)
 }

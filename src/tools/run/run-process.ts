@@ -1,5 +1,6 @@
 /** The process that `run` of `verbena/run` starts: serves one program, and ends with it, as `verbena run` does. */
 import { constants } from 'node:os'
+import { endAtOnce } from '../../memory/index.ts'
 import { type ChildMessage, type ChildSettings, recordsDescriptor } from '../../run/child/messages.ts'
 import {
   type Ended,
@@ -40,6 +41,7 @@ async function start({
   return await runProgram({
     ...{ program, args, env, strict, verbose: false, adapters: runAdapters(devices, names), onStarted },
     watch: explain || trace || counters ? { explain, json: true, ...records } : null,
+    leavesThreads: true,
     onWarning: (text) => process.stderr.write(`verbena run: ${text}\n`),
   })
 }
@@ -47,9 +49,8 @@ async function start({
 try {
   const { code, signal } = await start(settings)
   process.off('disconnect', endDescendants)
-  if (signal === null) process.exit(code ?? 1)
-  dieBy(signal)
-  process.exit(128 + constants.signals[signal])
+  if (signal !== null) dieBy(signal)
+  endAtOnce(signal === null ? (code ?? 1) : 128 + constants.signals[signal])
 } catch (error) {
   process.off('disconnect', endDescendants)
   const { code = 'EINVAL', message } = error as NodeJS.ErrnoException
