@@ -12,15 +12,32 @@ import {
   whole,
 } from '../text/index.ts'
 
-export {
-  exactSizeText as formatBytes,
-  exactTimeText as formatNsExact,
-  scaled as formatRate,
-  shareText as formatShare,
-  shortTimeText as formatNsTick,
-  timeText as formatNs,
-  whole as formatCount,
-} from '../text/index.ts'
+export { exactTimeText as formatNsExact, shortTimeText as formatNsTick } from '../text/index.ts'
+
+/** 12,345 */
+export function formatCount(value: number): string {
+  return whole(value)
+}
+
+/** A duration given in nanoseconds in the unit that suits it: "312 ns", "10.4 µs", "2.10 ms", "8.04 s". */
+export function formatNs(ns: number): string {
+  return timeText(ns)
+}
+
+/** A rate with a decimal prefix: "7.12 M", "940 k", of a unit: "12.5 Gbit/s", "5.00 B/s". */
+export function formatRate(perSecond: number, unit = ''): string {
+  return scaled(perSecond, unit)
+}
+
+/** Bytes with a binary prefix where that is exact: "8 B", "4 KiB". */
+export function formatBytes(bytes: number): string {
+  return exactSizeText(bytes)
+}
+
+/** A share from 0 to 1 as per cent, never rounded to a 0 or 100 that it is not. */
+export function formatShare(share: number): string {
+  return shareText(share)
+}
 
 /** What an axis counts. */
 export type Quantity =
