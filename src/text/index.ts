@@ -1,4 +1,4 @@
-/** Numbers as people read them, IP addresses as they write them, and the sentence about a value that is not valid. Pure. */
+/** Numbers as people read them, and IP addresses as they write them. Pure. */
 
 export { fixed, significant, threeDigits, whole } from './digits.ts'
 export { parseIp } from './ip-address.ts'
