@@ -23,7 +23,7 @@ import { exitCodes } from '../src/cli/terminal/index.ts'
 import { getDeviceList, nativeAvailable } from '../src/index.ts'
 import { formatCount } from '../src/report/index.ts'
 import { describeMachine, devicePair, versions } from '../src/tools/bench-kit/index.ts'
-import { deviceVariable, parseInteger, UsageError } from '../src/tools/kit/index.ts'
+import { deviceVariable, parseInteger, UsageError, wrongValue } from '../src/tools/kit/index.ts'
 import { type CollectiveJob, collectiveJobs } from './collective-jobs.ts'
 import { type Comparison, compare, compareToGoal } from './comparison.ts'
 import { type GatewayJob, gatewayJobs } from './gateway-jobs.ts'
@@ -340,9 +340,11 @@ function choose(only: string | undefined, wireOnly: boolean): Chosen[] {
   const chosen = only.split(',').flatMap((name) => {
     const found = known.filter((job) => job.name === name || job.name.startsWith(`${name}-`))
     if (found.length === 0)
-      throw new UsageError(
+      throw wrongValue(
         '--only',
-        `'${name}' is not valid. Expected ${known.map((job) => job.name).join(', ')}, for example: --only ${known[0]!.name}`,
+        name,
+        known.map((job) => job.name),
+        known[0]!.name,
       )
     return found
   })
@@ -354,10 +356,7 @@ function pairOf(text: string | undefined): readonly [string, string] {
   const pair = text === undefined || text === 'roce' ? wirePair : devicePair(text)
   const [first, second] = pair?.split(',') ?? []
   if (first === undefined || second === undefined || first === second || /^shm\d/.test(first))
-    throw new UsageError(
-      '--device',
-      `'${text}' is not valid. Expected two adapters that two processes can reach, for example: --device ${wirePair}`,
-    )
+    throw wrongValue('--device', text, 'two adapters that two processes can reach', wirePair)
   return [first, second]
 }
 

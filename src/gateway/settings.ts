@@ -1,5 +1,5 @@
 /** Settings, as VILLASnode spells them; strict: an unknown one is an error that names the nearest known one. */
-import { didYouMean } from '../spelling/index.ts'
+import { didYouMean, expectation, notValid } from '../spelling/index.ts'
 import { GatewayError } from './errors.ts'
 
 export type Settings = Record<string, unknown>
@@ -152,8 +152,9 @@ export class SettingsReader {
   refuse(key: string, expected: string, example: string): never {
     const value = JSON.stringify(this.settings[key] ?? null)
     const type = typeof this.settings.type === 'string' ? `"type":"${this.settings.type}",` : ''
-    const is = this.has(key) ? `${value} is not valid` : 'is missing'
-    this.fail(`${this.of}: ${key}: ${is}. Expected ${expected}, for example: {${type}"${key}":${example}}`, key)
+    const whole = `{${type}"${key}":${example}}`
+    const what = this.has(key) ? notValid(value, expected, whole) : `is missing. ${expectation(expected, whole)}`
+    this.fail(`${this.of}: ${key}: ${what}`, key)
   }
 
   /** Says what is wrong with these settings, and where they stand. */

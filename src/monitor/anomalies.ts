@@ -1,5 +1,6 @@
 /** What is wrong in a window, with the reason in words. Each rule says what it saw, where, and what that usually means. */
 import type { Estimate } from '../sketch/index.ts'
+import { percentText } from '../text/index.ts'
 import { counterNames, type EventName, followedOf } from './events.ts'
 import type { KeyFields } from './key.ts'
 import { macOf } from './pause.ts'
@@ -46,7 +47,7 @@ const many = (count: number | Count, one: string, more: string): string => {
   const { value, isExact } = typeof count === 'number' ? { value: count, isExact: true } : count
   return `${isExact ? '' : 'about '}${value} ${value === 1 ? one : more}`
 }
-const percent = (part: number, whole: number): string => `${((100 * part) / Math.max(1, whole)).toFixed(1)} %`
+const percent = (part: number, whole: number): string => percentText(part, Math.max(1, whole))
 
 const incast: Rule = (window) => {
   const found: Anomaly[] = []
@@ -215,7 +216,7 @@ const pfcStorm: Rule = (window) => {
     found.push({
       kind: 'pfc-storm',
       severity: 'critical',
-      text: `PFC storm: ${frames} frames of ${macOf(port)} asked to pause ${which} for ${((100 * seconds) / window.seconds).toFixed(0)} % of the time (reckoned at 100 Gbit/s): something below does not take what it gets, and stops those above`,
+      text: `PFC storm: ${frames} frames of ${macOf(port)} asked to pause ${which} for ${percentText(seconds, window.seconds, 0)} of the time (reckoned at 100 Gbit/s): something below does not take what it gets, and stops those above`,
       fields: {},
     })
   }

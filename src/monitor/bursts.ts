@@ -3,6 +3,7 @@
  * rates of all of them are in a WaveSketch; which keys are worth looking at, the CocoSketch of bytes says.
  */
 import type { RateCurve } from '../sketch/index.ts'
+import { bitText } from '../text/index.ts'
 import { type Burst, highest } from './burst.ts'
 import { type KeyFields, rateKey, rateKeyBytes, Word, wordsOf } from './key.ts'
 import { query } from './query.ts'
@@ -76,6 +77,5 @@ function burstsIn(
 
 /** A burst in words. */
 export function burstText({ name, microseconds, bytes, peak, mean }: Burst): string {
-  const gigabits = (rate: number): string => `${Number((rate / 1e9).toPrecision(3))} Gbit/s`
-  return `${name}: ${Math.round(bytes.value)} bytes in ${Math.round(microseconds)} µs, ${gigabits(peak)} at its peak, ${gigabits(mean)} on average`
+  return `${name}: ${Math.round(bytes.value)} bytes in ${Math.round(microseconds)} µs, ${bitText(peak)} at its peak, ${bitText(mean)} on average`
 }

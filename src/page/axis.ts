@@ -1,4 +1,5 @@
 /** Ticks of axes: round numbers, and the time in the unit that fits. */
+import { fixed, timeUnits, unitOf } from '../text/index.ts'
 
 export interface Tick {
   value: number
@@ -16,12 +17,11 @@ export function roundStep(least: number): number {
 export function timeTicks(fromNs: number, toNs: number, most: number): Tick[] {
   const step = roundStep((toNs - fromNs) / Math.max(1, most))
   const largest = Math.max(Math.abs(fromNs), Math.abs(toNs))
-  const [unit, perUnit] =
-    largest >= 1e9 ? ['s', 1e9] : largest >= 1e6 ? ['ms', 1e6] : largest >= 1e3 ? ['µs', 1e3] : ['ns', 1]
-  const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / (perUnit as number)) - 1e-9)))
+  const [unit, perUnit] = unitOf(largest, timeUnits)
+  const digits = Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / perUnit) - 1e-9)))
   return multiples(fromNs, toNs, step).map((value) => ({
     value,
-    text: `${(value / (perUnit as number)).toFixed(digits)} ${unit}`,
+    text: `${fixed(value / perUnit, digits)} ${unit}`,
   }))
 }
 

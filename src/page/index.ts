@@ -1,6 +1,5 @@
-/** What the scripts of pages share, in browsers: elements, colours, numbers as text, axes. Other folders import from here only. */
+/** What the scripts of pages share, in browsers: elements, colours, axes. Other folders import from here only. */
 
-export { byteText, whole } from '../text/index.ts'
 export { clockText, clockTicks, multiples, roundStep, type Tick, timeTicks } from './axis.ts'
 export { Chart, type ChartData, type ChartLine } from './chart.ts'
 export { button, byId, element } from './dom.ts'

@@ -13,6 +13,7 @@
  *     rkey            0x1234=0x5678, or with a host as qpn
  *     va              0x7f0000000000-0x7f00000fffff=0x10000000, the last address included
  */
+import { notValid, quoted } from '../spelling/index.ts'
 import { parseIp } from '../wire/index.ts'
 import { MappingError } from './error.ts'
 
@@ -104,7 +105,8 @@ export function parseMapping(kind: MappingKind, text: string): Mapping {
   const [left = '', right, ...rest] = text.split('=').map((part) => part.trim())
   const found = rest.length > 0 ? undefined : parse(kind, left, right)
   if (found !== undefined) return { ...found, text, hits: 0 } as Mapping
-  throw new MappingError(`--${kind}: '${text}' is not valid. Expected for example: --${kind} ${examples[kind]}`)
+  const expected = forAll.has(kind) ? 'OLD=NEW, or NEW for all' : 'OLD=NEW'
+  throw new MappingError(`--${kind}: ${notValid(quoted(text), expected, `--${kind} ${examples[kind]}`)}`)
 }
 
 /** The lines of a mapping file; comments begin with #. Throws a `MappingError` with the line. */

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import type { z } from 'zod'
+import { type Issue, issueText } from '../spelling/index.ts'
 import type { TrafficRecord } from '../traffic/index.ts'
 import { ReportError } from './errors.ts'
 import { defaultPlotSettings } from './plot-settings.ts'
@@ -118,10 +119,10 @@ function readJson<T>(path: string, schema: z.ZodType<T>, advice: string): T {
 const PROBLEMS_SHOWN = 3
 
 function check<T>(path: string, schema: z.ZodType<T>, value: unknown, advice: string): T {
-  const parsed = schema.safeParse(value)
+  const parsed = schema.safeParse(value, { reportInput: true })
   if (parsed.success) return parsed.data
   const { issues } = parsed.error
-  const shown = issues.slice(0, PROBLEMS_SHOWN).map((issue) => `${pathText(issue.path)}: ${issue.message}`)
+  const shown = issues.slice(0, PROBLEMS_SHOWN).map((issue) => `${pathText(issue.path)}: ${issueText(issue as Issue)}`)
   const more = issues.length > PROBLEMS_SHOWN ? ` (and ${issues.length - PROBLEMS_SHOWN} more)` : ''
   throw new ReportError('ERR_REPORT_SCHEMA', `${path}: ${shown.join('; ')}${more}; ${advice}`, { cause: parsed.error })
 }

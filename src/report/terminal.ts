@@ -9,7 +9,7 @@
  */
 
 import { type Histogram, histogram, summarize } from '../stats/index.ts'
-import { timeUnits } from '../text/index.ts'
+import { significant, timeUnits, unitOf } from '../text/index.ts'
 import { formatNs, formatNsTick, formatShare } from './format.ts'
 
 export interface TerminalHistogramOptions {
@@ -106,8 +106,8 @@ function axisLine(
 
 /** In the unit of the highest tick. */
 function tickText(ns: number, high: number): string {
-  const [unit, size] = timeUnits.findLast(([, size]) => high >= size) ?? timeUnits[0]!
-  return ns === 0 ? '0' : `${Number((ns / size).toPrecision(3))} ${unit}`
+  const [unit, size] = unitOf(high, timeUnits)
+  return ns === 0 ? '0' : `${significant(ns / size, 3)} ${unit}`
 }
 
 function tickLine(columns: number, [low, high]: readonly [number, number]): string {

@@ -1,4 +1,5 @@
 /** A row as one line for people: addresses, connection, operation, and what it means. */
+import { timeText } from '../text/index.ts'
 import {
   type CmMessage,
   type CmPath,
@@ -154,7 +155,7 @@ function answer(row: Row): string[] {
   if (row.covers !== undefined && row.operation !== 'READ_RESPONSE') notes.push(coverage(row.covers))
   if (row.operation === 'READ_RESPONSE' && row.latencyNs === undefined && row.refersTo !== undefined)
     notes.push(`response to packet ${row.refersTo}`)
-  if (row.latencyNs !== undefined) notes.push(`${duration(row.latencyNs)} after packet ${row.refersTo}`)
+  if (row.latencyNs !== undefined) notes.push(`${timeText(row.latencyNs)} after packet ${row.refersTo}`)
   if (row.headers?.aeth !== undefined) notes.push(`MSN ${row.headers.aeth.msn}`)
   return notes
 }
@@ -193,20 +194,6 @@ function headerNotes(row: Row): string[] {
   if (xrceth !== undefined) notes.push(`SRQ ${hexNumber(xrceth.srqn)}`)
   if (deth !== undefined && row.cm === undefined && row.mad === undefined) notes.push(`Q_Key ${hexNumber(deth.qkey)}`)
   return notes
-}
-
-/** 584 ns, 5.84 µs, 0.584 s. */
-export function duration(ns: number): string {
-  // Rounded first: 999.6 µs are 1.00 ms.
-  if (Math.round(ns) < 1000) return `${Math.round(ns)} ns`
-  if (Math.round(ns / 1e3) < 1000) return `${digits(ns / 1e3)} µs`
-  if (Math.round(ns / 1e6) < 1000) return `${digits(ns / 1e6)} ms`
-  return `${digits(ns / 1e9)} s`
-}
-
-function digits(value: number): string {
-  const rounded = Number(value.toPrecision(3))
-  return rounded >= 100 ? value.toFixed(0) : value.toFixed(rounded >= 10 ? 1 : 2)
 }
 
 function madNotes({
@@ -281,7 +268,7 @@ function service(serviceId: bigint, privateData: Uint8Array): string[] {
 }
 
 function timeout({ localAckTimeout }: CmPath): string {
-  return duration(4096 * 2 ** localAckTimeout)
+  return timeText(4096 * 2 ** localAckTimeout)
 }
 
 /** Does a row have anything that `trace check` would complain about? */

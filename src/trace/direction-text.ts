@@ -1,5 +1,6 @@
 /** The directions of a conversation in words: what `info` prints, and what the page shows. */
-import { duration } from './describe.ts'
+
+import { timeText } from '../text/index.ts'
 import type { DirectionInfo } from './info.ts'
 
 /** A row for each figure: its name, then a text for each direction. What is 0 in all of them is left out. */
@@ -31,12 +32,12 @@ export function directionRows(directions: readonly DirectionInfo[]): string[][] 
     ['malformed', ({ malformed }) => malformed],
     ['stamped before their request', ({ latenciesUnmeasured }) => latenciesUnmeasured],
     ['latency', ({ latency }) => (latency === null ? 0 : `${latency.count} measured`)],
-    ['  min', ({ latency }) => (latency === null ? 0 : duration(latency.minNs))],
-    ['  50 %', ({ latency }) => (latency === null ? 0 : duration(latency.p50Ns))],
-    ['  90 %', ({ latency }) => (latency === null ? 0 : duration(latency.p90Ns))],
-    ['  99 %', ({ latency }) => (latency === null ? 0 : duration(latency.p99Ns))],
-    ['  99.9 %', ({ latency }) => (latency === null ? 0 : duration(latency.p999Ns))],
-    ['  max', ({ latency }) => (latency === null ? 0 : duration(latency.maxNs))],
+    ['  min', ({ latency }) => (latency === null ? 0 : timeText(latency.minNs))],
+    ['  50 %', ({ latency }) => (latency === null ? 0 : timeText(latency.p50Ns))],
+    ['  90 %', ({ latency }) => (latency === null ? 0 : timeText(latency.p90Ns))],
+    ['  99 %', ({ latency }) => (latency === null ? 0 : timeText(latency.p99Ns))],
+    ['  99.9 %', ({ latency }) => (latency === null ? 0 : timeText(latency.p999Ns))],
+    ['  max', ({ latency }) => (latency === null ? 0 : timeText(latency.maxNs))],
   ]
   return (
     rows

@@ -14,7 +14,7 @@ export { type CheckOptions, type CheckResult, checkCapture, longestList } from '
 export { type ConvertOptions, type ConvertResult, convertCapture } from './convert.ts'
 export { copiesText } from './copies.ts'
 export { Datagrams } from './datagrams.ts'
-export { duration, type LineOptions, LinePrinter, notesOf, operationText, partOf } from './describe.ts'
+export { type LineOptions, LinePrinter, notesOf, operationText, partOf } from './describe.ts'
 export { directionRows, directionText } from './direction-text.ts'
 export {
   computeIcrc,

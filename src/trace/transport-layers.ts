@@ -1,4 +1,6 @@
 /** From the BTH to the ICRC, field by field; management datagrams and connection messages included. */
+
+import { timeText } from '../text/index.ts'
 import {
   Bth,
   bthCodec,
@@ -31,7 +33,6 @@ import {
   u32,
   u32le,
 } from '../wire/index.ts'
-import { duration } from './describe.ts'
 import { computeIcrc, type Dissection } from './dissect.ts'
 import { serviceNames } from './flow.ts'
 import { hexNumber, type LayerField, type LayerList, named } from './layers.ts'
@@ -125,7 +126,7 @@ function fieldText(key: string, value: unknown): string {
     return formatGid(value)
   }
   if (key === 'syndrome') return `${hexNumber(value as number, 2)} (${syndromeText(value as number)})`
-  if (timeouts.test(key)) return `${duration(4096 * 2 ** (value as number))} (code ${value})`
+  if (timeouts.test(key)) return `${timeText(4096 * 2 ** (value as number))} (code ${value})`
   if (key === 'pathMtu') return `${mtuText(value as number)} (code ${value})`
   if (key === 'swapAdd') return `${hexNumber(value as bigint)} (${value})`
   if (key === 'serviceId') return serviceText(value as bigint)

@@ -1,6 +1,7 @@
 /** One packet as many lines: `show --verbose` and `--hex`. */
 import { type CapturedPacket, linkTypeName } from '../capture/index.ts'
-import { duration, notesOf } from './describe.ts'
+import { timeText } from '../text/index.ts'
+import { notesOf } from './describe.ts'
 import type { Dissection } from './dissect.ts'
 import type { Layer } from './layers.ts'
 import { layersOf } from './network-layers.ts'
@@ -18,7 +19,7 @@ export function* verboseLines(
   const cut = packet.length < packet.originalLength ? `, ${packet.length} captured` : ''
   yield paint('title', `Packet ${row.number}, ${packet.originalLength} bytes${cut}`)
   if (row.epoch !== undefined) yield `    Captured: ${utcText(row.epoch.seconds, row.epoch.nanoseconds)}`
-  yield `    Since the first packet: ${row.time.toFixed(9)} s; since the one before: ${duration(row.delta * 1e9)}`
+  yield `    Since the first packet: ${row.time.toFixed(9)} s; since the one before: ${timeText(row.delta * 1e9)}`
   yield `    Link type: ${linkTypeName(packet.linkType)}; interface ${packet.interfaceId}`
   for (const layer of layersOf(packet, d)) yield* layerLines(layer, paint)
   if (row.kind !== 'other') yield* analysisLines(row, paint)

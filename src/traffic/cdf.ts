@@ -11,6 +11,7 @@
  * A segment that begins at 0 bytes is linear under every rule. Two rows with the same size are a jump: that size has a mass of its
  * own, and so has the size of the first row if its share is above 0. Two rows with the same share are a plateau: no size between.
  */
+import { shortPercentText } from '../text/index.ts'
 import { TrafficError } from './error.ts'
 import { bytesOf } from './units.ts'
 
@@ -210,5 +211,5 @@ function fault(points: readonly CdfPoint[]): { row: number; what: string } | und
 }
 
 function percentOf(share: number): string {
-  return `${Number((share * 100).toFixed(4))} %`
+  return shortPercentText(share, 4)
 }

@@ -1,4 +1,5 @@
 /** Choosing among weighted values, and the joint choice of a verb and a type of queue pair. */
+import { shortPercentText } from '../text/index.ts'
 import { qpTypes, type TrafficQpType, type Verb, verbs, verbsOfType, type Weighted } from './config.ts'
 import type { RandomStream } from './random.ts'
 
@@ -78,5 +79,5 @@ function shareOf<T>(entries: readonly Weighted<T>[], value: T): number {
 }
 
 function percent(share: number): string {
-  return `${Number((share * 100).toFixed(2))} %`
+  return shortPercentText(share, 2)
 }

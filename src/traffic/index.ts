@@ -3,6 +3,8 @@
  * requests that follows from them and a seed, and records of what became of these. Pure, and runs in browsers: the readers of files are in
  * `load`, connections in `run`.
  */
+
+export { rateText, sizeText } from '../text/index.ts'
 export { gapsAsked, sizeSlack, sizesAsked } from './asked.ts'
 export { Cdf, type CdfPoint, type Interpolation, interpolations } from './cdf.ts'
 export { Choice, joint, type Pair } from './choice.ts'
@@ -54,4 +56,4 @@ export { type SizeClass, sizeClasses, sizeLimits } from './size-classes.ts'
 export { type Figures, type Generated, summaryOf, type Times, type TrafficSummary } from './summary.ts'
 export { isTrafficGenerator, parseTrafficGenerator, type TextSettings } from './trafficgenerator.ts'
 export { fromPlain, type PlainConfig, toPlain } from './transfer.ts'
-export { bitsPerSecondOf, bytesOf, nanosecondsOf, perSecondOf, rateText, sizeText } from './units.ts'
+export { bitsPerSecondOf, bytesOf, nanosecondsOf, perSecondOf } from './units.ts'

@@ -12,19 +12,20 @@
  * It becomes the settings that a YAML file would have. As there, the flows of a fan-out share its size, and what follows the values on a
  * line is not looked at: some of its own configurations name the rack of a server there. `load` counts payload here.
  */
+import { notValid, quoted } from '../spelling/index.ts'
 import { TrafficError } from './error.ts'
 
 const trafficGeneratorKeys = ['server', 'req_size_dist', 'rate', 'dscp', 'fanout', 'load', 'num_reqs'] as const
 type Key = (typeof trafficGeneratorKeys)[number]
 
-const forms: Readonly<Record<Key, [form: RegExp, example: string]>> = {
-  server: [/^(\S+)\s+(\d+)(?!\S)/, 'server 192.168.1.51 5001'],
-  req_size_dist: [/^(\S+)/, 'req_size_dist conf/DCTCP_CDF.txt'],
-  rate: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)\s+(\d+(?:\.\d+)?)(?!\S)/i, 'rate 500Mbps 30'],
-  dscp: [/^(\d+)\s+(\d+(?:\.\d+)?)(?!\S)/, 'dscp 1 25'],
-  fanout: [/^(\d+)\s+(\d+(?:\.\d+)?)(?!\S)/, 'fanout 8 20'],
-  load: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)(?!\S)/i, 'load 500Mbps'],
-  num_reqs: [/^(\d+)(?!\S)/, 'num_reqs 1500'],
+const forms: Readonly<Record<Key, [form: RegExp, expected: string, example: string]>> = {
+  server: [/^(\S+)\s+(\d+)(?!\S)/, 'a host and a port', 'server 192.168.1.51 5001'],
+  req_size_dist: [/^(\S+)/, 'a file', 'req_size_dist conf/DCTCP_CDF.txt'],
+  rate: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)\s+(\d+(?:\.\d+)?)(?!\S)/i, 'a rate and a weight', 'rate 500Mbps 30'],
+  dscp: [/^(\d+)\s+(\d+(?:\.\d+)?)(?!\S)/, 'a DSCP and a weight', 'dscp 1 25'],
+  fanout: [/^(\d+)\s+(\d+(?:\.\d+)?)(?!\S)/, 'a fan-out and a weight', 'fanout 8 20'],
+  load: [/^(\d+(?:\.\d+)?)\s*([MGK]bps)(?!\S)/i, 'a rate', 'load 500Mbps'],
+  num_reqs: [/^(\d+)(?!\S)/, 'a whole number', 'num_reqs 1500'],
 }
 
 const lineEnd = /\r\n|\r|\n/
@@ -60,7 +61,7 @@ export function parseTrafficGenerator(text: string, name: string): TextSettings 
       const what =
         form === undefined
           ? `there is no such key; there are ${trafficGeneratorKeys.join(', ')}`
-          : `'${rest.join(' ')}' is not valid, for example: ${form[1]}`
+          : notValid(quoted(rest.join(' ')), form[1], form[2])
       wrong.push(`${name}:${index + 1}: ${key}: ${what}`)
       continue
     }

@@ -58,24 +58,3 @@ export function nanosecondsOf(value: unknown): number | undefined {
 export function perSecondOf(value: unknown): number | undefined {
   return quantity(value, factors.perSecond)
 }
-
-/** Bytes as people read them, with at most four digits that count. */
-export function sizeText(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
-  return inUnits(bytes, units, 1024)
-}
-
-/** Bits per second as people read them. */
-export function rateText(bitsPerSecond: number): string {
-  const units = ['bit/s', 'kbit/s', 'Mbit/s', 'Gbit/s', 'Tbit/s']
-  return inUnits(bitsPerSecond, units, 1000)
-}
-
-/** With at most four digits that count, in the largest unit that is full when rounded so. */
-function inUnits(amount: number, units: readonly string[], step: number): string {
-  const rounded = (value: number): number => Number(value.toPrecision(4))
-  let unit = 0
-  let value = amount
-  for (; rounded(value) >= step && unit < units.length - 1; unit++) value /= step
-  return `${rounded(value)} ${units[unit]}`
-}

@@ -79,5 +79,5 @@ it.each(['bash', 'zsh', 'fish'])('verbena completion %s prints the script', asyn
 
 it('verbena completion says which shells there are', async () => {
   const { code, stderr } = await verbena('completion', 'tcsh')
-  expect([code, stderr]).toEqual([2, expect.stringContaining("'tcsh' is not known. Expected bash, zsh or fish")])
+  expect([code, stderr]).toEqual([2, expect.stringContaining("'tcsh' is not valid. Expected bash, zsh or fish")])
 })

@@ -242,7 +242,7 @@ describe('mappings', () => {
     ['va', '0-9=0xffffffffffffffff'],
     ['dscp', '64'],
   ] as const)('--%s %s is not valid', (kind, text) => {
-    expect(() => parseMapping(kind, text)).toThrow(/is not valid. Expected for example/)
+    expect(() => parseMapping(kind, text)).toThrow(/is not valid\. Expected OLD=NEW.*, for example: --/)
   })
 
   it('in a file: comments, and the line of what is wrong', () => {

@@ -113,7 +113,9 @@ describe('loadResults', () => {
 
   it('refuses limits in the wrong order', () => {
     writeFileSync(join(dir, 'plot.json'), '{"histogram": {"range": [500, 0]}}')
-    expect(failure(() => loadResults(dir)).message).toContain('histogram.range: expected the lower limit first')
+    expect(failure(() => loadResults(dir)).message).toContain(
+      'histogram.range: [500,0] is not valid. Expected the lower limit first: [0, 10000]',
+    )
   })
 })
 

@@ -1,12 +1,29 @@
 /** Numbers as people read them, wherever they are written: never with an exponent, right as far as they are rounded, in the unit that suits them. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { bitText, scaled, timeText } from '../../src/monitor/page/format.ts'
-import { formatBytes, formatNs, formatNsTick, formatRate, formatShare, formatTick } from '../../src/report/format.ts'
-import { byteText } from '../../src/text/index.ts'
-import { duration } from '../../src/trace/index.ts'
-import { spanText } from '../../src/trace/page/format.ts'
-import { rateText, sizeText } from '../../src/traffic/index.ts'
+import { formatTick } from '../../src/report/format.ts'
+import {
+  bitText,
+  byteText,
+  countText,
+  exactSizeText,
+  exactTimeText,
+  fixed,
+  percentText,
+  rateText,
+  scaled,
+  scaledShort,
+  shareText,
+  shortPercentText,
+  shortSizeText,
+  shortTimeText,
+  significant,
+  sizeText,
+  spanText,
+  threeDigits,
+  timeText,
+  whole,
+} from '../../src/text/index.ts'
 import { holds } from '../property.ts'
 
 const decimal = ['', 'k', 'M', 'G', 'T']
@@ -33,20 +50,15 @@ interface Formatter {
 const formatters: Readonly<Record<string, Formatter>> = {
   byteText: { text: byteText, units: bytes, whole: true, least: 0 },
   timeText: { text: timeText, units: times, least: 0.5 },
-  scaled: { text: scaled, units: prefixed('', 5), least: 0.05 },
+  countText: { text: countText, units: prefixed('', 5), least: 0.05 },
   bitText: { text: bitText, units: prefixed('bit/s', 5), least: 0.05 },
-  formatNs: { text: formatNs, units: times, least: 0.5 },
-  formatNsTick: { text: formatNsTick, units: times, least: 0 },
-  formatRate: { text: (value) => formatRate(value, 'B/s'), units: prefixed('B/s', 4), least: 0.005 },
-  'formatRate without a unit': { text: (value) => formatRate(value), units: prefixed('', 4), least: 0.005 },
-  'ticks of rates': { text: (value) => formatTick('bit/s', value), units: prefixed('', 4), least: 0.005 },
-  'ticks of bytes': {
-    text: (value) => formatTick('bytes', value),
-    units: { B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 },
-    least: 0,
-  },
-  formatBytes: { text: formatBytes, units: binary, whole: true, least: 0, exact: true },
-  duration: { text: duration, units: times, least: 0.5 },
+  shortTimeText: { text: shortTimeText, units: times, least: 0 },
+  scaled: { text: (value) => scaled(value, 'B/s'), units: prefixed('B/s', 5), least: 0.005 },
+  'scaled without a unit': { text: scaled, units: prefixed('', 5), least: 0.005 },
+  scaledShort: { text: (value) => scaledShort(value, 'Hz'), units: prefixed('Hz', 5), least: 0.005 },
+  'ticks of rates': { text: (value) => formatTick('bit/s', value), units: prefixed('', 5), least: 0.005 },
+  shortSizeText: { text: shortSizeText, units: binary, least: 0 },
+  exactSizeText: { text: exactSizeText, units: binary, whole: true, least: 0, exact: true },
   sizeText: { text: sizeText, units: binary, digits: 4, least: 0 },
   rateText: { text: rateText, units: prefixed('bit/s', 5), digits: 4, least: 0 },
 }
@@ -89,9 +101,89 @@ describe.each(Object.entries(formatters))('%s', (_, { text, units, digits = 3, w
   it('writes what it was given, in the right unit', () => holds(fc.property(amounts(units), check), 300))
 })
 
+/** Those of one argument, with all that they may be given. */
+const all: Readonly<Record<string, (value: number) => string>> = {
+  ...Object.fromEntries(Object.entries(formatters).map(([name, { text }]) => [name, text])),
+  whole,
+  threeDigits,
+  spanText,
+  exactTimeText,
+  shareText,
+  percentText,
+  'fixed, two digits': (value) => fixed(value, 2),
+  'significant, three digits': (value) => significant(value, 3),
+  'shortPercentText, two digits': (value) => shortPercentText(value, 2),
+}
+
+describe.each(Object.entries(all))('%s', (_, text) => {
+  it('has no exponent, and no sign at a zero, whatever it is given', () => {
+    const check = (value: number): void => {
+      const written = text(value)
+      expect(written, `${value}`).not.toMatch(/\de[+-]?\d|NaN|Infinity|undefined|^-[0.,]+(?: |$)/)
+      expect(written, `${value}`).toMatch(Number.isNaN(value) ? /^–$/ : Number.isFinite(value) ? /\d/ : /∞/)
+    }
+    holds(fc.property(fc.double({ min: -1e300, max: 1e300 }), check), 500)
+    for (const value of [0, -0, 1e-7, -1e-7, 5e-324, -0.4, 999.6, -999.6, 1e21, -1e21, 1e300]) check(value)
+    for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) check(value)
+  })
+})
+
+/** A share, a size that is exact and how long something took are never below 0. */
+const signed = Object.entries(all).filter(([, text]) => ![shareText, exactSizeText, spanText].includes(text))
+
+it.each(signed)('%s is the same with the other sign', (_, text) => {
+  const check = (value: number): void => {
+    // JavaScript rounds ties up.
+    fc.pre(value % 0.5 !== 0)
+    expect(text(-value).replace(/^-/, ''), `${value}`).toBe(text(value))
+  }
+  holds(fc.property(fc.double({ min: 1e-9, max: 1e15, noNaN: true }), check), 300)
+})
+
+/** What a text says is. */
+const sizes = Object.assign(
+  { '': 1, min: 60e9, h: 3600e9, '%': 1 },
+  ...Object.values(formatters).map(({ units }) => units),
+)
+
+function amountOf(text: string): number {
+  const parts = [...text.replace(/^[<>] /, '').matchAll(/(-?[\d,]+(?:\.\d+)?) ?([^\d ]*)/g)]
+  return parts.reduce((sum, [, number, unit]) => sum + Number(number!.replaceAll(',', '')) * sizes[unit!], 0)
+}
+
+it.each(Object.entries(all))('%s: of two numbers the larger one is not written as the smaller one', (_, text) => {
+  const amount = fc.double({ min: -3, max: 16, noNaN: true }).map((power) => 10 ** power)
+  const check = (a: number, factor: number): void => {
+    const [less, more] = [text(a), text(a * factor)]
+    expect(amountOf(less), `${a} is ${less}, ${a * factor} is ${more}`).toBeLessThanOrEqual(amountOf(more) * (1 + 1e-9))
+  }
+  holds(fc.property(amount, fc.double({ min: 1, max: 1.01, noNaN: true }), check), 500)
+})
+
+it.each([
+  [() => threeDigits(999.6), '1,000'],
+  [() => significant(999.6, 3), '1000'],
+  [() => scaled(999.6), '1.00 k'],
+  [() => countText(999.96), '1.00 k'],
+  [() => byteText(999.6), '1.00 kB'],
+  [() => timeText(999.6), '1.00 µs'],
+  [() => timeText(-999.6), '-1.00 µs'],
+  [() => timeText(12e12), '12,000 s'],
+  [() => sizeText(1023.96), '1 KiB'],
+  [() => exactSizeText(1000), '1,000 B'],
+  [() => exactSizeText(3 * 2 ** 40), '3 TiB'],
+  [() => significant(1.25e-7, 3), '0.000000125'],
+  [() => significant(1.254e22, 3), '12,500,000,000,000,000,000,000'],
+  [() => exactTimeText(1_500_000), '1.5 ms'],
+  [() => percentText(1, 8), '12.5 %'],
+  [() => shortPercentText(1, 2), '100 %'],
+  [() => percentText(0, 0), '–'],
+  [() => shareText(1.5), '150.00 %'],
+])('%s is %s', (text, expected) => expect(text()).toBe(expected))
+
 it('a share is 0 % or 100 % only if it is', () => {
   const check = (share: number): void => {
-    const text = formatShare(share)
+    const text = shareText(share)
     const value = Number(/[\d.]+/.exec(text)![0])
     if (share > 0) expect(value, `${share}`).toBeGreaterThan(0)
     if (share < 1) expect(value, `${share}`).toBeLessThan(100)
@@ -105,4 +197,5 @@ it.each([
   [3599.6, '1 h 0 min'],
   [99.97, '1 min 40 s'],
   [99.2, '99.2 s'],
-])('%d seconds are %s', (seconds, text) => expect(spanText(seconds)).toBe(text))
+  [360_000, '100 h 0 min'],
+])('%d seconds are %s', (seconds, text) => expect(spanText(seconds * 1e9)).toBe(text))

@@ -87,10 +87,10 @@ phases:
       'verbs:\n  read:\n    weight: 3\n    rat: 5',
       ["x.yaml:5: verbs.read.rat: there is no such key; is 'rate' meant?"],
     ],
-    ['arrival: poison', ["x.yaml:2: arrival: 'poison' is not valid here; is 'poisson' meant?"]],
+    ['arrival: poison', ["x.yaml:2: arrival: 'poison' is not valid. Did you mean 'poisson'?"]],
     ['arrival: {type: lognormal, sigm: 2}', ["x.yaml:2: arrival.sigm: there is no such key; is 'sigma' meant?"]],
-    ['qps: 0', ['x.yaml:2: qps: too small: expected number to be >=1']],
-    ['load: x', ["x.yaml:2: load: 'x' is not valid: expected a number"]],
+    ['qps: 0', ['x.yaml:2: qps: 0 is not valid. Expected at least 1']],
+    ['load: x', ["x.yaml:2: load: 'x' is not valid. Expected a number"]],
     ['size: WebSerch', ["x.yaml:2: size: 'WebSerch' is neither a preset nor a file; is 'WebSearch' meant?"]],
     ['size: {points: [[5, 0.2], [3, 1]]}', ['x.yaml:2: size: points: sizes fall: 3 after 5']],
     ['types: UD\nverbs: {read: 1, send: 1}', [/^x\.yaml:3: verbs: 100 % of the requests are to be UD/]],
@@ -205,8 +205,14 @@ num_reqs 1500 0`
   })
 
   it.each([
-    ['server a 5001x', "x.yaml:1: server: 'a 5001x' is not valid, for example: server 192.168.1.51 5001"],
-    ['server a 5001\nrate 5xbps 3', "x.yaml:2: rate: '5xbps 3' is not valid, for example: rate 500Mbps 30"],
+    [
+      'server a 5001x',
+      "x.yaml:1: server: 'a 5001x' is not valid. Expected a host and a port, for example: server 192.168.1.51 5001",
+    ],
+    [
+      'server a 5001\nrate 5xbps 3',
+      "x.yaml:2: rate: '5xbps 3' is not valid. Expected a rate and a weight, for example: rate 500Mbps 30",
+    ],
     ['server a 5001\nspeed 5', 'x.yaml:2: speed: there is no such key; there are server, req_size_dist, rate'],
     ['server a 5001\n\ndscp 64 1', "x.yaml:3: dscp.64: '64' is not a whole number from 0 to 63"],
     ['server a 5001\nreq_size_dist gone.txt', "x.yaml:2: size: 'gone.txt' is neither a preset nor a file"],

@@ -1,5 +1,6 @@
 /** The live page: rates of nodes and paths, missed steps, and the signals of one node as they come. It runs in a browser. */
 import { PageToken } from '../../page/index.ts'
+import { whole } from '../../text/index.ts'
 import { Plot } from './plot.ts'
 
 type Counts = Record<string, number>
@@ -137,7 +138,7 @@ function unreadText(unread: number, why: string, others: number): Node {
   if (others > 0) found.append(bad(others), ' + ')
   const span = document.createElement('span')
   span.className = 'dim'
-  span.textContent = `${unread.toLocaleString('en')} (${why})`
+  span.textContent = `${whole(unread)} (${why})`
   found.append(span)
   return found
 }
@@ -182,7 +183,7 @@ function rates(of: string, counts: Record<string, number>): (name: string) => st
 function bad(count: number | undefined): string | Node {
   if (count === undefined) return ''
   const span = document.createElement('span')
-  span.textContent = count.toLocaleString('en')
+  span.textContent = whole(count)
   if (count > 0) span.className = 'bad'
   return span
 }

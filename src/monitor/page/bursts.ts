@@ -1,8 +1,9 @@
 /** Microbursts of the last windows, and one of them in detail: its rates, with their bounds. */
 import { byId, Chart, clockText, element, timeTicks } from '../../page/index.ts'
+import { bitText, percentText, timeText } from '../../text/index.ts'
 import type { BurstAt, CurveView } from '../view/index.ts'
 import type { Connection } from './connection.ts'
-import { amountText, bitText, boundedText, timeText } from './format.ts'
+import { amountText, boundedText } from './format.ts'
 import { link, placeText, plainTable, replace } from './tables.ts'
 
 const mostSeen = 24
@@ -92,7 +93,7 @@ export function drawCurve(figure: HTMLElement, title: string, curve: CurveView, 
     element(
       'p',
       { class: 'faint' },
-      `The upper edge is no less than the true rate of any bin; the lower one is no more than it for each bin of the sketch, at a confidence of ${(confidence * 100).toFixed(1)} %.${together > 1 ? ` A bin here is ${together} of the sketch: each line has the highest of these.` : ''}`,
+      `The upper edge is no less than the true rate of any bin; the lower one is no more than it for each bin of the sketch, at a confidence of ${percentText(confidence)}.${together > 1 ? ` A bin here is ${together} of the sketch: each line has the highest of these.` : ''}`,
     ),
   )
 }

@@ -1,10 +1,11 @@
 /** A host, or a queue pair of it, in the window that is shown: what goes there and comes from there, down to messages. */
-import { byId, byteText, clockText, element, whole } from '../../page/index.ts'
+import { byId, clockText, element } from '../../page/index.ts'
+import { byteText, timeText, whole } from '../../text/index.ts'
 import type { MessageAnswer } from '../index.ts'
 import type { CurveView, DetailView, WindowView } from '../view/index.ts'
 import { drawCurve } from './bursts.ts'
 import type { Connection } from './connection.ts'
-import { quantileText, timeText } from './format.ts'
+import { quantileText } from './format.ts'
 import { link, type Place, placeText, plainTable, replace, rowsTable } from './tables.ts'
 
 const mostMessages = 10

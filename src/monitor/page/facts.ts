@@ -1,22 +1,22 @@
 /** What a window says in figures and in words: totals, alerts and anomalies, latencies, changes, agents. */
-import { byId, clockText, element, whole } from '../../page/index.ts'
+import { byId, clockText, element } from '../../page/index.ts'
+import { bitText, countText, whole } from '../../text/index.ts'
 import type { AgentState, LatencyAnswer, WindowAnswer } from '../index.ts'
 import type { Update, WindowView } from '../view/index.ts'
-import { amountText, bitText, boundedText, quantileText, scaled } from './format.ts'
+import { amountText, boundedText, quantileText } from './format.ts'
 import { link, type Open, plainTable, replace } from './tables.ts'
 
 export function showFigures({ rates, totals, flows, hosts, latency }: WindowAnswer): void {
-  const count = (value: number): string => whole(Math.round(value))
   const range = ({ lower, upper }: { lower: number; upper: number }): string =>
-    lower === upper ? '' : `${count(lower)} to ${count(upper)}`
+    lower === upper ? '' : `${whole(lower)} to ${whole(upper)}`
   const lost = Math.max(0, totals.missing - totals.late)
   const unseen = totals.dropped + totals.fastPath
   const figures: [name: string, value: string, more: string, isBad?: boolean][] = [
     ['on the wire', bitText(rates.bits), `${amountText(totals.wireBytes, 'bytes')}`],
-    ['packets', `${scaled(rates.packets)}/s`, `${whole(totals.roce)} of ${whole(totals.packets)} are RDMA`],
-    ['messages', `${scaled(rates.messages)}/s`, whole(totals.messages)],
-    ['flows', `${flows.lower === flows.upper ? '' : 'about '}${count(flows.value)}`, range(flows)],
-    ['hosts', `${hosts.lower === hosts.upper ? '' : 'about '}${count(hosts.value)}`, range(hosts)],
+    ['packets', `${countText(rates.packets)}/s`, `${whole(totals.roce)} of ${whole(totals.packets)} are RDMA`],
+    ['messages', `${countText(rates.messages)}/s`, whole(totals.messages)],
+    ['flows', `${flows.lower === flows.upper ? '' : 'about '}${whole(flows.value)}`, range(flows)],
+    ['hosts', `${hosts.lower === hosts.upper ? '' : 'about '}${whole(hosts.value)}`, range(hosts)],
     ...latencyFigures('ACK latency', latency.ack),
     ...latencyFigures('READ latency', latency.read),
     [
@@ -154,5 +154,5 @@ export function aboutText({ windows, answer: { start, seconds, flows } }: Window
   const date = new Date(start).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
   const what =
     windows === 1 ? `Window of ${seconds} s` : `Sum of all ${whole(windows)} windows: ${Number(seconds.toFixed(3))} s`
-  return `${what} from ${date}; ${boundedText(flows, (value) => whole(Math.round(value)))} flows`
+  return `${what} from ${date}; ${boundedText(flows, whole)} flows`
 }

@@ -1,7 +1,5 @@
 /** Numbers of the monitor as text, with their bounds. */
-import { byteText, inUnits, timeText, type Unit, whole } from '../../text/index.ts'
-
-export { timeText }
+import { byteText, significant, timeText, whole } from '../../text/index.ts'
 
 export interface Bounded {
   value: number
@@ -9,19 +7,9 @@ export interface Bounded {
   upper: number
 }
 
-/** 21.6 M */
-export function scaled(value: number, unit = ''): string {
-  const units = ['', 'k', 'M', 'G', 'T'].map((prefix, i): Unit => [`${prefix}${unit}`, 1000 ** i])
-  return inUnits(value, units, (few) => String(Math.round(few * 10) / 10))
-}
-
-export function bitText(bitsPerSecond: number): string {
-  return scaled(bitsPerSecond, 'bit/s')
-}
-
 /** A number of a measure. */
 export function amountText(value: number, measure: string): string {
-  return measure === 'bytes' ? byteText(Math.round(value)) : whole(Math.round(value))
+  return measure === 'bytes' ? byteText(value) : whole(value)
 }
 
 /** "345", or "about 345 (269 to 442)". */
@@ -32,5 +20,5 @@ export function boundedText({ value, lower, upper }: Bounded, text: (value: numb
 /** "2.23 µs ± 1 %": bounds of quantiles are as far away on both sides, as a part of the value. */
 export function quantileText({ value, lower, upper }: Bounded): string {
   const part = value === 0 ? 0 : Math.max(upper - value, value - lower) / value
-  return part < 1e-9 ? timeText(value) : `${timeText(value)} ± ${Number((part * 100).toPrecision(2))}\u00a0%`
+  return part < 1e-9 ? timeText(value) : `${timeText(value)} ± ${significant(part * 100, 2)}\u00a0%`
 }

@@ -1,5 +1,6 @@
 /** The map of hosts × hosts: who sends how much to whom. */
-import { byId, element, whole } from '../../page/index.ts'
+import { byId, element } from '../../page/index.ts'
+import { whole } from '../../text/index.ts'
 import type { HeatCell, HeatView } from '../view/index.ts'
 import { amountText, boundedText } from './format.ts'
 import { link, type Open, replace } from './tables.ts'

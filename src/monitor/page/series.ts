@@ -1,8 +1,8 @@
 /** Numbers of each window over time: bits, packets and messages, events. */
 import { byId, Chart, type ChartLine, clockText, clockTicks } from '../../page/index.ts'
+import { bitText, countText } from '../../text/index.ts'
 import type { EventName } from '../index.ts'
 import type { Point } from '../view/index.ts'
-import { bitText, scaled } from './format.ts'
 
 /** Events in a few words. Those that were missing are those that came late, too, until these are taken off. */
 const words: Readonly<Record<EventName, string>> = {
@@ -73,10 +73,9 @@ export class Series {
       ...{ xTicks: clockTicks, xText: clockText },
       ...(at >= 0 && { chosen: at }),
     }
-    const count = (value: number): string => scaled(value)
     this.#bits.show({ ...common, lines: [of('on the wire', ({ bits }) => bits)], yText: bitText })
     this.#packets.show({
-      ...{ ...common, yText: count },
+      ...{ ...common, yText: (value: number) => countText(value) },
       lines: [of('packets', ({ packets }) => packets), of('messages', ({ messages }) => messages)],
     })
     const sums = new Map<EventName, number>()
@@ -88,6 +87,6 @@ export class Series {
       .sort(([, a], [, b]) => b - a)
       .slice(0, mostEvents)
     const lines = names.map(([name]) => of(words[name], (point) => countOf(name, point)))
-    this.#events.show({ ...common, lines, yText: count })
+    this.#events.show({ ...common, lines, yText: (value: number) => countText(value) })
   }
 }

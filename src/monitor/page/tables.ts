@@ -1,5 +1,6 @@
 /** Tables of keys with their bounds, whose hosts and queue pairs can be opened. */
 import { element } from '../../page/index.ts'
+import { percentText } from '../../text/index.ts'
 import type { KeyFields, Row } from '../index.ts'
 import { amountText } from './format.ts'
 
@@ -106,7 +107,7 @@ function shareCell(value: number, total: number): Node {
     'span',
     {},
     element('span', { class: 'bar' }, filled),
-    element('span', { class: 'part' }, `${(share * 100).toFixed(1)} %`),
+    element('span', { class: 'part' }, percentText(share)),
   )
 }
 

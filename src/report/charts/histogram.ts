@@ -14,7 +14,8 @@ import type {
   XAXisComponentOption,
   YAXisComponentOption,
 } from 'echarts'
-import { formatCount, formatNs, formatNsTick, formatShare } from '../format.ts'
+import { fixed, inUnits, significant, timeUnits } from '../../text/index.ts'
+import { formatCount, formatNsTick, formatShare } from '../format.ts'
 import { Boxes, textAt } from './boxes.ts'
 import { type Chart, header } from './chart.ts'
 import { FAINT, GRID, INK, MEDIAN_RED } from './colours.ts'
@@ -119,7 +120,7 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
             ...axisLabel,
             showMaxLabel: form !== 'histogram',
             // The room for the boxes may reach above 100 %.
-            formatter: (value: number) => (value > 100 ? '' : `${Number(value.toPrecision(3))} %`),
+            formatter: (value: number) => (value > 100 ? '' : `${significant(value, 3)} %`),
           },
           splitLine: { lineStyle: { color: GRID } },
         }) as YAXisComponentOption,
@@ -207,5 +208,5 @@ function tip(panels: readonly Panel[], form: HistogramForm, items: readonly TipI
 
 /** A limit between two values: a tenth of a nanosecond is enough. */
 function exactNs(ns: number): string {
-  return ns < 1000 && !Number.isInteger(ns) ? `${ns.toFixed(1)} ns` : formatNs(Math.round(ns))
+  return inUnits(ns, timeUnits, (few) => (Number.isInteger(few) ? String(few) : fixed(few, 1)))
 }

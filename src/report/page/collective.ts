@@ -1,4 +1,5 @@
 /** The part of a report on one-to-many and many-to-one communication. */
+import { significant } from '../../text/index.ts'
 import type { ChartSpec } from '../charts/spec.ts'
 import { formatBytes, formatCount, formatNs, formatShare } from '../format.ts'
 import { callCharts, kindOf, numberOf, readCharts, roundTripCharts, roundTrips } from '../plots/collective.ts'
@@ -99,7 +100,7 @@ function paperTable(entries: readonly CollectiveEntry[]): string {
     )
     if (found.length === 0) return []
     const ours = Math.min(...found.map(best)) / 1000
-    const figure = (value: number): Cell => ({ text: String(Number(value.toPrecision(3))), value, number: true })
+    const figure = (value: number): Cell => ({ text: significant(value, 3), value, number: true })
     return [
       [
         { text: `${wanted.transport} ${wanted.mode}` },

@@ -1,5 +1,6 @@
 /** The page of generated traffic: headline, what was asked and generated, completion times, rates, tables. */
 
+import { significant } from '../../text/index.ts'
 import type { Figures } from '../../traffic/index.ts'
 import type { ChartSpec } from '../charts/spec.ts'
 import { formatCount, formatNs, formatRate, formatShare } from '../format.ts'
@@ -160,5 +161,5 @@ function rate(perSecond: number): string {
 }
 
 function pair(low: number, high: number): string {
-  return `${Number(low.toPrecision(3))} / ${Number(high.toPrecision(3))}`
+  return `${significant(low, 3)} / ${significant(high, 3)}`
 }

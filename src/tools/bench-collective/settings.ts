@@ -110,7 +110,7 @@ export const collectiveOptions: { readonly [K in keyof CollectiveLists]: Setting
     flag: '--measure',
     argument: '<names>',
     description: 'MEASURE: what is timed (below)',
-    expected: `${measures.slice(0, -1).join(', ')} or ${measures.at(-1)}`,
+    expected: measures,
     example: 'MEA_RTT_TIME,MEA_SENDCOMPLETE_TIME',
     fallback: ['MEA_RTT_TIME'],
     parse: named(measures, { SEND_COMPLETE: 'MEA_SENDCOMPLETE_TIME' }),

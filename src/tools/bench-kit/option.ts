@@ -5,7 +5,7 @@
  * A setting may be a list (`--size 8,64`), and an option may be repeated, which makes the list longer. Where one value
  * has a comma in it (`--device shm0,shm1`, `--pin 0,1`), only repetition makes a list.
  */
-import { integer, UsageError } from '../kit/index.ts'
+import { integer, wrongValue } from '../kit/index.ts'
 
 export interface SettingOption<V> {
   /** `--size`, or `--inline` for one that also stands alone. */
@@ -13,8 +13,8 @@ export interface SettingOption<V> {
   /** `<bytes>`, or `[on|off]` for one that also stands alone. */
   argument: string
   description: string
-  /** What a value must be, to complete "expected …". */
-  expected: string
+  /** What a value must be, to complete "expected …", or all values that there are. */
+  expected: string | readonly string[]
   example: string
   fallback: readonly V[]
   /** The value, or undefined if `text` is none. */
@@ -31,15 +31,11 @@ export function parseList<V>(option: SettingOption<V>, texts: readonly (string |
     const text = given === true ? 'on' : given
     for (const part of option.whole ? [text] : text.split(',')) {
       const value = option.parse(part.trim())
-      if (value === undefined) throw new UsageError(option.flag, `'${part}' is not valid. ${expectation(option)}`)
+      if (value === undefined) throw wrongValue(option.flag, part, option.expected, option.example)
       if (!values.includes(value)) values.push(value)
     }
   }
   return values
-}
-
-function expectation(option: SettingOption<unknown>): string {
-  return `Expected ${option.expected}, for example: ${option.flag} ${option.example}`
 }
 
 export function onOff(text: string): boolean | undefined {

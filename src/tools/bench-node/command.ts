@@ -4,7 +4,7 @@ import { endWith } from '../../cli/terminal/index.ts'
 import { nativeAvailable } from '../../memory/index.ts'
 import type { NodeResults, NodeSet } from '../../report/index.ts'
 import { addSettings, coreList, datedDirectory, type GivenOptions, measure } from '../bench-kit/index.ts'
-import { parseInteger, UsageError } from '../kit/index.ts'
+import { parseInteger, UsageError, wrongValue } from '../kit/index.ts'
 import { nodeOptions, planNodes } from './plan.ts'
 import { runNodes } from './run.ts'
 import { type Ends, nodeModes, nodeNames } from './settings.ts'
@@ -67,11 +67,7 @@ async function run(options: Options & GivenOptions): Promise<void> {
   const warmUp = parseInteger('--warmup', options.warmup, 10_000, 0, 1e6)
   const repeat = parseInteger('--repeat', options.repeat, 1, 1, 1000)
   const pin = coreList(options.pin)
-  if (pin === undefined)
-    throw new UsageError(
-      '--pin',
-      `'${options.pin}' is not valid. Expected auto, none, or core numbers, for example: --pin 0,1`,
-    )
+  if (pin === undefined) throw wrongValue('--pin', options.pin, 'auto, none, or core numbers', '0,1')
   const plan = planNodes(options, endsAsked(options), repeat)
   const outDir = options.out ?? datedDirectory('node')
   endWith(

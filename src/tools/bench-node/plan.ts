@@ -34,14 +34,12 @@ interface NodeLists {
   bufferSubtraction: number
 }
 
-const words = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
-
 export const nodeOptions: { readonly [K in keyof NodeLists]: SettingOption<NodeLists[K]> } = {
   node: {
     flag: '--node',
     argument: '<types>',
     description: `node-types: ${nodeNames.join(', ')}`,
-    expected: words(nodeNames),
+    expected: nodeNames,
     example: 'loopback,shmem,infiniband',
     fallback: ['loopback'],
     parse: oneOf(...nodeNames),
@@ -50,7 +48,7 @@ export const nodeOptions: { readonly [K in keyof NodeLists]: SettingOption<NodeL
     flag: '--mode',
     argument: '<modes>',
     description: "modes of the types (default: each type's first)",
-    expected: words(modeNames),
+    expected: modeNames,
     example: 'RC,UC,UD',
     fallback: [],
     parse: oneOf(...modeNames),
@@ -80,7 +78,7 @@ export const nodeOptions: { readonly [K in keyof NodeLists]: SettingOption<NodeL
     flag: '--timer',
     argument: '<names>',
     description: `how the generator waits: ${timerNames.join(', ')}`,
-    expected: words(timerNames),
+    expected: timerNames,
     example: 'hybrid,timerfd',
     fallback: ['hybrid'],
     parse: oneOf(...timerNames),

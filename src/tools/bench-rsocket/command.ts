@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
 import { addSettings, datedDirectory, type GivenOptions, limitsOf, makePlan, tellLeftOut } from '../bench-kit/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { parseInteger, parseNumber, UsageError, wrongValue } from '../kit/index.ts'
 import {
   maxSocketSizeBytes,
   parseSocketLists,
@@ -91,9 +91,6 @@ function sizesOf(given: string | true): number[] {
   return texts.map((text) => {
     const size = Number(text)
     if (/^\d+$/.test(text.trim()) && size >= 1 && size <= maxSocketSizeBytes) return size
-    throw new UsageError(
-      '--profile',
-      `'${text}' is not valid. Expected message sizes from 1 to ${maxSocketSizeBytes}, for example: --profile ${profileSizes}`,
-    )
+    throw wrongValue('--profile', text, `message sizes from 1 to ${maxSocketSizeBytes}`, profileSizes)
   })
 }

@@ -67,7 +67,7 @@ export const throughputOptions: { readonly [K in keyof ThroughputSettings]: Sett
     flag: '--technique',
     argument: '<names>',
     description: `technique: ${techniques.join(', ')}`,
-    expected: techniques.join(', '),
+    expected: techniques,
     example: 'send-recv,write-batch',
     fallback: techniques,
     parse: oneOf(...techniques),

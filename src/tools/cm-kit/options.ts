@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { currentRun, exitCodes, interruptible, print, printFailure, printJson } from '../../cli/terminal/index.ts'
 import { PortSpace } from '../../index.ts'
-import { oneOf, parseInteger, UsageError } from '../kit/index.ts'
+import { oneOf, parseInteger, wrongValue } from '../kit/index.ts'
 import type { CommonResult, Output } from './settings.ts'
 
 /** Those of `ucmatose`, `udaddy` and `mckey`. */
@@ -54,7 +54,7 @@ export function messageSettings(options: MessageOptions): ReturnType<typeof coun
 /** `-f`: an address is known by its looks here. */
 export function checkFormat(format: string | undefined): void {
   if (format !== undefined && oneOf('name', 'ip', 'ipv6', 'gid')(format) === undefined)
-    throw new UsageError('-f', `'${format}' is not valid. Expected name, ip, ipv6 or gid`)
+    throw wrongValue('-f', format, ['name', 'ip', 'ipv6', 'gid'])
 }
 
 const datagramSpaces = { udp: PortSpace.Udp, ipoib: PortSpace.IpOIb } as const
@@ -68,7 +68,7 @@ export function datagramSpace(name: 'udp' | 'ipoib'): PortSpace {
 export function portSpaceOf(text: string | undefined): PortSpace {
   const value = text === undefined ? PortSpace.Udp : Number(text)
   if (value === PortSpace.Udp || value === PortSpace.IpOIb) return value
-  throw new UsageError('-p', `'${text}' is not valid. Expected 0x111 for UDP or 0x2 for IPoIB: it is no port number`)
+  throw wrongValue('-p', text, '0x111 for UDP or 0x2 for IPoIB: it is no port number')
 }
 
 const quiet: Output = { line: () => {}, error: () => {} }

@@ -49,7 +49,7 @@ export const algorithmOptions: { readonly [K in keyof Lists]: SettingOption<List
     flag: '--collective',
     argument: '<names>',
     description: 'collectives',
-    expected: `${collectives.slice(0, -1).join(', ')} or ${collectives.at(-1)}`,
+    expected: collectives,
     example: 'broadcast,allreduce',
     fallback: collectives,
     parse: oneOf(...collectives),

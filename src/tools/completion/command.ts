@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { packageFolder, printPart } from '../../cli/terminal/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { wrongValue } from '../kit/index.ts'
 
 const shells: readonly string[] = ['bash', 'zsh', 'fish']
 
@@ -12,11 +12,7 @@ export function configure(command: Command): void {
     .argument('<shell>', 'bash, zsh or fish')
     .addHelpText('after', help)
     .action((shell: string) => {
-      if (!shells.includes(shell))
-        throw new UsageError(
-          'shell',
-          `'${shell}' is not known. Expected bash, zsh or fish, for example: verbena completion bash`,
-        )
+      if (!shells.includes(shell)) throw wrongValue('shell', shell, shells)
       printPart(readFileSync(new URL(`dist/completion/verbena.${shell}`, packageFolder), 'utf8'))
     })
 }

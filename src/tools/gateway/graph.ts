@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { print, printJson, printPart } from '../../cli/terminal/index.ts'
 import { type GraphFormat, graphDot, graphFormats, graphOf, graphSvg, graphText } from '../../gateway/index.ts'
-import { oneOf, UsageError } from '../kit/index.ts'
+import { oneOf, wrongValue } from '../kit/index.ts'
 import { readConfiguration } from './configuration.ts'
 
 const help = `
@@ -55,10 +55,6 @@ function formatOf({ format, output, json }: Options): GraphFormat {
   if (json) return 'json'
   if (format === undefined) return parse(/\.(\w+)$/.exec(output ?? '')?.[1] ?? 'text') ?? 'text'
   const found = parse(format)
-  if (found === undefined)
-    throw new UsageError(
-      '--format',
-      `'${format}' is not valid. Expected ${graphFormats.join(', ')}, for example: --format svg`,
-    )
+  if (found === undefined) throw wrongValue('--format', format, graphFormats, 'svg')
   return found
 }

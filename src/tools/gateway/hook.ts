@@ -20,7 +20,7 @@ import {
   type Signal,
   timeOfDay,
 } from '../../gateway/index.ts'
-import { parseInteger, UsageError } from '../kit/index.ts'
+import { parseInteger, UsageError, wrongValue } from '../kit/index.ts'
 import { describeProblems, parseFormat, parseSignals, usable } from './formats.ts'
 import { standardInput, standardOutput } from './standard-io.ts'
 import { addVillasOptions, saidLevels } from './villas-options.ts'
@@ -202,8 +202,7 @@ export function settingsOf(options: readonly string[]): Settings {
   const settings: Settings = {}
   for (const option of options) {
     const [, key, text] = /^([^=]+)=(.*)$/s.exec(option) ?? []
-    if (key === undefined)
-      throw new UsageError('--option', `'${option}' is no setting. Expected key=value, for example: -o scale=1000`)
+    if (key === undefined) throw wrongValue('--option', option, 'key=value', 'scale=1000')
     add(settings, key.split('.'), parsed(text!))
   }
   return settings

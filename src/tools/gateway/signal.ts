@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { type Encoder, formatNames, mostSignals } from '../../gateway/index.ts'
 import { checkSettings, type StandaloneNode, startStandalone } from '../../gateway/runtime/index.ts'
-import { oneOf, parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { oneOf, parseInteger, parseNumber, wrongValue } from '../kit/index.ts'
 import { parseFormat, usable } from './formats.ts'
 import { standardOutput } from './standard-io.ts'
 import { addVillasOptions, saidLevels } from './villas-options.ts'
@@ -59,7 +59,7 @@ export function configure(command: Command): void {
 async function run(type: string, options: Options): Promise<void> {
   const says = saidLevels(options.log)
   const shape = oneOf(...shapes)(type)
-  if (shape === undefined) throw new UsageError('type', `'${type}' is no shape. Expected one of ${shapes.join(', ')}`)
+  if (shape === undefined) throw wrongValue('type', type, shapes)
   const { config, errors } = checkSettings({
     nodes: {
       signal: {
@@ -100,8 +100,7 @@ async function run(type: string, options: Options): Promise<void> {
 /** Any number, as -1.5 or 2e3. */
 function finite(flag: string, text: string): number {
   const value = text.trim() === '' ? Number.NaN : Number(text)
-  if (!Number.isFinite(value))
-    throw new UsageError(flag, `'${text}' is no number. Expected one, for example: ${flag} -1.5`)
+  if (!Number.isFinite(value)) throw wrongValue(flag, text, 'a number', -1.5)
   return value
 }
 

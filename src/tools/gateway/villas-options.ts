@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { version } from '../../cli/terminal/index.ts'
 import type { GatewayLogLevel } from '../../gateway/runtime/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { wrongValue } from '../kit/index.ts'
 
 const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const
 export type LogLevelName = (typeof logLevels)[number]
@@ -26,6 +26,6 @@ export function saidLevels(
 ): (level: GatewayLogLevel) => boolean {
   const name = text === undefined ? usual : (otherNames[text] ?? text)
   const least = logLevels.indexOf(name as LogLevelName)
-  if (least < 0) throw new UsageError(flag, `'${text}' is no level. Expected one of ${logLevels.join(', ')}`)
+  if (least < 0) throw wrongValue(flag, text, logLevels)
   return (level) => levelOf[level] >= least
 }

@@ -1,6 +1,6 @@
 /** Opening a page for the person at the terminal, when asked to. */
 import { spawn } from 'node:child_process'
-import { UsageError } from './usage.ts'
+import { wrongValue } from './usage.ts'
 
 /** `choice` is the text of `--open`; `true` when it stands alone. */
 export function openInBrowser(choice: string | boolean | undefined, path: string): void {
@@ -15,5 +15,5 @@ export function openInBrowser(choice: string | boolean | undefined, path: string
 export function wantsBrowser(choice: string | boolean | undefined): boolean {
   if (choice === undefined || choice === 'no') return false
   if (choice === true || choice === 'yes') return true
-  throw new UsageError('--open', `'${choice}' is not valid. Expected yes or no, for example: --open no`)
+  throw wrongValue('--open', choice, ['yes', 'no'], 'no')
 }

@@ -43,5 +43,5 @@ export {
   tokenIn,
 } from './server-token.ts'
 export { addSubcommands } from './subcommands.ts'
-export { UsageError } from './usage.ts'
+export { UsageError, wrongValue } from './usage.ts'
 export { connectTo, defaultPort, EndError, listenOnce, quoted, Wire } from './wire.ts'

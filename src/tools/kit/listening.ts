@@ -1,6 +1,6 @@
 /** Where a server of a command listens. */
 import { integer } from './option.ts'
-import { UsageError } from './usage.ts'
+import { wrongValue } from './usage.ts'
 
 export interface Listening {
   host: string
@@ -11,8 +11,7 @@ export interface Listening {
 export function listenAddress(flag: string, text: string): Listening {
   const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]:|([^:]+):)?(\d+)$/.exec(text) ?? []
   const port = integer(0, 65_535)(digits)
-  if (port === undefined)
-    throw new UsageError(flag, `'${text}' is not valid. Expected a port, or address:port, for example: ${flag} 9879`)
+  if (port === undefined) throw wrongValue(flag, text, 'a port, or address:port', 9879)
   return { host: bracketed ?? plain ?? '127.0.0.1', port }
 }
 

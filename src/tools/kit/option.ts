@@ -1,5 +1,5 @@
 /** Checking the values of options. A wrong one is explained: what it may be, and an example. */
-import { UsageError } from './usage.ts'
+import { wrongValue } from './usage.ts'
 
 export function oneOf<const V extends string>(...names: V[]): (text: string) => V | undefined {
   return (text) => names.find((name) => name.toLowerCase() === text.toLowerCase())
@@ -24,10 +24,7 @@ export function parseInteger(
   if (text === undefined) return fallback
   const value = integer(min, max)(text.trim())
   if (value === undefined)
-    throw new UsageError(
-      flag,
-      `'${text}' is not valid. Expected a whole number from ${min} to ${max}, for example: ${flag} ${Math.max(min, Math.min(max, fallback))}`,
-    )
+    throw wrongValue(flag, text, `a whole number from ${min} to ${max}`, Math.max(min, Math.min(max, fallback)))
   return value
 }
 
@@ -42,9 +39,6 @@ export function parseNumber(
   if (text === undefined) return fallback
   const value = /^(\d+(\.\d+)?|\.\d+)$/.test(text.trim()) ? Number(text) : Number.NaN
   if (!(value >= min && value <= max))
-    throw new UsageError(
-      flag,
-      `'${text}' is not valid. Expected a number from ${min} to ${max}, for example: ${flag} ${Math.max(min, Math.min(max, fallback))}`,
-    )
+    throw wrongValue(flag, text, `a number from ${min} to ${max}`, Math.max(min, Math.min(max, fallback)))
   return value
 }

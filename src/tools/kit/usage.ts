@@ -1,3 +1,6 @@
+/** Errors of what a person typed. */
+import { notValid, quoted } from '../../spelling/index.ts'
+
 /** What a person asked for and cannot have. The command line prints the message and ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
@@ -8,4 +11,20 @@ export class UsageError extends Error {
     super(`${option}: ${message}`)
     this.option = option
   }
+}
+
+/**
+ * The value of an option is wrong: "--size: '9' is not valid. Expected a, b or c, for example: --size a".
+ *
+ * @param expected in words, or all values that there are
+ * @param example a value
+ */
+export function wrongValue(
+  option: string,
+  text: unknown,
+  expected: string | readonly string[],
+  example?: string | number,
+): UsageError {
+  const typed = example === undefined ? undefined : `${option} ${example}`
+  return new UsageError(option, notValid(quoted(text), expected, typed))
 }

@@ -3,7 +3,14 @@ import { isIPv6 } from 'node:net'
 import { type Command, Option } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
 import { addCountOptions, type CountOptions, countSettings, portSpaceOf, runTool } from '../cm-kit/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, parseNumber, UsageError } from '../kit/index.ts'
+import {
+  addCommonOptions,
+  type CommonOptions,
+  commonSettings,
+  parseNumber,
+  UsageError,
+  wrongValue,
+} from '../kit/index.ts'
 import { type MckeySettings, runMckey } from './run.ts'
 
 const help = `
@@ -53,8 +60,7 @@ function settingsOf(options: Options): MckeySettings {
   if (group === undefined) throw new UsageError('-m', 'which group? For example: -m 239.1.2.3')
   if (options.M !== undefined && options.b === undefined)
     throw new UsageError('-M', 'a GID needs an address to bind to: -b')
-  if (options.M !== undefined && !isIPv6(options.M))
-    throw new UsageError('-M', `'${options.M}' is not valid. Expected a GID, for example: -M ff0e::1:3`)
+  if (options.M !== undefined && !isIPv6(options.M)) throw wrongValue('-M', options.M, 'a GID', 'ff0e::1:3')
   if (options.l) throw new UsageError('-l', 'members on the same adapter always get what is sent: leave it out')
   return {
     ...commonSettings(options),

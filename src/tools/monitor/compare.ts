@@ -17,6 +17,7 @@ import {
   plainText,
   type QuantileComparison,
 } from '../../monitor/index.ts'
+import { significant } from '../../text/index.ts'
 import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
 import {
   captureFile,
@@ -167,15 +168,7 @@ function show(file: string, comparison: Comparison): void {
   print(
     table(
       [
-        ...[
-          'key',
-          'keys',
-          'found',
-          `ARE of ${measure}`,
-          'AAE',
-          `heavy (${Number((100 * threshold).toPrecision(2))} %)`,
-          'F1',
-        ],
+        ...['key', 'keys', 'found', `ARE of ${measure}`, 'AAE', `heavy (${significant(100 * threshold, 2)} %)`, 'F1'],
         ...[`top ${top}`, 'entropy', 'within bounds', 'stated'],
       ],
       keys.map(({ key, keys: count, found, relativeError, absoluteError, heavy, top: largest, entropy, bounds }) => [

@@ -23,7 +23,7 @@ import {
   type WindowAnswer,
 } from '../../monitor/index.ts'
 import { LiveView, mostRows } from '../../monitor/view/index.ts'
-import { choiceOption, parseInteger, UsageError } from '../kit/index.ts'
+import { choiceOption, parseInteger, UsageError, wrongValue } from '../kit/index.ts'
 import { addPageOptions, type PageCommandOptions, startPage, untilInterrupted } from './page.ts'
 import { showWindow } from './show.ts'
 
@@ -96,7 +96,7 @@ const measures: readonly string[] = ['bytes', 'packets', 'messages', ...eventNam
 /** The value of --of. */
 export function measureOf(text: string): Measure {
   if (measures.includes(text)) return text as Measure
-  throw new UsageError('--of', `'${text}' is not valid. Expected ${measures.join(', ')}`)
+  throw wrongValue('--of', text, measures)
 }
 
 const clearScreen = '\u001b[H\u001b[2J'
@@ -213,7 +213,7 @@ export class Output {
 
 export function urlOf(flag: string, text: string): string {
   if (/^https?:\/\/\S+$/.test(text) && URL.canParse(text)) return text
-  throw new UsageError(flag, `'${text}' is no URL. Expected for example: ${flag} http://localhost:9093`)
+  throw wrongValue(flag, text, 'a URL', 'http://localhost:9093')
 }
 
 function openStore(path: string): WindowStore {

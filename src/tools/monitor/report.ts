@@ -5,7 +5,7 @@ import type { Command } from 'commander'
 import { endWith, exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
 import { savedWindows } from '../../monitor/host/index.ts'
 import { Merger, MonitorError, mergeWindow, type Window } from '../../monitor/index.ts'
-import { parseNumber, UsageError } from '../kit/index.ts'
+import { parseNumber, UsageError, wrongValue } from '../kit/index.ts'
 import { addViewOptions, keyHelp, Output, type OutputOptions } from './output.ts'
 import { pageHelp } from './page.ts'
 
@@ -105,7 +105,7 @@ function put(times: Map<number, Window>, time: number, window: Window): void {
 function timeOf(flag: string, text: string | undefined, fallback: number): number {
   const ms = text === undefined ? fallback : Date.parse(text)
   if (!Number.isNaN(ms)) return ms
-  throw new UsageError(flag, `'${text}' is no time. Expected for example: ${flag} 2026-11-23T10:00:00Z`)
+  throw wrongValue(flag, text, 'a time', '2026-11-23T10:00:00Z')
 }
 
 function* windowsIn(file: string): Generator<Window, void> {

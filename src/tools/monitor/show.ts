@@ -1,7 +1,7 @@
 /** A window as text: a line of what there was, tables of the largest keys, then what is wrong. */
 import { paint, print, table } from '../../cli/terminal/index.ts'
 import { burstText, eventTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
-import { duration } from '../../trace/index.ts'
+import { bitText, percentText, timeText } from '../../text/index.ts'
 
 /** In one piece: what a command that is tapped writes meanwhile does not get into it. */
 export function showWindow(window: WindowAnswer, top: number): void {
@@ -39,7 +39,7 @@ function headLine({ start, seconds, agents, totals, rates, late }: WindowAnswer)
   const parts = [
     `${paint('bold', start)}  ${seconds} s${who}${late ? ', late' : ''}`,
     `${totals.packets} packets (${totals.roce} of RDMA)`,
-    bitsText(rates.bits),
+    bitText(rates.bits),
     `${totals.messages} messages`,
   ]
   return parts.join('  ')
@@ -58,7 +58,7 @@ function factLines({ flows, hosts, latency, pauses }: WindowAnswer): string[] {
 }
 
 function latencyText({ count, p50, p99, max }: LatencyAnswer): string {
-  return `50 % ${duration(p50.value)}, 99 % ${duration(p99.value)}, max ${duration(max.value)} (${count} measured)`
+  return `50 % ${timeText(p50.value)}, 99 % ${timeText(p99.value)}, max ${timeText(max.value)} (${count} measured)`
 }
 
 function about({ value, lower, upper }: { value: number; lower: number; upper: number }): string {
@@ -75,16 +75,6 @@ function cellsOf({ name, value, lower, upper }: Row, { measure, totals }: Window
         : measure === 'messages'
           ? totals.messages
           : totals[measure]
-  const share = total === 0 ? '' : `${((100 * value) / total).toFixed(1)} %`
+  const share = total === 0 ? '' : percentText(value, total)
   return [name, value, share, lower, upper]
-}
-
-function bitsText(bits: number): string {
-  for (const [unit, size] of [
-    ['Gbit/s', 1e9],
-    ['Mbit/s', 1e6],
-    ['kbit/s', 1e3],
-  ] as const)
-    if (bits >= size) return `${(bits / size).toFixed(2)} ${unit}`
-  return `${bits.toFixed(0)} bit/s`
 }

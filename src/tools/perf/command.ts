@@ -26,6 +26,7 @@ import {
   type RunOptions,
   runSettings,
   UsageError,
+  wrongValue,
 } from '../kit/index.ts'
 import { brokenLimits, type Limits, parseLatencyLimits } from './limits.ts'
 import { maxExact } from './recorder.ts'
@@ -276,8 +277,7 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
     parseInteger(flag, text, fallback, min, max)
   const choice = <V extends string>(flag: string, text: string | undefined, all: readonly V[]): V => {
     const value = text === undefined ? all[0] : oneOf(...all)(text)
-    if (value === undefined)
-      throw new UsageError(flag, `'${text}' is not valid. Expected ${all.join(', ')}, for example: ${flag} ${all[0]}`)
+    if (value === undefined) throw wrongValue(flag, text, all, all[0])
     return value
   }
   if (options.all && options.size !== undefined) throw new UsageError('-a', 'gives all sizes: leave out -s')
@@ -353,8 +353,7 @@ function rateOf({ rate, rate_limit: limit, rate_units: unit = 'g' }: Options, si
   if (limit === undefined) return parseNumber('--rate', rate, 0, 0.01, 1e9)
   if (rate !== undefined) throw new UsageError('--rate_limit', 'is --rate in another unit: give one of them')
   const bytes = { M: 2 ** 20, g: 1e9 / 8, p: sizes[0]! }[unit]
-  if (bytes === undefined)
-    throw new UsageError('--rate_units', `'${unit}' is not valid. Expected M, g or p, for example: --rate_units g`)
+  if (bytes === undefined) throw wrongValue('--rate_units', unit, ['M', 'g', 'p'], 'g')
   if (unit !== 'p' && sizes.length > 1)
     throw new UsageError('--rate_limit', 'is another number of messages for each size: give -s, or --rate_units p')
   return (parseNumber('--rate_limit', limit, 1, 1e-6, 1e9) * bytes) / sizes[0]!
@@ -378,8 +377,7 @@ function shownOf(options: Options, { test, duration, iters }: PerfSettings): Sho
 }
 
 function sourceOf(text: string): string {
-  if (isIP(text) === 0)
-    throw new UsageError('--bind_source_ip', `'${text}' is not valid. Expected an IP address of this host`)
+  if (isIP(text) === 0) throw wrongValue('--bind_source_ip', text, 'an IP address of this host')
   return text
 }
 

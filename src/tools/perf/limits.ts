@@ -1,5 +1,5 @@
 /** Limits that a run must keep: the least bandwidth and message rate, the most of any latency. */
-import { UsageError } from '../kit/index.ts'
+import { wrongValue } from '../kit/index.ts'
 import type { Flow, LatencyStatistics } from './protocol.ts'
 import { percentileNames } from './recorder.ts'
 import type { Measured } from './session.ts'
@@ -24,9 +24,11 @@ export function parseLatencyLimits(texts: readonly string[]): Record<string, num
     const [name, value, rest] = part.split('=').map((word) => word.trim())
     const usec = value !== undefined && /^(\d+(\.\d+)?|\.\d+)$/.test(value) ? Number(value) : Number.NaN
     if (!latencyNames.includes(name!) || !(usec >= 0) || rest !== undefined)
-      throw new UsageError(
+      throw wrongValue(
         '--limit-latency',
-        `'${part}' is not valid. Expected NAME=MICROSECONDS with a name of ${latencyNames.join(', ')}, for example: --limit-latency p99=10,max=1000`,
+        part,
+        `NAME=MICROSECONDS with a name of ${latencyNames.join(', ')}`,
+        'p99=10,max=1000',
       )
     limits[name!] = usec * 1000
   }

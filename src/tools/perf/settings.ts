@@ -3,7 +3,7 @@
  * `PerfSettings`; what concerns one end only is in `EndSettings`.
  */
 import { PathMtus } from '../../index.ts'
-import { UsageError } from '../kit/index.ts'
+import { UsageError, wrongValue } from '../kit/index.ts'
 
 export const perfTests = [
   'send_lat',
@@ -137,8 +137,7 @@ export function checkSettings(s: PerfSettings): void {
     throw new UsageError('--rate', 'write_lat under load needs RC: a lost WRITE leaves no trace')
   if (s.postList > s.txDepth)
     throw new UsageError('-l', `a list of ${s.postList} does not fit a send queue of ${s.txDepth} (-t)`)
-  if (s.mtu !== 0 && !PathMtus.some((mtu) => mtu === s.mtu))
-    throw new UsageError('-m', `${s.mtu} is no MTU. Expected ${PathMtus.join(', ')}, for example: -m 1024`)
+  if (s.mtu !== 0 && !PathMtus.some((mtu) => mtu === s.mtu)) throw wrongValue('-m', s.mtu, PathMtus.map(String), 1024)
   if (s.duration > 0 && s.margin * 2 >= s.duration)
     throw new UsageError('-f', `two margins of ${s.margin} s leave nothing of ${s.duration} s`)
 }

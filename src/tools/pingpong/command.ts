@@ -15,6 +15,7 @@ import {
   type RunOptions,
   runSettings,
   UsageError,
+  wrongValue,
 } from '../kit/index.ts'
 import { runPingPong, type Shown } from './run.ts'
 import { defaultSize, type Kind, type PingPongSettings } from './settings.ts'
@@ -106,8 +107,7 @@ function settingsOf(kind: Kind, host: string | undefined, options: Options): Pin
   const integer = parseInteger
   const mtu = integer('-m', options.mtu, 1024, 256, 4096)
   const pathMtu = PathMtus.find((known) => known === mtu)
-  if (!pathMtu)
-    throw new UsageError('-m', `'${options.mtu}' is not valid. Expected ${PathMtus.join(', ')}, for example: -m 1024`)
+  if (!pathMtu) throw wrongValue('-m', options.mtu, PathMtus.map(String), 1024)
   const qps = kind === 'srq' ? integer('-q', options.numQp, 16, 1, 255) : 1
   const rxDepth = integer('-r', options.rxDepth, 500, 1, 16384)
   if (rxDepth < qps)

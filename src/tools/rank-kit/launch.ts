@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { type Group, GroupError, joinGroup, runRanks } from '../../collectives/launch/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { parseInteger, parseNumber, UsageError, wrongValue } from '../kit/index.ts'
 
 export interface LaunchOptions {
   procs?: string
@@ -41,8 +41,7 @@ export async function withRanks(
   part: (launched: Launched) => Promise<number>,
 ): Promise<void> {
   const timeoutMs = parseNumber('--timeout', options.timeout, 60, 1, 86_400) * 1000
-  if (options.pin !== 'auto' && options.pin !== 'none')
-    throw new UsageError('--pin', `'${options.pin}' is not valid. Expected auto or none, for example: --pin none`)
+  if (options.pin !== 'auto' && options.pin !== 'none') throw wrongValue('--pin', options.pin, ['auto', 'none'], 'none')
   // One that --procs has started has its rank from there.
   if (options.procs !== undefined && process.env.VERBENA_RANK === undefined) {
     if (options.rank !== undefined)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
 import { entryModule } from '../../memory/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, UsageError } from '../kit/index.ts'
+import { addCommonOptions, type CommonOptions, commonSettings, UsageError, wrongValue } from '../kit/index.ts'
 import { portOf, runRsTool } from '../rs-kit/index.ts'
 import { type RcopySettings, rcopyPort } from './run.ts'
 
@@ -48,7 +48,7 @@ function settingsOf(file: string | undefined, target: string | undefined, option
   if (file !== undefined && options.dir !== undefined) throw new UsageError('--dir', 'is for the server')
   const match = target === undefined ? null : /^(\[[^\]]+\]|[^:]+)(?::(.*))?$/s.exec(target)
   if (target !== undefined && (match === null || match[2] === ''))
-    throw new UsageError('server', `'${target}' is not valid. Expected HOST or HOST:FILE, IPv6 addresses in brackets`)
+    throw wrongValue('server', target, 'HOST or HOST:FILE, IPv6 addresses in brackets')
   return {
     ...commonSettings(options),
     file,

@@ -1,6 +1,6 @@
 /** A comparison for people. */
 import { print, table } from '../../cli/terminal/index.ts'
-import { duration } from '../../trace/index.ts'
+import { timeText } from '../../text/index.ts'
 import type { Comparison, Quantiles } from './compare.ts'
 
 export function printComparison(comparison: Comparison): void {
@@ -17,7 +17,7 @@ export function printComparison(comparison: Comparison): void {
   )
   print('')
   const text = ({ count: n, medianNs, p99Ns }: Quantiles): string[] =>
-    n === 0 ? ['–', '–'] : [duration(medianNs), duration(p99Ns)]
+    n === 0 ? ['–', '–'] : [timeText(medianNs), timeText(p99Ns)]
   print(
     table(
       ['time', 'recorded 50 %', '99 %', 'performed 50 %', '99 %', 'KS distance'],
@@ -32,7 +32,7 @@ export function printComparison(comparison: Comparison): void {
   print('')
   const [lateMedian, lateMost] = text(late)
   print(`connections    ${connections}`)
-  print(`span           ${duration(spanNs.performed)}, recorded ${duration(spanNs.recorded)}`)
+  print(`span           ${timeText(spanNs.performed)}, recorded ${timeText(spanNs.recorded)}`)
   print(`late           median ${lateMedian}, p99 ${lateMost}`)
   print(
     `received       ${received.messages} messages, ${received.bytes} bytes; ${received.writes} WRITEs seen in memory`,

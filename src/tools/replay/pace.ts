@@ -1,6 +1,6 @@
 /** When packets go: --speed, --pps, --rate. */
 import type { Pace } from '../../replay/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { UsageError, wrongValue } from '../kit/index.ts'
 
 export interface PaceOptions {
   speed?: string
@@ -22,7 +22,6 @@ const factors: Readonly<Record<string, number>> = { '': 1, k: 1e3, m: 1e6, g: 1e
 function scaled(flag: string, text: string, example: string): number {
   const [, digits, letter = ''] = /^(\d+(?:\.\d+)?|\.\d+)([kmg]?)(?:bps|bit\/s)?$/i.exec(text.trim()) ?? []
   const value = Number(digits) * factors[letter.toLowerCase()]!
-  if (digits === undefined || !(value > 0))
-    throw new UsageError(flag, `'${text}' is not valid. Expected a number above 0, for example: ${flag} ${example}`)
+  if (digits === undefined || !(value > 0)) throw wrongValue(flag, text, 'a number above 0', example)
   return value
 }

@@ -18,7 +18,7 @@ import {
   UdpPayload,
 } from '../../replay/index.ts'
 import { type CaptureSource, parseFilter } from '../../trace/index.ts'
-import { choiceOption, hostAddress, UsageError } from '../kit/index.ts'
+import { choiceOption, hostAddress, UsageError, wrongValue } from '../kit/index.ts'
 import {
   captureFile,
   exitCodeOf,
@@ -194,10 +194,7 @@ async function openUdp(target: string): Promise<{ outlet: UdpOutlet; payload: Ud
   const [, bracketed, name, portText] = /^(?:\[([^\]]+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(target) ?? []
   const port = portText === undefined ? defaultPort : Number(portText)
   if ((bracketed ?? name) === undefined || port < 1 || port > 65_535)
-    throw new UsageError(
-      '--udp',
-      `'${target}' is not valid. Expected for example: --udp 10.0.0.9, --udp [fe80::1]:4791`,
-    )
+    throw wrongValue('--udp', target, 'an address, or address:port', '10.0.0.9, --udp [fe80::1]:4791')
   const text = await hostAddress((bracketed ?? name)!)
   const address = parseIp(text.replace(/%.*/, ''))!
   const outlet = await udpOutlet(address, text, port)

@@ -1,7 +1,7 @@
 /** What `verbena replay packets` says at its end. */
 import { print } from '../../cli/terminal/index.ts'
 import type { PacketCounts } from '../../replay/index.ts'
-import { duration } from '../../trace/index.ts'
+import { timeText } from '../../text/index.ts'
 import type { PacingError } from './live.ts'
 
 export interface PacketReport {
@@ -46,7 +46,7 @@ export function printReport(report: PacketReport): void {
     lines.push(['rate', `${Math.round(sent / seconds)} packets/s, ${((bytes * 8) / seconds / 1e6).toFixed(3)} Mbit/s`])
   if (pacing !== null) {
     const { medianNs, p99Ns, maxNs } = pacing
-    lines.push(['late', `median ${duration(medianNs)}, p99 ${duration(p99Ns)}, max ${duration(maxNs)}`])
+    lines.push(['late', `median ${timeText(medianNs)}, p99 ${timeText(p99Ns)}, max ${timeText(maxNs)}`])
   }
   for (const [name, text] of lines) print(`${name.padEnd(15)}${text}`)
 }

@@ -9,7 +9,7 @@ import {
   printJson,
   printPart,
 } from '../../cli/terminal/index.ts'
-import { PeerError, parseInteger, UsageError } from '../kit/index.ts'
+import { PeerError, parseInteger, wrongValue } from '../kit/index.ts'
 import { runTool, type Tool } from './run.ts'
 import type { CommonResult, Notice } from './settings.ts'
 
@@ -20,10 +20,7 @@ export function testOptions<K extends string>(given: readonly string[] | undefin
     const lower = text.toLowerCase()
     const found = known.find((name) => (text.length === 1 ? name[0] === lower : name.startsWith(lower)))
     if (found === undefined || lower === '')
-      throw new UsageError(
-        '-T',
-        `'${text}' is not valid. Expected ${known.map((name) => `${name[0]} or ${name}`).join(', ')}`,
-      )
+      throw wrongValue('-T', text, known.map((name) => `${name[0]} or ${name}`).join(', '))
     chosen.add(found)
   }
   return chosen

@@ -1,6 +1,6 @@
 /** The options that rstream and riostream have in common. */
 import type { Command } from 'commander'
-import { type CommonOptions, commonSettings, oneOf, parseInteger, UsageError } from '../kit/index.ts'
+import { type CommonOptions, commonSettings, oneOf, parseInteger, wrongValue } from '../kit/index.ts'
 import { allSizes, usualSizes } from './figures.ts'
 import { portOf } from './options.ts'
 import { rstreamPort, type StreamSettings } from './stream.ts'
@@ -35,7 +35,7 @@ export function addStreamOptions(command: Command, port: number): Command {
 /** `chosen`: what `-T` gave. */
 export function streamSettings(options: StreamOptions, chosen: ReadonlySet<string>): StreamSettings {
   if (options.f !== undefined && oneOf('name', 'ip', 'ipv6', 'gid')(options.f) === undefined)
-    throw new UsageError('-f', `'${options.f}' is not valid. Expected name, ip, ipv6 or gid`)
+    throw wrongValue('-f', options.f, ['name', 'ip', 'ipv6', 'gid'])
   const all = options.S?.toLowerCase() === 'all'
   const custom = options.I !== undefined || options.C !== undefined || (options.S !== undefined && !all)
   return {

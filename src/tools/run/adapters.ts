@@ -1,6 +1,6 @@
 /** The options that say which adapters a program has, and under which names. */
 import type { RunAdapter, RunMiddleware } from '../../run/programs/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { UsageError, wrongValue } from '../kit/index.ts'
 
 const defaultDevice = 'shm:run'
 /** The stock provider rxe takes adapters by their names: IB_DEVICE_NAME_MAX with its zero is 64. */
@@ -19,9 +19,11 @@ export function runAdapters(devices: readonly string[], names: readonly string[]
     throw new UsageError('--name', `there are ${names.length} names for ${chosen.length} adapters`)
   for (const name of names)
     if (!providerName.test(name))
-      throw new UsageError(
+      throw wrongValue(
         '--name',
-        `'${name}' is not valid: names begin with rxe, because libibverbs finds its provider by that, for example: --name rxe0`,
+        name,
+        'a name that begins with rxe, because libibverbs finds its provider by that',
+        'rxe0',
       )
   const free = ['rxe0', ...chosen.map((_, i) => `rxe${i + 1}`)].filter((name) => !names.includes(name))
   const adapters = chosen.map((device, i) => ({ device, name: names[i] ?? free.shift()! }))

@@ -13,7 +13,7 @@ import {
   type TraceOptions,
   useCrc32,
 } from '../../trace/index.ts'
-import { integer, UsageError } from '../kit/index.ts'
+import { integer, UsageError, wrongValue } from '../kit/index.ts'
 
 const expected = 'Expected a capture, or - for standard input'
 
@@ -89,8 +89,7 @@ export function exitCodeOf(interruption: Interruption, bad: boolean): number {
 export function countOf(flag: string): (text: string) => number {
   return (text) => {
     const value = integer(0, Number.MAX_SAFE_INTEGER)(text)
-    if (value === undefined)
-      throw new UsageError(flag, `'${text}' is not valid. Expected a whole number, for example: ${flag} 20`)
+    if (value === undefined) throw wrongValue(flag, text, 'a whole number', 20)
     return value
   }
 }
@@ -120,20 +119,13 @@ function decodeAs(text: string, before: DecodeAs | undefined): DecodeAs {
   const [port = '', what = ''] = text.split('=')
   const number = udpPort(port)
   if (number === undefined || !Object.hasOwn(portUses, what))
-    throw new UsageError(
-      '--decode-as',
-      `'${text}' is not valid. Expected a port and what it carries, for example: --decode-as 8472=vxlan`,
-    )
+    throw wrongValue('--decode-as', text, 'a port and what it carries', '8472=vxlan')
   return new Map([...(before ?? []), [number, what as keyof typeof portUses]])
 }
 
 function rocePort(text: string, before: DecodeAs | undefined): DecodeAs {
   const number = udpPort(text)
-  if (number === undefined)
-    throw new UsageError(
-      '--roce-port',
-      `'${text}' is not valid. Expected a port from 1 to 65535, for example: --roce-port 4792`,
-    )
+  if (number === undefined) throw wrongValue('--roce-port', text, 'a port from 1 to 65535', 4792)
   return new Map([...(before ?? []), [number, 'roce']])
 }
 

@@ -1,6 +1,7 @@
 /** `verbena trace check` */
 import type { Command } from 'commander'
 import { endWith, note, paint, print, printJson } from '../../cli/terminal/index.ts'
+import { whole } from '../../text/index.ts'
 import { type CheckResult, checkCapture, longestList, problemRules, problemTexts } from '../../trace/index.ts'
 import {
   captureFile,
@@ -21,7 +22,7 @@ ${problemRules.map(({ name, text }) => `  ${name.padEnd(16)}${text}`).join('\n')
 Exit code 1 if a packet or the file is damaged, or if there is no RDMA packet at all. A packet of which the capture has
 only the beginning is not bad: its ICRC cannot be checked, and a message says so. --json prints
   {"packets":…,"roce":…,"icrcValid":…,"icrcInvalid":[…],"malformed":[…]}
-where the lists have packet numbers from 1, as tshark's frame.number; each ends after ${longestList.toLocaleString('en')} of them.
+where the lists have packet numbers from 1, as tshark's frame.number; each ends after ${whole(longestList)} of them.
 Of several files, a list of such documents, each with the name of its "file".
 
 Examples:

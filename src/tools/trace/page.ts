@@ -7,6 +7,7 @@ import type { Command } from 'commander'
 import { compressionOf } from '../../capture/index.ts'
 import { note, print, printJson, printPart } from '../../cli/terminal/index.ts'
 import { canWriteZstd, fileSink, streamSource } from '../../files/index.ts'
+import { sizeText } from '../../text/index.ts'
 import { bytesSource, checkCapture } from '../../trace/index.ts'
 import { openInBrowser, UsageError, wantsBrowser } from '../kit/index.ts'
 import { mustBeCapture, noteDamage } from '../trace-kit/index.ts'
@@ -24,7 +25,7 @@ commands: conversations, a diagram of PSNs over time, latencies, ICRC verdicts, 
 Nothing leaves the machine: the page's policy permits no request.
 
 With captures the page has them in it and shows the first at once, so that one file can be sent to somebody. Together they may
-have ${mostEmbeddedBytes / 2 ** 20} MiB when compressed. Whoever gets the page has the packets, payloads included: verbena collect
+have ${sizeText(mostEmbeddedBytes)} when compressed. Whoever gets the page has the packets, payloads included: verbena collect
 trace --anonymise makes captures without them.
 
 Examples:
@@ -52,9 +53,10 @@ export function configure(command: Command): void {
       const captures: EmbeddedCapture[] = []
       for (const file of files) captures.push(await embeddedCapture(file))
       const bytes = captures.reduce((sum, { bytes: { length } }) => sum + length, 0)
-      if (bytes > mostEmbeddedBytes) throw new UsageError(files.join(' '), tooLarge(`${inMiB(bytes)} when compressed`))
+      if (bytes > mostEmbeddedBytes)
+        throw new UsageError(files.join(' '), tooLarge(`${sizeText(bytes)} when compressed`))
       const page = tracePage(captures)
-      if (captures.length > 0) note(`${inMiB(bytes)} of captures are in the page, payloads included.`)
+      if (captures.length > 0) note(`${sizeText(bytes)} of captures are in the page, payloads included.`)
       if (out === '-') {
         printPart(page)
         return
@@ -74,7 +76,7 @@ async function embeddedCapture(file: string): Promise<EmbeddedCapture> {
     const info = statSync(file, { throwIfNoEntry: false })
     if (info === undefined) throw new UsageError(file, 'there is no such file. Expected a capture')
     if (info.isDirectory()) throw new UsageError(file, 'is a directory. Expected a capture')
-    if (info.size > mostReadBytes) throw new UsageError(file, tooLarge(inMiB(info.size)))
+    if (info.size > mostReadBytes) throw new UsageError(file, tooLarge(sizeText(info.size)))
   }
   const bytes = readFileSync(file === '-' ? 0 : file)
   const name = file === '-' ? 'standard input' : basename(file)
@@ -96,9 +98,5 @@ async function mustBegin(file: string, bytes: Uint8Array): Promise<void> {
 }
 
 function tooLarge(size: string): string {
-  return `${size}: a page may hold ${inMiB(mostEmbeddedBytes)}. Make the page without it and drop the capture into it, or embed a part: verbena trace convert`
-}
-
-function inMiB(bytes: number): string {
-  return bytes < 2 ** 20 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 2 ** 20).toFixed(1)} MiB`
+  return `${size}: a page may hold ${sizeText(mostEmbeddedBytes)}. Make the page without it and drop the capture into it, or embed a part: verbena trace convert`
 }

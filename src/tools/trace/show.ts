@@ -15,7 +15,7 @@ import {
   timeFormats,
   verboseLines,
 } from '../../trace/index.ts'
-import { UsageError } from '../kit/index.ts'
+import { wrongValue } from '../kit/index.ts'
 import {
   captureFile,
   countOf,
@@ -108,10 +108,7 @@ export function configure(command: Command): void {
 function timeFormat(text: string): TimeFormat {
   const format = timeFormatNamed(text)
   if (format !== undefined) return format
-  throw new UsageError(
-    '--time',
-    `'${text}' is not valid. Expected ${Object.keys(timeFormats).join(', ')}, for example: --time date`,
-  )
+  throw wrongValue('--time', text, Object.keys(timeFormats), 'date')
 }
 
 type RowHandler = Parameters<typeof showCapture>[1]

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { print, printJson, table, terminalWidth } from '../../cli/terminal/index.ts'
 import { bytesOf, type Cdf, interpolations, presetCdf, presets, sizeText } from '../../traffic/index.ts'
 import { loadCdf } from '../../traffic/load/index.ts'
-import { choiceOption, UsageError } from '../kit/index.ts'
+import { choiceOption, wrongValue } from '../kit/index.ts'
 
 const help = `
 A file has rows of bytes and cumulative share, in per cent or from 0 to 1, with white space, commas, colons or semicolons between them; sizes
@@ -41,8 +41,7 @@ export function configure(command: Command): void {
     .action((name: string | undefined, options: Options) => {
       const { interpolation, unit: text } = options
       const unit = text === undefined ? undefined : bytesOf(text)
-      if (text !== undefined && !(unit !== undefined && unit > 0))
-        throw new UsageError('--unit', `'${text}' is no size. Expected for example: --unit 1460`)
+      if (text !== undefined && !(unit !== undefined && unit > 0)) throw wrongValue('--unit', text, 'a size', 1460)
       if (name === undefined) list(options)
       else show(loadCdf(name, { interpolation, unit }), options)
     })

@@ -1,6 +1,6 @@
 /** One line about a run that goes on, written over and over. */
 import { StatusLine, type StatusStream } from '../../cli/terminal/index.ts'
-import { rateText } from '../../traffic/index.ts'
+import { rateText, whole } from '../../text/index.ts'
 import { Live } from '../../traffic/run/index.ts'
 
 /** A run that is longer than this says so where nobody sees a line that is written over; then again and again, milliseconds. */
@@ -62,15 +62,11 @@ export class LiveLine {
     const trouble = live[Live.lost]! + live[Live.failed]!
     return [
       `${(ns / 1e9).toFixed(1)} s`,
-      `${count(done)} of ${count(live[Live.asked]!)} requests`,
-      `${count(rate(done - first.done))}/s`,
+      `${whole(done)} of ${whole(live[Live.asked]!)} requests`,
+      `${whole(rate(done - first.done))}/s`,
       rateText(rate(8 * (bytes - first.bytes))),
-      `${count(live[Live.waiting]!)} waiting`,
-      ...(trouble > 0 ? [`${count(live[Live.lost]!)} lost`, `${count(live[Live.failed]!)} failed`] : []),
+      `${whole(live[Live.waiting]!)} waiting`,
+      ...(trouble > 0 ? [`${whole(live[Live.lost]!)} lost`, `${whole(live[Live.failed]!)} failed`] : []),
     ].join('  ')
   }
-}
-
-function count(value: number): string {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 0 })
 }

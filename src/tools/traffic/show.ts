@@ -1,7 +1,8 @@
 /** The results of a client as a person reads them. */
 import { note, paint, print, printFailure, table } from '../../cli/terminal/index.ts'
-import { formatNs, type TrafficSet } from '../../report/index.ts'
-import { type Figures, type Generated, rateText } from '../../traffic/index.ts'
+import type { TrafficSet } from '../../report/index.ts'
+import { rateText, timeText, whole } from '../../text/index.ts'
+import type { Figures, Generated } from '../../traffic/index.ts'
 
 /** What --json prints: all but distributions, which are in the saved results. */
 export function documentOf({ id: _id, settings, fct: _fct, generated, error, ...figures }: TrafficSet): object {
@@ -15,13 +16,12 @@ export function documentOf({ id: _id, settings, fct: _fct, generated, error, ...
 
 export function show(run: TrafficSet, outDir: string): void {
   const { asked, reached, all } = run
-  const count = (value: number): string => value.toLocaleString('en-US', { maximumFractionDigits: 0 })
-  print(`${count(asked.requests)} requests in ${run.seconds.toFixed(2)} s`)
-  print(`asked    ${count(asked.perSecond)} requests/s, ${rateText(asked.bitsPerSecond)}`)
-  print(`reached  ${count(reached.perSecond)} requests/s, ${rateText(reached.bitsPerSecond)}`)
-  if (all.lost > 0) print(`lost     ${count(all.lost)} (UC, UD)`)
-  if (all.failed > 0) print(`failed   ${count(all.failed)}`)
-  print(`sent at most ${formatNs(run.latestNs)} late\n`)
+  print(`${whole(asked.requests)} requests in ${run.seconds.toFixed(2)} s`)
+  print(`asked    ${whole(asked.perSecond)} requests/s, ${rateText(asked.bitsPerSecond)}`)
+  print(`reached  ${whole(reached.perSecond)} requests/s, ${rateText(reached.bitsPerSecond)}`)
+  if (all.lost > 0) print(`lost     ${whole(all.lost)} (UC, UD)`)
+  if (all.failed > 0) print(`failed   ${whole(all.failed)}`)
+  print(`sent at most ${timeText(run.latestNs)} late\n`)
   const groups = [
     ['size', run.sizes],
     ['verb', run.verbs],
@@ -47,7 +47,7 @@ function grouped(name: string, rows: readonly [string, Figures][]): string {
     head,
     rows.map(([key, { done, lost, failed, fct, slowdown }]) => [
       ...[key, done, lost, failed],
-      ...(fct === null ? ['–', '–', '–', '–'] : [fct.p50, fct.p99, fct.p999, fct.max].map(formatNs)),
+      ...(fct === null ? ['–', '–', '–', '–'] : [fct.p50, fct.p99, fct.p999, fct.max].map(timeText)),
       ...(slowdown === null ? ['–', '–'] : [slowdown.p50.toFixed(2), slowdown.p99.toFixed(2)]),
     ]),
   )

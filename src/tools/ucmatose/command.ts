@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
 import { PortSpace } from '../../index.ts'
 import { addMessageOptions, checkFormat, type MessageOptions, messageSettings, runTool } from '../cm-kit/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, UsageError } from '../kit/index.ts'
+import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, wrongValue } from '../kit/index.ts'
 import { runUcmatose, type UcmatoseSettings, ucmatosePort } from './run.ts'
 
 const examples = `
@@ -46,7 +46,7 @@ export function configure(command: Command): void {
 function settingsOf(options: Options): UcmatoseSettings {
   checkFormat(options.f)
   const space = options.P === undefined ? 'tcp' : oneOf('tcp', 'ib')(options.P)
-  if (space === undefined) throw new UsageError('-P', `'${options.P}' is not valid. Expected tcp or ib`)
+  if (space === undefined) throw wrongValue('-P', options.P, ['tcp', 'ib'])
   return {
     ...commonSettings(options),
     ...messageSettings(options),

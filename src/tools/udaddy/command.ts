@@ -10,7 +10,7 @@ import {
   portSpaceOf,
   runTool,
 } from '../cm-kit/index.ts'
-import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, UsageError } from '../kit/index.ts'
+import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, wrongValue } from '../kit/index.ts'
 import { runUdaddy, type UdaddySettings, udaddyPort } from './run.ts'
 
 const help = `
@@ -50,8 +50,7 @@ export function configure(command: Command): void {
 function settingsOf(options: Options): UdaddySettings {
   checkFormat(options.f)
   const space = options.P === undefined ? undefined : oneOf('udp', 'ipoib')(options.P)
-  if (options.P !== undefined && space === undefined)
-    throw new UsageError('-P', `'${options.P}' is not valid. Expected udp or ipoib`)
+  if (options.P !== undefined && space === undefined) throw wrongValue('-P', options.P, ['udp', 'ipoib'])
   return {
     ...commonSettings(options),
     ...messageSettings(options),

@@ -1,6 +1,7 @@
 /** The table of conversations: both directions of each in one row, sortable, one of them chosen. */
-import { byId, byteText, element, whole } from '../../page/index.ts'
-import { type ConversationInfo, type DirectionInfo, duration } from '../index.ts'
+import { byId, element } from '../../page/index.ts'
+import { byteText, timeText, whole } from '../../text/index.ts'
+import type { ConversationInfo, DirectionInfo } from '../index.ts'
 
 const mostRows = 200
 
@@ -29,7 +30,7 @@ const latency = ({ directions }: ConversationInfo, key: 'p50Ns' | 'p99Ns'): numb
 const timed = (name: string, title: string, key: 'p50Ns' | 'p99Ns'): Column => ({
   ...{ name, title },
   value: (conversation) => latency(conversation, key),
-  text: (conversation) => (latency(conversation, key) < 0 ? '–' : duration(latency(conversation, key))),
+  text: (conversation) => (latency(conversation, key) < 0 ? '–' : timeText(latency(conversation, key))),
 })
 
 const naks = ({ naks: counts }: DirectionInfo): number => Object.values(counts).reduce((a, b) => a + b, 0)

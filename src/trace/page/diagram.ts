@@ -2,8 +2,8 @@
  * One diagram on a canvas: what its worker has of the window that is seen. It moves at once, by what is there, and is drawn
  * exactly when the worker has replied; the page never looks at more points than the picture has pixels.
  */
-import { button, element, whole } from '../../page/index.ts'
-import { duration } from '../index.ts'
+import { button, element } from '../../page/index.ts'
+import { timeText, whole } from '../../text/index.ts'
 import {
   type DiagramInfo,
   type DiagramName,
@@ -275,7 +275,7 @@ export class Diagram {
   #text({ number, timeNs, psn, shape }: Spot): string {
     const { info, name } = this.#options
     const at = `packet ${whole(number)}, ${(timeNs / 1e9).toFixed(6)} s`
-    if (name.diagram === 'latency') return `${at}: ${duration(10 ** (psn / 1000))}, ${shapeNames[shape]}`
+    if (name.diagram === 'latency') return `${at}: ${timeText(10 ** (psn / 1000))}, ${shapeNames[shape]}`
     const which = info.restarts === 0 ? `PSN ${(info.firstPsn + psn) & 0xffffff}` : `${whole(psn)} PSNs after the first`
     return `${at}, ${which}: ${shapeNames[shape]}`
   }

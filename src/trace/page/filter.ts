@@ -1,5 +1,6 @@
 /** The filter above the list: the language of `trace show --filter`. */
-import { byId, element, whole } from '../../page/index.ts'
+import { byId, element } from '../../page/index.ts'
+import { whole } from '../../text/index.ts'
 import { filterFields } from '../index.ts'
 import type { Link } from './link.ts'
 

@@ -1,5 +1,6 @@
 /** The script of `verbena trace page`: captures that are dropped into the page, analysed by its worker. */
-import { byId, byteText, theme, whole } from '../../page/index.ts'
+import { byId, theme } from '../../page/index.ts'
+import { byteText, whole } from '../../text/index.ts'
 import type { Summary } from '../view/index.ts'
 import { Conversation } from './conversation.ts'
 import { Conversations } from './conversations.ts'

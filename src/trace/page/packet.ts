@@ -1,5 +1,6 @@
 /** One packet: its headers field by field, its bytes, and which bytes a header is. */
-import { button, byId, element, whole } from '../../page/index.ts'
+import { button, byId, element } from '../../page/index.ts'
+import { whole } from '../../text/index.ts'
 import type { Layer } from '../index.ts'
 import type { PacketDetail } from '../view/index.ts'
 

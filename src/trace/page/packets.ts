@@ -2,7 +2,8 @@
  * The list of packets: only the lines that are seen exist, so that millions scroll like a hundred. An element cannot be as high
  * as millions of lines; above a limit the scroll bar stands for a share of the list, and the wheel still moves line by line.
  */
-import { byId, element, whole } from '../../page/index.ts'
+import { byId, element } from '../../page/index.ts'
+import { whole } from '../../text/index.ts'
 import type { PacketLine } from '../view/index.ts'
 import type { Link } from './link.ts'
 

@@ -1,8 +1,8 @@
 /** What the capture is as a whole: its figures, and what is wrong with it. */
-import { byId, byteText, element, whole } from '../../page/index.ts'
+import { byId, element } from '../../page/index.ts'
+import { byteText, spanText, whole } from '../../text/index.ts'
 import { describeDamage, utcText } from '../index.ts'
 import type { Summary } from '../view/index.ts'
-import { spanText } from './format.ts'
 
 const mostDamage = 10
 
@@ -13,7 +13,7 @@ export function showSummary(summary: Summary): void {
     ['packets', whole(packets)],
     ['of RDMA', whole(roce)],
     ['on the wire', byteText(wireBytes)],
-    ['duration', spanText(durationSeconds)],
+    ['duration', spanText(durationSeconds * 1e9)],
     ['conversations', whole(conversationCount)],
     ['ICRC valid', whole(tally.icrcValid)],
     ['ICRC wrong', whole(icrcInvalid), icrcInvalid > 0],

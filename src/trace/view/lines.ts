@@ -1,6 +1,7 @@
 /** Packets as the page's list and its detail show them. */
 import { type CapturedPacket, linkTypeName } from '../../capture/index.ts'
-import { type Dissection, duration, layersOf, notesOf, operationText, partOf, type Row, utcText } from '../index.ts'
+import { timeText } from '../../text/index.ts'
+import { type Dissection, layersOf, notesOf, operationText, partOf, type Row, utcText } from '../index.ts'
 import type { PacketDetail, PacketLine } from './protocol.ts'
 
 export function lineOf(row: Row): PacketLine {
@@ -28,7 +29,7 @@ export function lineOf(row: Row): PacketLine {
 export function detailOf(row: Row, packet: CapturedPacket, d: Dissection): PacketDetail {
   const cut = packet.length < packet.originalLength ? `, ${packet.length} captured` : ''
   const facts = [
-    `${row.time.toFixed(9)} s since the first packet, ${duration(row.delta * 1e9)} since the one before`,
+    `${row.time.toFixed(9)} s since the first packet, ${timeText(row.delta * 1e9)} since the one before`,
     `link type ${linkTypeName(packet.linkType)}, interface ${packet.interfaceId}`,
   ]
   if (row.epoch !== undefined) facts.unshift(`captured ${utcText(row.epoch.seconds, row.epoch.nanoseconds)}`)

@@ -1,6 +1,6 @@
 /** What is wrong with settings, each with its key, and the nearest key that there is. */
 import type { z } from 'zod'
-import { nearest } from '../../spelling/index.ts'
+import { issueText, nearest, notOneOf } from '../../spelling/index.ts'
 import { jsonSchema } from './json-schema.ts'
 import { configurationSchema } from './schema.ts'
 import type { Settings } from './settings.ts'
@@ -48,18 +48,10 @@ function problemsOf(issue: Issue, above: Path): Problem[] {
     case 'invalid_union': {
       const deepest = deepestBranch(issue.errors as Issue[][])
       if (deepest !== undefined) return deepest.flatMap((inner) => problemsOf(inner, path))
-      const options = optionsOf(issue)
-      return [{ path, what: `${shown(issue.input)} is not valid here${meant(issue.input, options)}` }]
+      return [{ path, what: notOneOf(issue.input, optionsOf(issue)) }]
     }
-    case 'invalid_value': {
-      const options = issue.values.map(String)
-      return [{ path, what: `${shown(issue.input)} is not valid${meant(issue.input, options)}` }]
-    }
-    case 'invalid_type':
-      if (issue.input === undefined) return [{ path, what: 'it is missing' }]
-      return [{ path, what: `${shown(issue.input)} is not valid: expected ${word(issue.expected)}` }]
     default:
-      return [{ path, what: lowered(issue.message) }]
+      return [{ path, what: issueText(issue) }]
   }
 }
 
@@ -89,12 +81,6 @@ function optionsOf(issue: Extract<Issue, { code: 'invalid_union' }>): string[] {
   const branches = (issue.errors as Issue[][]).flat()
   const own = (issue as { options?: unknown[] }).options?.map(String) ?? []
   return [...own, ...branches.flatMap((inner) => (inner.code === 'invalid_value' ? inner.values.map(String) : []))]
-}
-
-function meant(input: unknown, options: readonly string[]): string {
-  if (options.length === 0) return ''
-  const near = typeof input === 'string' ? nearest(input, options) : undefined
-  return near === undefined ? `; expected ${options.join(', ')}` : `; is '${near}' meant?`
 }
 
 function hint(key: string, path: Path): string {
@@ -132,26 +118,4 @@ interface SchemaNode {
   propertyNames?: { enum?: string[] }
   additionalProperties?: SchemaNode | boolean
   items?: SchemaNode
-}
-
-function shown(value: unknown): string {
-  const text = typeof value === 'string' ? `'${value}'` : (JSON.stringify(value) ?? String(value))
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text
-}
-
-function word(expected: string): string {
-  return (
-    {
-      int: 'a whole number',
-      number: 'a number',
-      string: 'text',
-      object: 'a group of keys',
-      record: 'a group of keys',
-      array: 'a list',
-    }[expected] ?? expected
-  )
-}
-
-function lowered(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1)
 }

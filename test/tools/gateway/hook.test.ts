@@ -160,7 +160,7 @@ describe('usage errors', () => {
   it.each([
     [['scal'], "there is no hook 'scal'. Did you mean 'scale'?"],
     [['scale', '-o', 'signal=u'], "there is no signal 'u'"],
-    [['scale', '-o', 'signal'], "'signal' is no setting. Expected key=value"],
+    [['scale', '-o', 'signal'], "'signal' is not valid. Expected key=value"],
     [['scale', '-v', '0'], "'0' is not valid"],
     [['scale', '-c', bad], 'Expected settings as JSON'],
     [['scale', '-c', list], 'is no object'],

@@ -106,7 +106,7 @@ describe('as villas node has them', () => {
     const said = async (...args: string[]) => (await verbena('gateway', 'signal', 'sine', '-r', '1000', ...args)).stderr
     expect(await said('-l', '3', '-d', 'debug')).toMatch(/waits by/)
     expect(await said('-l', '3', '-d', 'off')).toBe('')
-    expect(await said('-d', 'loud')).toContain("--log: 'loud' is no level. Expected one of trace, debug, info, warning")
+    expect(await said('-d', 'loud')).toContain("--log: 'loud' is not valid. Expected trace, debug, info, warning")
   })
 })
 
@@ -135,8 +135,8 @@ describe('gateway signal', () => {
   })
 
   it.each([
-    [['sinus'], /^verbena: type: 'sinus' is no shape\. Expected one of mixed/],
-    [['sine', '-a', 'x'], /^verbena: --amplitude: 'x' is no number/],
+    [['sinus'], /^verbena: type: 'sinus' is not valid\. Expected mixed/],
+    [['sine', '-a', 'x'], /^verbena: --amplitude: 'x' is not valid\. Expected a number/],
     [['sine', '-r', '0'], /^verbena: --rate: '0' is not valid/],
     [['sine', '-f', 'cvs'], /^verbena: --format: 'cvs' is not known\. Did you mean 'csv'\?/],
   ])('%j is a usage error', async (args, message) => {

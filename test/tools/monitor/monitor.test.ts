@@ -126,7 +126,7 @@ describe('verbena monitor', () => {
       [['monitor', capture('rping'), '--of', 'joy'], /'joy' is not valid/],
       [['monitor', capture('rping'), '--alert', 'joy > 3'], /'joy' is no number of a window/],
       [['monitor', capture('rping'), '--alert-log', 'x'], /--alert.*which alerts/],
-      [['monitor', capture('rping'), '--collector', 'x'], /'x' is no URL/],
+      [['monitor', capture('rping'), '--collector', 'x'], /'x' is not valid\. Expected a URL/],
       [['monitor', capture('rping'), '--metrics', 'x'], /--metrics: 'x' is not valid/],
       [['monitor', capture('rping'), '--metrics-no-token'], /--metrics: is needed/],
       [['monitor', capture('rping'), '--metrics-token-file', file], /--metrics: is needed/],

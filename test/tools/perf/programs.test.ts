@@ -107,7 +107,7 @@ describe('what cannot be', { timeout: 60_000 }, () => {
     [['send_lat', '-n', '5', '-D', '1'], /-D: ends the test by time/],
     [['send_lat', '-f', '1'], /-f: is the margin of a test that time ends/],
     [['send_lat', '-D', '1', '-f', '0.5'], /-f: two margins of 0\.5 s leave nothing/],
-    [['send_lat', '-m', '1000'], /-m: 1000 is no MTU/],
+    [['send_lat', '-m', '1000'], /-m: 1000 is not valid\. Expected 256, 512/],
     [['send_lat', '--limit-latency', 'p98=1'], /--limit-latency: 'p98=1' is not valid/],
     [['send_lat', '-d', 'shm1'], /-d: shm1 lives within one process/],
     [['send_lat', '-x', '7'], /^verbena: -x: shm:verbena has one GID, 0 /],

@@ -14,7 +14,7 @@ describe('adapters of a run', () => {
     ]))
 
   it.each([
-    [[], ['mlx5_0'], /begin with rxe.*for example: --name rxe0/],
+    [[], ['mlx5_0'], /begins with rxe.*for example: --name rxe0/],
     [[], ['rxe0', 'rxe1'], /2 names for 1 adapters/],
     [['shm:a', 'shm:b'], ['rxe0', 'rxe0'], /two adapters are called rxe0/],
     [['shm0'], [], /lives within one process.*shm:run/],
