@@ -73,7 +73,7 @@ describe.skipIf(!canRun)('run', () => {
       ...{ name: 'RunFailure', code: 'ENOENT', message: expect.stringMatching(/^no-such-program: there is no such/) },
     })
     await expect(run('true', [], { devices, names: ['mlx5_0'] })).rejects.toMatchObject({
-      message: expect.stringMatching(/names begin with rxe/),
+      message: expect.stringMatching(/a name that begins with rxe/),
     })
     await expect(run('true', [], { devices, cwd: '/no/such/folder' })).rejects.toMatchObject({
       ...{ code: 'ENOENT', message: 'cwd: there is no folder /no/such/folder' },
