@@ -205,7 +205,9 @@ try {
   console.error('verbena: the compilers are not installed and dist/ is missing: run `npm install --include=dev`')
   process.exit(1)
 }
-const inputs = ['src', 'bench', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json']
+/** npm's list of the packages that are installed: they are bundled, and compile. */
+const installed = join('node_modules', '.package-lock.json')
+const inputs = ['src', 'bench', 'scripts', 'package.json', 'package-lock.json', 'tsconfig.json', installed]
 const made = new Made(root, inputs, ['dist', join('build', 'bench')], join('build', 'made'))
 const sources = made.sources()
 if (made.isCurrent(sources)) process.exit(0)

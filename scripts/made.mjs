@@ -7,9 +7,9 @@ import { dirname, join } from 'node:path'
 function* filesOf(root, paths) {
   for (const path of [...paths].sort()) {
     const place = join(root, path)
-    if (!existsSync(place)) continue
-    if (statSync(place).isFile()) yield path
-    else
+    const facts = statSync(place, { throwIfNoEntry: false })
+    if (facts?.isFile()) yield path
+    else if (facts !== undefined)
       yield* filesOf(
         root,
         readdirSync(place).map((name) => join(path, name)),
@@ -45,7 +45,10 @@ export class Made {
   }
 
   isCurrent(sources) {
-    return existsSync(this.#file) && readFileSync(this.#file, 'utf8') === `${sources} ${this.#written()}\n`
+    const written = this.#written()
+    return (
+      written !== 'changing' && existsSync(this.#file) && readFileSync(this.#file, 'utf8') === `${sources} ${written}\n`
+    )
   }
 
   note(sources) {
@@ -53,12 +56,17 @@ export class Made {
     writeFileSync(this.#file, `${sources} ${this.#written()}\n`)
   }
 
-  /** Paths, sizes and times of the outputs. */
+  /** Paths, sizes and times of the outputs; `changing` while another build replaces them. */
   #written() {
     const hash = createHash('sha256')
-    for (const path of filesOf(this.#root, this.#outputs)) {
-      const { size, mtimeMs } = statSync(join(this.#root, path))
-      hash.update(`${path}\0${size}\0${mtimeMs}\0`)
+    try {
+      for (const path of filesOf(this.#root, this.#outputs)) {
+        const { size, mtimeMs } = statSync(join(this.#root, path))
+        hash.update(`${path}\0${size}\0${mtimeMs}\0`)
+      }
+    } catch (error) {
+      if (error.code !== 'ENOENT') throw error
+      return 'changing'
     }
     return hash.digest('hex')
   }

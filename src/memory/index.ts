@@ -41,6 +41,7 @@ export {
   endAtOnce,
   endedChild,
   endIsHidden,
+  endsAtOnce,
   errnoName,
   errnos,
   ethtoolDriver,

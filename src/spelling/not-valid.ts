@@ -25,7 +25,8 @@ const mostShown = 60
 
 /** A value of a document or an option: words in quotes, all else as JSON; the beginning of a long one. */
 export function quoted(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+  const isText = typeof value === 'string' || typeof value === 'number'
+  const text = isText ? String(value) : (JSON.stringify(value) ?? String(value))
   const shown = text.length > mostShown ? `${text.slice(0, mostShown)}…` : text
   return typeof value === 'string' ? `'${shown}'` : shown
 }
@@ -46,9 +47,11 @@ export interface Issue {
 /** The sentence for an issue of zod's, which was told to report its input. */
 export function issueText(issue: Issue): string {
   const { code, input, message } = issue
+  // Zod's own message; the schema's has a reason.
+  const isPlain = /^Invalid (?:input|option)/.test(message)
   if (code === 'invalid_type' && input === undefined) return 'it is missing'
-  if (code === 'invalid_type') return notValid(quoted(input), kinds[issue.expected!] ?? issue.expected!)
-  if (code === 'invalid_value') return notOneOf(input, issue.values!.map(String))
+  if (code === 'invalid_type' && isPlain) return notValid(quoted(input), kinds[issue.expected!] ?? issue.expected!)
+  if (code === 'invalid_value' && isPlain) return notOneOf(input, issue.values!.map(String))
   const limit = limitOf(issue)
   if (limit !== undefined) return notValid(quoted(input), limit)
   const [, expected] = /^expected (.*)$/s.exec(message) ?? []
@@ -62,6 +65,12 @@ function limitOf({ code, message, origin, minimum, maximum, inclusive }: Issue):
   return code === 'too_small'
     ? `${inclusive ? 'at least' : 'more than'} ${minimum}`
     : `${inclusive ? 'at most' : 'less than'} ${maximum}`
+}
+
+/** The types among which a union of zod's chooses, in words. */
+export function kindsOf(branches: readonly (readonly Issue[])[]): string[] {
+  const expected = branches.flat().flatMap((issue) => (issue.code === 'invalid_type' ? [issue.expected!] : []))
+  return [...new Set(expected.map((type) => kinds[type] ?? type))]
 }
 
 /** The sentence about a word that is none of some: the nearest of them, or all. */

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'verbena-test-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
 function ended(env: NodeJS.ProcessEnv): { status: number | null; output: string } {
-  const plain = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '' }
+  const plain = { ...process.env, NODE_OPTIONS: '', NODE_V8_COVERAGE: '', NODE_COMPILE_CACHE: '' }
   const { status, stdout } = spawnSync(process.execPath, [...execArgv, file, '7'], {
     env: { ...plain, ...env },
     encoding: 'utf8',
@@ -26,6 +26,7 @@ it.skipIf(!nativeAvailable)('calls its listeners, and has its code, without bein
 
 it.each([
   ['a profiler', { NODE_V8_COVERAGE: folder }],
+  ['a cache of compiled code', { NODE_COMPILE_CACHE: folder }],
   ['options of Node.js', { NODE_OPTIONS: '--max-http-header-size=9000' }],
   ['no native code', { VERBENA_NO_NATIVE: '1' }],
 ])('is taken down with %s', (_, env) => {

@@ -104,6 +104,12 @@ describe('loadResults', () => {
     expect(error.message).toContain(`${path}: `)
   })
 
+  it('says which verbena reads another version', () => {
+    changed((d) => Object.assign(d, { version: 2 }))
+    const { message } = failure(() => loadResults(dir))
+    expect(message).toContain('version: this version of verbena reads version 1 only; use the verbena that wrote it')
+  })
+
   it('refuses a typing error in plot.json', () => {
     writeFileSync(join(dir, 'plot.json'), '{"histogram": {"rnage": [0, 500]}}')
     const error = failure(() => loadResults(dir))

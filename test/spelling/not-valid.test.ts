@@ -17,6 +17,7 @@ it.each([
   [notOneOf('x', ['poisson', 'uniform']), "'x' is not valid. Expected poisson or uniform"],
   [quoted('y'.repeat(100)), `'${'y'.repeat(60)}…'`],
   [quoted(undefined), 'undefined'],
+  [quoted(Number.NaN), 'NaN'],
 ])('%s', (text, expected) => expect(text).toBe(expected))
 
 describe('of an issue of zod', () => {

@@ -90,6 +90,7 @@ phases:
     ['arrival: poison', ["x.yaml:2: arrival: 'poison' is not valid. Did you mean 'poisson'?"]],
     ['arrival: {type: lognormal, sigm: 2}', ["x.yaml:2: arrival.sigm: there is no such key; is 'sigma' meant?"]],
     ['qps: 0', ['x.yaml:2: qps: 0 is not valid. Expected at least 1']],
+    ['size: true', ['x.yaml:2: size: true is not valid. Expected a number, text or a group of keys']],
     ['load: x', ["x.yaml:2: load: 'x' is not valid. Expected a number"]],
     ['size: WebSerch', ["x.yaml:2: size: 'WebSerch' is neither a preset nor a file; is 'WebSearch' meant?"]],
     ['size: {points: [[5, 0.2], [3, 1]]}', ['x.yaml:2: size: points: sizes fall: 3 after 5']],

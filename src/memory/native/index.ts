@@ -138,7 +138,7 @@ export {
   writeEvent,
 } from './poll.ts'
 export { type ContextWord, destroyPollContext, PollRequests } from './poll-requests.ts'
-export { dumpNoCore, endAtOnce } from './process-end.ts'
+export { dumpNoCore, endAtOnce, endsAtOnce } from './process-end.ts'
 export { ProcessVm } from './process-vm.ts'
 export {
   isImageThere,

@@ -49,7 +49,10 @@ export interface LaunchOptions {
   readonly verbose: boolean
   /** Doorbells of the provider stop, too. */
   readonly strict?: boolean
-  /** This process ends as soon as all programs have (`endAtOnce`): threads are ready for that then, and have not ended. */
+  /**
+   * This process ends by `endAtOnce` as soon as all programs have: threads are ready for that then, and have not ended. Only if `endsAtOnce`: when
+   * Node.js takes the spawner down, whose calls nothing answers any more, it may wait for ever for one of them.
+   */
   readonly leavesThreads?: boolean
   /** The program runs. */
   readonly onStarted?: (pid: number) => void

@@ -2,7 +2,7 @@
 import { constants } from 'node:os'
 import type { Command } from 'commander'
 import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
-import { endAtOnce } from '../../memory/index.ts'
+import { endAtOnce, endsAtOnce } from '../../memory/index.ts'
 import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { runAdapters, runMiddleware } from './adapters.ts'
@@ -107,7 +107,7 @@ async function start(
       middleware: runMiddleware(adapters, { ...(faults && { faults }), ...(tap && { tap }) }),
       watch: watchSettings(watching),
       onWarning: (text) => note(text),
-      leavesThreads: isOwnProcess(),
+      leavesThreads: isOwnProcess() && endsAtOnce(),
     })
   }
   const given = { device: device.length > 0, name: name.length > 0, faults, tap, strict, ...watching }

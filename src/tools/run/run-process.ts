@@ -1,6 +1,6 @@
 /** The process that `run` of `verbena/run` starts: serves one program, and ends with it, as `verbena run` does. */
 import { constants } from 'node:os'
-import { endAtOnce } from '../../memory/index.ts'
+import { endAtOnce, endsAtOnce } from '../../memory/index.ts'
 import { type ChildMessage, type ChildSettings, recordsDescriptor } from '../../run/child/messages.ts'
 import {
   type Ended,
@@ -41,7 +41,7 @@ async function start({
   return await runProgram({
     ...{ program, args, env, strict, verbose: false, adapters: runAdapters(devices, names), onStarted },
     watch: explain || trace || counters ? { explain, json: true, ...records } : null,
-    leavesThreads: true,
+    leavesThreads: endsAtOnce(),
     onWarning: (text) => process.stderr.write(`verbena run: ${text}\n`),
   })
 }

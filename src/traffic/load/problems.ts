@@ -1,6 +1,6 @@
 /** What is wrong with settings, each with its key, and the nearest key that there is. */
 import type { z } from 'zod'
-import { issueText, nearest, notOneOf } from '../../spelling/index.ts'
+import { issueText, kindsOf, nearest, notOneOf } from '../../spelling/index.ts'
 import { jsonSchema } from './json-schema.ts'
 import { configurationSchema } from './schema.ts'
 import type { Settings } from './settings.ts'
@@ -48,7 +48,7 @@ function problemsOf(issue: Issue, above: Path): Problem[] {
     case 'invalid_union': {
       const deepest = deepestBranch(issue.errors as Issue[][])
       if (deepest !== undefined) return deepest.flatMap((inner) => problemsOf(inner, path))
-      return [{ path, what: notOneOf(issue.input, optionsOf(issue)) }]
+      return [{ path, what: notOneOf(issue.input, [...optionsOf(issue), ...kindsOf(issue.errors as Issue[][])]) }]
     }
     default:
       return [{ path, what: issueText(issue) }]

@@ -1,5 +1,7 @@
 /** `verbena run` as a command. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/memory/native/index.ts'
 import { command } from '../../built.ts'
@@ -33,6 +35,16 @@ describe.skipIf(!canRun)('verbena run', () => {
       code: 127,
       stderr: expect.stringMatching(/^verbena: no-such-program: there is no such program: give its path/),
     }))
+
+  it.each<[string, NodeJS.ProcessEnv]>([
+    ['a profiler', { NODE_V8_COVERAGE: join(tmpdir(), `verbena-run-test-${process.pid}`) }],
+    ['options of Node.js', { NODE_OPTIONS: '--max-http-header-size=9000' }],
+  ])('ends as well where Node.js takes its threads down itself: with %s', async (_, env) => {
+    expect(
+      await outcome(startProcess(['run', ...device, '--', 'sh', '-c', 'exit 3'], { env: { ...process.env, ...env } })),
+    ).toMatchObject({ code: 3 })
+    if (env.NODE_V8_COVERAGE) rmSync(env.NODE_V8_COVERAGE, { recursive: true })
+  })
 
   it('says what was counted, also as JSON', async () => {
     const { code, stderr } = await run(...device, '--counters', '--json', '--', 'true')
