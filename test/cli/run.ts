@@ -30,9 +30,10 @@ export function startProcess(args: string[], options: Options = {}): Program {
 export function startScript(script: string, args: string[], options: Options = {}): Program {
   return spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    ...options,
-    timeout: 100_000,
+    // Longer than that takes a program that hangs, or one in the slower suites on a machine that does much else.
+    timeout: process.env.VERBENA_SLOW === '1' ? 300_000 : 100_000,
     killSignal: 'SIGKILL',
+    ...options,
   })
 }
 
