@@ -1,6 +1,6 @@
 /**
  * Clients and servers that others wrote, under the preload: they have to print what they print over TCP. Where both ends are ours,
- * every connection goes over RDMA; where the peer has TCP alone, it is reached within the second that a client allows, also where
+ * every connection goes over RDMA; where the peer has TCP alone, it is reached within the two seconds that a client allows, also where
  * the rules say RDMA.
  *
  * Their packages are not the project's: `npm install --prefix test/clients`.

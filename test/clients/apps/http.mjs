@@ -36,7 +36,7 @@ show('aborted', aborted.name)
 const broken = await (await fetch(`${origin}/broken`)).text().catch((error) => error)
 show('broken', broken instanceof Error)
 
-const pool = new Pool(origin, { connections: 4, pipelining: 4, connect: { timeout: 1000 } })
+const pool = new Pool(origin, { connections: 4, pipelining: 4, connect: { timeout: 2000 } })
 const answers = await Promise.all(
   Array.from({ length: 50 }, async (_, n) => (await pool.request({ path: `/hello/${n}`, method: 'GET' })).body.json()),
 )
@@ -65,7 +65,7 @@ fastify.post(
 )
 await fastify.listen({ port: 0, host })
 const other = `http://${host}:${fastify.server.address().port}`
-const dispatcher = new Agent({ connect: { timeout: 1000 }, keepAliveTimeout: 100 })
+const dispatcher = new Agent({ connect: { timeout: 2000 }, keepAliveTimeout: 100 })
 show('fastify', await (await undiciFetch(`${other}/json`, { dispatcher })).text())
 const headers = { 'content-type': 'application/json' }
 const refused = await undiciFetch(`${other}/validated`, { dispatcher, method: 'POST', headers, body: '{"n":"x"}' })

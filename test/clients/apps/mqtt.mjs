@@ -1,10 +1,10 @@
-// `node mqtt.mjs PORT HOST`: what a program does with an MQTT broker, with a connect timeout of one second.
+// `node mqtt.mjs PORT HOST`: what a program does with an MQTT broker, with a connect timeout of two seconds.
 import { once } from 'node:events'
 import mqtt from 'mqtt'
 
 const [port, host] = process.argv.slice(2)
 const show = (...values) => console.log(...values)
-const options = { host, port: Number(port), connectTimeout: 1000, reconnectPeriod: 0 }
+const options = { host, port: Number(port), connectTimeout: 2000, reconnectPeriod: 0 }
 const failures = []
 const open = (more) => {
   const client = mqtt.connect({ ...options, ...more })

@@ -1,8 +1,8 @@
-// `node mysql.mjs PORT HOST`: what a program does with MariaDB, with a connect timeout of one second.
+// `node mysql.mjs PORT HOST`: what a program does with MariaDB, with a connect timeout of two seconds.
 import mysql from 'mysql2/promise'
 
 const [port, host] = process.argv.slice(2)
-const options = { host, port: Number(port), user: 'tester', password: 'secret', database: 'test', connectTimeout: 1000 }
+const options = { host, port: Number(port), user: 'tester', password: 'secret', database: 'test', connectTimeout: 2000 }
 const show = (...values) => console.log(...values)
 
 const connection = await mysql.createConnection(options)

@@ -1,8 +1,8 @@
-// `node pg.mjs PORT HOST`: what a program does with PostgreSQL, with a connect timeout of one second.
+// `node pg.mjs PORT HOST`: what a program does with PostgreSQL, with a connect timeout of two seconds.
 import pg from 'pg'
 
 const [port, host] = process.argv.slice(2)
-const options = { host, port: Number(port), user: 'postgres', database: 'postgres', connectionTimeoutMillis: 1000 }
+const options = { host, port: Number(port), user: 'postgres', database: 'postgres', connectionTimeoutMillis: 2000 }
 const show = (...values) => console.log(...values)
 
 const client = new pg.Client(options)

@@ -1,10 +1,10 @@
-// `node redis.mjs PORT HOST`: what a program does with Redis, with a connect timeout of one second.
+// `node redis.mjs PORT HOST`: what a program does with Redis, with a connect timeout of two seconds.
 import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
 
 const [port, host] = process.argv.slice(2)
 const show = (...values) => console.log(...values)
-const options = { host, port: Number(port), connectTimeout: 1000, maxRetriesPerRequest: 0 }
+const options = { host, port: Number(port), connectTimeout: 2000, maxRetriesPerRequest: 0 }
 const failures = []
 const open = () => {
   const redis = new Redis(options)

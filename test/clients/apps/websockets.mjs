@@ -19,7 +19,7 @@ server.on('connection', (socket) => {
 })
 const url = `ws://${host}:${server.address().port}`
 const open = async () => {
-  const socket = new WebSocket(url, { handshakeTimeout: 1000 })
+  const socket = new WebSocket(url, { handshakeTimeout: 2000 })
   await once(socket, 'open')
   return socket
 }
@@ -56,7 +56,7 @@ http.listen(0, host)
 await once(http, 'listening')
 const address = `http://${host}:${http.address().port}`
 for (const transports of [['polling'], ['websocket'], ['polling', 'websocket']]) {
-  const client = io(address, { transports, forceNew: true, timeout: 1000, reconnection: false })
+  const client = io(address, { transports, forceNew: true, timeout: 2000, reconnection: false })
   await once(client, 'connect')
   const sum = await client.emitWithAck('add', 1, 2)
   const length = await client.emitWithAck('binary', Buffer.alloc(300_000))
