@@ -48,7 +48,7 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
     const bystanderGuid = guidOf(stage.bystander.host)
     const info = new Uint8Array(72)
     new DataView(info.buffer).setBigUint64(0, bystanderGuid)
-    const tries = 4000 * long(100)
+    const tries = 4000 * long(40)
     await stage.during(async () => {
       for (let i = 0; i < tries; i++) {
         // The ID begins with the place of the agent, which is 1 in most programs.
@@ -75,7 +75,7 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
   it('asks for connections faster than anybody can answer', async () => {
     stage = await openStage()
     const sender = await stage.sender()
-    const tries = 30_000 * long(5)
+    const tries = 30_000 * long(3)
     const flood = async (from: number): Promise<void> => {
       for (let i = from; i < from + tries; i++) {
         const privateData = randomBytes(40)

@@ -1,10 +1,10 @@
-/** Starts the ranks of rank.ts. */
+/** Starts the ranks of rank.process.ts. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { startable } from '../entries.ts'
 
-const rank = fileURLToPath(new URL('rank.ts', import.meta.url))
+const { file, execArgv } = startable(new URL('./rank.process.ts', import.meta.url))
 
 export interface Outcome {
   code: number | null
@@ -13,7 +13,7 @@ export interface Outcome {
 }
 
 export async function start(size: number, mode: string): Promise<Outcome> {
-  const child = spawn(process.execPath, ['--import', 'tsx', rank, String(size), mode], { timeout: 50_000 })
+  const child = spawn(process.execPath, [...execArgv, file, String(size), mode], { timeout: 50_000 })
   const texts = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     texts.out += text

@@ -1,9 +1,9 @@
-/** Every stated bound holds at its confidence over 200 seeds: for all flows together, and for each of the largest. */
+/** Every stated bound holds at its confidence over 100 seeds: for all flows together, and for each of the largest. */
 import { describe, expect, it } from 'vitest'
 import { createSketch } from '../../src/sketch/index.ts'
 import { type AmountKind, amountKinds, entropyBits, exactTrace, keyBytes } from './traces.ts'
 
-const seeds = 200
+const seeds = 100
 const largest = 50
 const memory: Partial<Record<AmountKind, object>> = { heavykeeper: { bytes: 12_000, k: 50 } }
 

@@ -2,15 +2,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/memory/index.ts'
+import { startable } from '../../entries.ts'
 
-const rank = fileURLToPath(new URL('local-rank.ts', import.meta.url))
+const { file, execArgv } = startable(new URL('./local-rank.process.ts', import.meta.url))
 
 /** `detached`: with its processes in a group of its own, which a terminal would send Ctrl-C to. */
 function start(what: string, detached = false): { parent: ChildProcess; err: () => string } {
-  const parent = spawn(process.execPath, ['--import', 'tsx', rank, what], {
+  const parent = spawn(process.execPath, [...execArgv, file, what], {
     ...{ timeout: 50_000, detached, stdio: ['ignore', 'ignore', 'pipe'] },
   })
   let text = ''

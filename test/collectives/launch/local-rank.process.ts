@@ -4,7 +4,7 @@ import { endWithParent, joinGroup, runRanks } from '../../../src/collectives/ind
 
 const [what] = process.argv.slice(2)
 if (process.env.VERBENA_RANK === undefined) {
-  const args = ['--import', 'tsx', process.argv[1]!, what!]
+  const args = [...process.execArgv, process.argv[1]!, what!]
   process.exitCode = await runRanks({ size: 3, args, onLine: (rank, line) => console.error(`rank ${rank}: ${line}`) })
 } else if (what === 'wait') {
   // The third never comes.

@@ -1,4 +1,4 @@
-/** A rank of test/collectives/processes.ts: `rank.ts SIZE all|killed|spinning`. Started without a launcher it starts SIZE of itself. */
+/** A rank of test/collectives/processes.ts: `rank.process.ts SIZE all|killed|spinning`. Started without a launcher it starts SIZE of itself. */
 import {
   type CommunicatorOptions,
   createCommunicator,
@@ -11,7 +11,7 @@ import { perform, type Step, types } from './reference.ts'
 
 const [size, mode] = process.argv.slice(2)
 if (process.env.VERBENA_RANK === undefined) {
-  const args = ['--import', 'tsx', process.argv[1]!, size!, mode!]
+  const args = [...process.execArgv, process.argv[1]!, size!, mode!]
   const onLine = (rank: number, line: string): void => console.error(`rank ${rank}: ${line}`)
   process.exitCode = await runRanks({ size: Number(size), args, onLine })
 } else {
