@@ -38,7 +38,7 @@ describe.skipIf(!nativeAvailable)('connections that come and go', { timeout: 60_
     await connect(warm)
     await settled()
     const early = await stage.stats()
-    await connect(300 * long(30))
+    await connect(300 * long(15))
     await settled()
     let late = await stage.stats()
     const more = (who: 'victim' | 'bystander'): number => (late[who].rss - early[who].rss) / 2 ** 20

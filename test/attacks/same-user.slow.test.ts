@@ -34,7 +34,7 @@ describe.skipIf(!nativeAvailable)('another process of the same user', { timeout:
   it('is killed in the middle of what it does', async () => {
     stage = await openStage(device)
     await stage.during(async () => {
-      for (let round = 0; round < 3 * long(40); round++) {
+      for (let round = 0; round < 3 * long(15); round++) {
         const both = [comes((round * 37) % 61, 'kill'), comes((round * 17) % 61, 'kill')]
         await Promise.all(both.map((child) => once(child, 'exit')))
       }
@@ -49,7 +49,7 @@ describe.skipIf(!nativeAvailable)('another process of the same user', { timeout:
   it('is stopped for a while, as a debugger or a freezer does', async () => {
     stage = await openStage(device)
     const { bystander } = stage
-    for (let round = 0; round < 2 * long(10); round++) {
+    for (let round = 0; round < 2 * long(5); round++) {
       const child = comes(60_000, 'exit')
       await sleep(150 + ((round * 37) % 200))
       child.kill('SIGSTOP')

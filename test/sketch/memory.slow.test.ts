@@ -1,10 +1,10 @@
-/** Ten million different keys: every kind stays in the memory that it was given, and answers. */
+/** Four million different keys: every kind stays in the memory that it was given, and answers. */
 import { expect, it } from 'vitest'
 import { AmountSketch, createSketch, KeySketch, sketchKinds } from '../../src/sketch/index.ts'
 import { heldBytes } from '../heap.ts'
 import { keyBytes } from './traces.ts'
 
-const flows = 10_000_000
+const flows = 4_000_000
 const bytes = 600_000
 const chunk = 100_000
 /** For compiled code and what else a process does meanwhile. */

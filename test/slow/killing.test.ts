@@ -14,7 +14,7 @@ it.skipIf(!nativeAvailable)('a peer that is killed at random times', async () =>
   const random = seeded(seed)
   const name = `killing-test-${process.pid}`
   const context = openDevice(`shm:${name}`)
-  const rounds = Number(process.env.VERBENA_ROUNDS ?? 60)
+  const rounds = Number(process.env.VERBENA_ROUNDS ?? 30)
   const roles = ['idle', 'receives', 'flood'] as const
   for (let round = 0; round < rounds; round++)
     await killRound(context, `shm:${name}/1`, roles[Math.floor(random() * 3)]!, random() * 40)

@@ -15,7 +15,7 @@ it.skipIf(!nativeAvailable).each(['--threads', '--processes'])(
   async (ends) => {
     const all = ['--node', nodeNames.join(','), '--mode', modeNames.join(','), '--device', 'shm,roce']
     const { code, stdout, stderr } = await verbena(
-      ...['bench', 'node', ends, ...all, '--rate', '500', '--limit', '500', '--warmup', '200', '--pin', 'none'],
+      ...['bench', 'node', ends, ...all, '--rate', '1000', '--limit', '300', '--warmup', '100', '--pin', 'none'],
       ...['--out', join(folder, ends), '--json'],
     )
     expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringMatching(/is not valid/) })
@@ -29,7 +29,7 @@ it.skipIf(!nativeAvailable).each(['--threads', '--processes'])(
       ),
     )
     for (const { latency, missing, missed, notTransmitted } of runs) {
-      expect(latency.count).toBe(500 - missing)
+      expect(latency.count).toBe(300 - missing)
       expect(missing).toBe(missed + notTransmitted)
     }
   },

@@ -43,7 +43,7 @@ function agrees(title: string, runs: number, types: readonly TypeName[], faults:
         }
       }),
       runs,
-      60 * runs,
+      25 * runs,
     )
   })
 }

@@ -31,7 +31,7 @@ function survives(title: string, type: QpType, faults: Faults, runs: number): vo
         new Traffic(ground, { seed, type, faults, bytes: 100_000 }).run()
       }),
       runs,
-      60 * runs,
+      30 * runs,
     )
     expect(deaths() - before).toBeGreaterThan(runs)
   })

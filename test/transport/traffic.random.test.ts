@@ -49,7 +49,7 @@ function fromSeeds(title: string, runs: number, type: QpType, faults: Faults, by
         messages += new Traffic(ground, { seed, type, faults, bytes }).run()
       }),
       runs,
-      15 * runs,
+      8 * runs,
     )
     expect(messages).toBeGreaterThan(0)
   })

@@ -37,7 +37,7 @@ function agrees(title: string, runs: number, types: readonly TypeName[], options
       }),
       runs,
       // Half a second each, over the network.
-      (network ? 20 : 60) * runs,
+      (network ? 10 : 30) * runs,
     )
   })
 }

@@ -5,7 +5,7 @@ import { loopbackDevice } from '../../loopback.ts'
 import { type Churn, runChurn } from './churn.ts'
 
 const seed = Number(process.env.VERBENA_SEED ?? Date.now() % 1e6)
-const ms = Number(process.env.VERBENA_CHURN_MS ?? 60_000)
+const ms = Number(process.env.VERBENA_CHURN_MS ?? 30_000)
 const again = `VERBENA_CHURN_MS=${ms} VERBENA_SEED=${seed} npx vitest run --config vitest.slow.config.ts test/devices/roce/churn.slow.test.ts`
 
 describe.skipIf(!canShare)('devices that come and go can be reached while they are open', () => {
