@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { command } from '../built.ts'
+import { programMs } from '../patience.ts'
 import { type Program, startHosted } from './hosts.ts'
 
 export type { Program }
@@ -30,8 +31,7 @@ export function startProcess(args: string[], options: Options = {}): Program {
 export function startScript(script: string, args: string[], options: Options = {}): Program {
   return spawn(process.execPath, [script, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Longer than that takes a program that hangs, or one in the slower suites on a machine that does much else.
-    timeout: process.env.VERBENA_SLOW === '1' ? 300_000 : 100_000,
+    timeout: programMs,
     killSignal: 'SIGKILL',
     ...options,
   })

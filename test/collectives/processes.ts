@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { startable } from '../entries.ts'
+import { programMs } from '../patience.ts'
 
 const { file, execArgv } = startable(new URL('./rank.process.ts', import.meta.url))
 
@@ -13,7 +14,7 @@ export interface Outcome {
 }
 
 export async function start(size: number, mode: string): Promise<Outcome> {
-  const child = spawn(process.execPath, [...execArgv, file, String(size), mode], { timeout: 50_000 })
+  const child = spawn(process.execPath, [...execArgv, file, String(size), mode], { timeout: programMs })
   const texts = { out: '', err: '' }
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     texts.out += text

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { startable } from '../entries.ts'
+import { programMs } from '../patience.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -65,7 +66,7 @@ function lines(text: string): string[] {
   return text.split('\n').filter((line) => line !== '')
 }
 
-/** What a child prints, when it has ended; it is killed if it has not within a minute. */
+/** What a child prints, when it has ended; it is killed if it has not in time. */
 export async function finished(child: ChildProcess): Promise<Ran> {
   let out = ''
   let err = ''
@@ -75,7 +76,7 @@ export async function finished(child: ChildProcess): Promise<Ran> {
   child.stderr!.setEncoding('utf8').on('data', (text: string) => {
     err += text
   })
-  const timer = setTimeout(() => child.kill('SIGKILL'), 55_000)
+  const timer = setTimeout(() => child.kill('SIGKILL'), programMs)
   const [code] = (await once(child, 'close')) as [number | null]
   clearTimeout(timer)
   return { out: lines(out), err: lines(err), code }

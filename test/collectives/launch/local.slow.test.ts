@@ -5,13 +5,14 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/memory/index.ts'
 import { startable } from '../../entries.ts'
+import { programMs } from '../../patience.ts'
 
 const { file, execArgv } = startable(new URL('./local-rank.process.ts', import.meta.url))
 
 /** `detached`: with its processes in a group of its own, which a terminal would send Ctrl-C to. */
 function start(what: string, detached = false): { parent: ChildProcess; err: () => string } {
   const parent = spawn(process.execPath, [...execArgv, file, what], {
-    ...{ timeout: 50_000, detached, stdio: ['ignore', 'ignore', 'pipe'] },
+    ...{ timeout: programMs, detached, stdio: ['ignore', 'ignore', 'pipe'] },
   })
   let text = ''
   parent.stderr!.setEncoding('utf8').on('data', (more: string) => {
