@@ -173,7 +173,8 @@ test.skipIf(lacking.length > 0 || !has('smpquery'))(
       `${name}   has no response to SubnGet\\(NodeInfo\\) tid=0x\\w+ status=0x0 lid=9 qp=0 length=256 \\(umad_send: .*\\)$`,
       `^${name}: umad_send: SubnGet\\(NodeInfo\\) to LID 9 QP 0 had no response within 100 ms: no adapter has that LID; there are 1 and 2$`,
       `^${name} +\\d+ +0 +0 +0 +0 +0 +0 +1 +1 +0 +0$`,
-      `^${name} +\\d+ +0 +0 +0 +0 +0 +0 +1 +0 +1 +0$`,
+      // On a machine that does much else it sends it again.
+      `^${name} +\\d+ +0 +0 +0 +0 +0 +0 +[1-9] +0 +[1-9] +0$`,
     ])
       expect(stderr).toMatch(new RegExp(line, 'm'))
   },
