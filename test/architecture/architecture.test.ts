@@ -1,4 +1,4 @@
-/** The imports of src/ and bench/ keep to layers.json, and ARCHITECTURE.md shows what it says. */
+/** The imports of src/ and bench/ keep to layers.json, and docs/internals/layers.md shows what it says. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
@@ -30,8 +30,8 @@ describe('layers.json', () => {
   it('has no circle', () => expect(layerCircles(layers)).toEqual([]))
   it('allows nothing that no file uses', () => expect(leftovers(layers, graph)).toEqual([]))
 
-  it('is what ARCHITECTURE.md shows (npm run architecture draws it)', () => {
-    const file = new URL('ARCHITECTURE.md', root)
+  it('is what docs/internals/layers.md shows (npm run architecture draws it)', () => {
+    const file = new URL('docs/internals/layers.md', root)
     const text = readFileSync(file, 'utf8')
     if (process.env.VERBENA_DRAW) writeFileSync(file, withDrawing(text, layers))
     else expect(text).toBe(withDrawing(text, layers))

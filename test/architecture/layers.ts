@@ -270,7 +270,7 @@ export function ranks(layers: Layers): string[][] {
 
 const shown = (name: string): string => (name === '.' ? 'index.ts …' : name)
 
-/** The part of ARCHITECTURE.md that is drawn from `layers.json`: a row for each rank, and the table. */
+/** The part of docs/internals/layers.md that is drawn from `layers.json`: a row for each rank, and the table. */
 export function draw(layers: Layers): string {
   const picture = ranks(layers).map((row) => row.map((name) => box(shown(name), layers[name]!.pure)).join('   '))
   const lines = ['```', ...picture.flatMap((row, at) => (at === 0 ? [row] : ['', row])), '```', '']
@@ -294,7 +294,7 @@ const end = '<!-- drawn from layers.json: end -->'
 export function withDrawing(text: string, layers: Layers): string {
   const from = text.indexOf(begin)
   const to = text.indexOf(end)
-  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md has no "${begin}" … "${end}"`)
+  if (from < 0 || to < from) throw new Error(`docs/internals/layers.md has no "${begin}" … "${end}"`)
   return `${text.slice(0, from + begin.length)}\n${draw(layers)}\n${text.slice(to)}`
 }
 
