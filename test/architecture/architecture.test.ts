@@ -139,6 +139,21 @@ describe('the check', () => {
     ])
   })
 
+  it('knows one program by its name', () => {
+    const layers = { ...small, start: { is: 'above the programs', imports: ['top/a'] } }
+    const found = check({ 'start/index.ts': `import '../top/a/index.ts'` })
+    expect([violations(layers, found), leftovers(layers, found), layerCircles(layers)]).toEqual([[], [], []])
+    expect(ranks(layers).slice(0, 2)).toEqual([
+      ['.', 'start'],
+      ['top/*', 'bench'],
+    ])
+    expect(violations(layers, check({ 'start/index.ts': `import '../top/b/index.ts'` }))).toEqual([
+      'start/index.ts: start may not import top/b (top/b/index.ts)',
+    ])
+    const inward = { ...small, 'top/*': { ...small['top/*']!, imports: ['middle', 'top/a'] } }
+    expect(leftovers(inward, check({}))).toEqual(['top/* imports top/a, which is no other layer'])
+  })
+
   it('draws each layer above what it imports', () => {
     expect(ranks(small)).toEqual([['.'], ['top/*', 'bench'], ['middle'], ['low']])
     expect(draw(small)).toContain('| `middle` | a library. *Pure* | types of low |')
