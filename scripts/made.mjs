@@ -34,10 +34,11 @@ export class Made {
     this.#file = join(root, file)
   }
 
-  /** Everything that the sources are: to be taken before the build reads them. */
+  /** Everything that the sources are, without the notes of folders (README.md): to be taken before the build reads them. */
   sources() {
     const hash = createHash('sha256').update(process.version)
     for (const path of filesOf(this.#root, this.#sources)) {
+      if (path.endsWith('.md')) continue
       const content = readFileSync(join(this.#root, path))
       hash.update(`\0${path}\0${content.length}\0`).update(content)
     }

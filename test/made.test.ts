@@ -34,6 +34,7 @@ test('is not current before it was noted, is current afterwards, and does not lo
   made().note(made().sources())
   expect(isCurrent()).toBe(true)
   write('README.md', 'other')
+  write('src/README.md', 'a note')
   expect(isCurrent()).toBe(true)
 })
 

@@ -1,4 +1,4 @@
-/** The imports of src/ and bench/ keep to layers.json, and ARCHITECTURE.md shows what it says. */
+/** The imports of src/ and bench/ keep to layers.json, and docs/internals/layers.md shows what it says. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import {
@@ -30,8 +30,8 @@ describe('layers.json', () => {
   it('has no circle', () => expect(layerCircles(layers)).toEqual([]))
   it('allows nothing that no file uses', () => expect(leftovers(layers, graph)).toEqual([]))
 
-  it('is what ARCHITECTURE.md shows (npm run architecture draws it)', () => {
-    const file = new URL('ARCHITECTURE.md', root)
+  it('is what docs/internals/layers.md shows (npm run architecture draws it)', () => {
+    const file = new URL('docs/internals/layers.md', root)
     const text = readFileSync(file, 'utf8')
     if (process.env.VERBENA_DRAW) writeFileSync(file, withDrawing(text, layers))
     else expect(text).toBe(withDrawing(text, layers))
@@ -137,6 +137,21 @@ describe('the check', () => {
       'gone has no file',
       'gone does not import low',
     ])
+  })
+
+  it('knows one program by its name', () => {
+    const layers = { ...small, start: { is: 'above the programs', imports: ['top/a'] } }
+    const found = check({ 'start/index.ts': `import '../top/a/index.ts'` })
+    expect([violations(layers, found), leftovers(layers, found), layerCircles(layers)]).toEqual([[], [], []])
+    expect(ranks(layers).slice(0, 2)).toEqual([
+      ['.', 'start'],
+      ['top/*', 'bench'],
+    ])
+    expect(violations(layers, check({ 'start/index.ts': `import '../top/b/index.ts'` }))).toEqual([
+      'start/index.ts: start may not import top/b (top/b/index.ts)',
+    ])
+    const inward = { ...small, 'top/*': { ...small['top/*']!, imports: ['middle', 'top/a'] } }
+    expect(leftovers(inward, check({}))).toEqual(['top/* imports top/a, which is no other layer'])
   })
 
   it('draws each layer above what it imports', () => {

@@ -95,9 +95,14 @@ function layerOf(layers: Layers, file: string): string | undefined {
   return file.includes('/') ? undefined : '.'
 }
 
+/** The row of `layers.json` that speaks of a layer: its own, or that of all folders beside it. */
+function rowOf(layers: Layers, layer: string): string {
+  return layers[layer] ? layer : `${posix.dirname(layer)}/*`
+}
+
 /** What `layers.json` says of a layer that `layerOf` named. */
 function ruleOf(layers: Layers, layer: string): Layer {
-  return layers[layer] ?? layers[`${posix.dirname(layer)}/*`]!
+  return layers[rowOf(layers, layer)]!
 }
 
 /** One sentence for each import that the layers do not allow, and for each file without a layer. */
@@ -211,7 +216,7 @@ function targets(layers: Layers, name: string): string[] {
 /** The layers that an entry of `imports` names. */
 function meant(layers: Layers, entry: string): string[] {
   const name = entry.replace(/^type /, '')
-  if (!name.endsWith('/*')) return [name]
+  if (!name.endsWith('/*')) return [rowOf(layers, name)]
   return Object.keys(layers).filter((one) => one === name || posix.dirname(one) === posix.dirname(name))
 }
 
@@ -219,17 +224,19 @@ function meant(layers: Layers, entry: string): string[] {
 export function leftovers(layers: Layers, graph: Graph): string[] {
   const used = new Set<string>()
   const packages = new Set<string>()
-  const key = (layer: string): string => (layers[layer] ? layer : `${posix.dirname(layer)}/*`)
   for (const [file, imports] of graph) {
     const from = layerOf(layers, file)
     if (from === undefined) continue
-    used.add(key(from))
+    const row = rowOf(layers, from)
+    used.add(row)
     for (const { to, kind, type } of imports) {
-      if (kind === 'package') packages.add(`${key(from)} ${to}`)
+      if (kind === 'package') packages.add(`${row} ${to}`)
       const target = kind === 'file' ? layerOf(layers, to) : undefined
       if (target === undefined || target === from) continue
-      used.add(`${key(from)} > ${key(target)}`)
-      if (!type) used.add(`${key(from)} > value ${key(target)}`)
+      for (const name of [target, rowOf(layers, target)]) {
+        used.add(`${row} > ${name}`)
+        if (!type) used.add(`${row} > value ${name}`)
+      }
     }
   }
   const found: string[] = []
@@ -237,7 +244,8 @@ export function leftovers(layers: Layers, graph: Graph): string[] {
     if (!used.has(name)) found.push(`${name} has no file`)
     for (const one of imports) {
       const target = one.replace(/^type /, '')
-      if (!layers[target]) found.push(`${name} imports ${target}, which is no layer`)
+      const row = rowOf(layers, target)
+      if (!layers[row] || row === name) found.push(`${name} imports ${target}, which is no other layer`)
       else if (!used.has(`${name} > ${target}`)) found.push(`${name} does not import ${target}`)
       else if (one === target && !used.has(`${name} > value ${target}`))
         found.push(`${name} imports only types of ${target}`)
@@ -270,7 +278,7 @@ export function ranks(layers: Layers): string[][] {
 
 const shown = (name: string): string => (name === '.' ? 'index.ts …' : name)
 
-/** The part of ARCHITECTURE.md that is drawn from `layers.json`: a row for each rank, and the table. */
+/** The part of docs/internals/layers.md that is drawn from `layers.json`: a row for each rank, and the table. */
 export function draw(layers: Layers): string {
   const picture = ranks(layers).map((row) => row.map((name) => box(shown(name), layers[name]!.pure)).join('   '))
   const lines = ['```', ...picture.flatMap((row, at) => (at === 0 ? [row] : ['', row])), '```', '']
@@ -294,7 +302,7 @@ const end = '<!-- drawn from layers.json: end -->'
 export function withDrawing(text: string, layers: Layers): string {
   const from = text.indexOf(begin)
   const to = text.indexOf(end)
-  if (from < 0 || to < from) throw new Error(`ARCHITECTURE.md has no "${begin}" … "${end}"`)
+  if (from < 0 || to < from) throw new Error(`docs/internals/layers.md has no "${begin}" … "${end}"`)
   return `${text.slice(0, from + begin.length)}\n${draw(layers)}\n${text.slice(to)}`
 }
 

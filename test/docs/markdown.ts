@@ -8,7 +8,7 @@ export const root: string = fileURLToPath(new URL('../../', import.meta.url))
 /** Paths from the project's root. */
 export const pages: readonly string[] = [
   ...markdownIn('.', false),
-  ...['docs', 'examples', 'test', 'src'].flatMap((folder) => markdownIn(folder, true)),
+  ...['docs', 'examples', 'test', 'src', 'bench', 'scripts'].flatMap((folder) => markdownIn(folder, true)),
 ].sort()
 
 function markdownIn(folder: string, recursive: boolean): string[] {
@@ -26,6 +26,15 @@ export function blocksOf(text: string, ...languages: string[]): string[] {
   const blocks = text.matchAll(/^```(\w*)[^\n]*\n([\s\S]*?)^```/gm)
   return [...blocks].filter(([, language]) => languages.includes(language!)).map(([, , code]) => code!)
 }
+
+/** What a page names in the words of code (`…`): files and folders, and the words of expressions such as `Parking.wake` or `rest(true)`. */
+export function namesOf(text: string): { files: string[]; words: string[] } {
+  const spans = [...proseOf(text).matchAll(/`([^`\n]+)`/g)].map(([, span]) => span!)
+  const expressions = spans.filter((span) => /^[A-Za-z]\w*(\.[A-Za-z]\w*)*(\(\w*\))?$/.test(span) && !isFile(span))
+  return { files: spans.filter(isFile), words: expressions.flatMap((span) => span.match(/\w+/g)!) }
+}
+
+const isFile = (span: string): boolean => /^\w[\w./-]*(\.(mjs|ts|md|txt)|\/)$/.test(span)
 
 /** The names that GitHub gives the headings of a page: links end in `#NAME`. */
 export function anchorsOf(text: string): Set<string> {

@@ -1,4 +1,4 @@
-/** Threads with segments run in short slices: see ARCHITECTURE.md. */
+/** Threads with segments run in short slices: see src/memory/README.md. */
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { startThread } from '../../src/memory/index.ts'

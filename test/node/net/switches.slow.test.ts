@@ -1,6 +1,6 @@
 /**
- * How many switches between threads one request and its response take, where nobody polls: both ends on one core. ARCHITECTURE.md draws
- * who runs when. The fewest of some rounds count: what the machine does besides only adds.
+ * How many switches between threads one request and its response take, where nobody polls: both ends on one core. src/node/README.md
+ * draws who runs when. The fewest of some rounds count: what the machine does besides only adds.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
