@@ -201,8 +201,9 @@ describe.skipIf(!nativeAvailable)('roce under middleware', () => {
     const stdio: ['ignore', 'ignore', 'pipe'] = ['ignore', 'ignore', 'pipe']
     execFileSync(process.execPath, [script, loopbackDevice(5), loopbackDevice(6)], { env, stdio })
     const result = await checkCapture(fileSource(path))
-    // A SEND and its ACK, each on two interfaces.
-    expect(result).toMatchObject({ packets: 4, roce: 4, icrcInvalid: [], malformed: [], damage: [] })
+    // A SEND and its ACK, each on two interfaces; on a machine that does much else they may be sent again.
+    expect(result).toMatchObject({ roce: result.packets, icrcInvalid: [], malformed: [], damage: [] })
+    expect(result.packets).toBeGreaterThanOrEqual(4)
     expect(result.interfaces.map(({ name }) => name)).toEqual([loopbackDevice(5), loopbackDevice(6)])
   })
 })
