@@ -19,7 +19,7 @@ it('has examples', () => expect(blocks.length).toBeGreaterThan(0))
 it.each(blocks.map(([, command, shown]) => [command!, shown!]))('%s', async (command, shown) => {
   const [verb, head] = command.split(' | head -')
   const words = verb!.split(' ').map((word, i, all) => {
-    if (all[i - 1] === '--to') return join(dir, word)
+    if (['--to', '--all'].includes(all[i - 1]!)) return join(dir, word)
     return word.endsWith('.pcap') ? `${root}test/captures/${word}` : word
   })
   const { code, stdout } = await verbena(...words)
