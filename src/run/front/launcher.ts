@@ -15,6 +15,7 @@ import {
   type Ended,
   endedChild,
   endIsHidden,
+  endsAtOnce,
   entryModule,
   makeEventFd,
   newMark,
@@ -50,8 +51,8 @@ export interface LaunchOptions {
   /** Doorbells of the provider stop, too. */
   readonly strict?: boolean
   /**
-   * This process ends by `endAtOnce` as soon as all programs have: threads are ready for that then, and have not ended. Only if `endsAtOnce`: when
-   * Node.js takes the spawner down, whose calls nothing answers any more, it may wait for ever for one of them.
+   * This process ends by `endAtOnce` as soon as all programs have: threads are ready for that then, and have not ended, unless Node.js takes them
+   * down (`endsAtOnce`). It may wait for ever for the spawner, whose calls nothing answers any more.
    */
   readonly leavesThreads?: boolean
   /** The program runs. */
@@ -114,7 +115,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
     return how
   } finally {
     forwarding.stop()
-    const leaves = hasEnded && options.leavesThreads === true
+    const leaves = hasEnded && options.leavesThreads === true && endsAtOnce()
     if (!leaves) {
       // The spawner's own calls are answered until it has ended.
       fail(words)

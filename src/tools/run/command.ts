@@ -1,12 +1,10 @@
 /** `verbena run`: starts a program of libibverbs, librdmacm or libibumad as it is, with adapters of ours. */
-import { constants } from 'node:os'
 import type { Command } from 'commander'
 import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
-import { endAtOnce, endsAtOnce } from '../../memory/index.ts'
 import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { runAdapters, runMiddleware } from './adapters.ts'
-import { dieBy } from './die-by.ts'
+import { endLike, exitCodeOf } from './end-like.ts'
 import { takeValueByEquals } from './optional-value.ts'
 import { type WatchOptions, watchSettings } from './watching.ts'
 
@@ -107,7 +105,7 @@ async function start(
       middleware: runMiddleware(adapters, { ...(faults && { faults }), ...(tap && { tap }) }),
       watch: watchSettings(watching),
       onWarning: (text) => note(text),
-      leavesThreads: isOwnProcess() && endsAtOnce(),
+      leavesThreads: isOwnProcess(),
     })
   }
   const given = { device: device.length > 0, name: name.length > 0, faults, tap, strict, ...watching }
@@ -123,13 +121,7 @@ async function start(
 /** Not one in which somebody else runs a command. */
 const isOwnProcess = (): boolean => currentRun().io === process
 
-function end({ code, signal }: Ended): void {
-  const exitCode = signal === null ? (code ?? 1) : 128 + constants.signals[signal]
-  if (!isOwnProcess()) {
-    endWith(exitCode)
-    return
-  }
-  // A shell is to see how the program ended, not a code that means it.
-  if (signal !== null) dieBy(signal)
-  endAtOnce(exitCode)
+function end(ended: Ended): void {
+  if (isOwnProcess()) endLike(ended)
+  endWith(exitCodeOf(ended))
 }

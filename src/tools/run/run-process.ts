@@ -1,6 +1,4 @@
 /** The process that `run` of `verbena/run` starts: serves one program, and ends with it, as `verbena run` does. */
-import { constants } from 'node:os'
-import { endAtOnce, endsAtOnce } from '../../memory/index.ts'
 import { type ChildMessage, type ChildSettings, recordsDescriptor } from '../../run/child/messages.ts'
 import {
   type Ended,
@@ -11,7 +9,7 @@ import {
   runVariable,
 } from '../../run/programs/index.ts'
 import { runAdapters } from './adapters.ts'
-import { dieBy } from './die-by.ts'
+import { endLike } from './end-like.ts'
 
 const settings: ChildSettings = JSON.parse(process.argv[2]!)
 const { env } = process
@@ -41,16 +39,15 @@ async function start({
   return await runProgram({
     ...{ program, args, env, strict, verbose: false, adapters: runAdapters(devices, names), onStarted },
     watch: explain || trace || counters ? { explain, json: true, ...records } : null,
-    leavesThreads: endsAtOnce(),
+    leavesThreads: true,
     onWarning: (text) => process.stderr.write(`verbena run: ${text}\n`),
   })
 }
 
 try {
-  const { code, signal } = await start(settings)
+  const ended = await start(settings)
   process.off('disconnect', endDescendants)
-  if (signal !== null) dieBy(signal)
-  endAtOnce(signal === null ? (code ?? 1) : 128 + constants.signals[signal])
+  endLike(ended)
 } catch (error) {
   process.off('disconnect', endDescendants)
   const { code = 'EINVAL', message } = error as NodeJS.ErrnoException
