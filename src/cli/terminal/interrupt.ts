@@ -7,6 +7,7 @@ import { currentRun } from './io.ts'
 import { isTerminal } from './output.ts'
 
 const signals = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const
+const names = ['SIGINT', 'SIGTERM'] as const
 
 /** Launchers send one signal after the other: within so long, another kind of signal is no second request. */
 const sameMs = 1000
@@ -58,14 +59,35 @@ export function interruptible(
 }
 
 function onSignals(interrupt: (code: number) => void): () => void {
-  const handlers = Object.entries(signals).map(([name, code]) => {
-    const handler = () => interrupt(code)
+  const handlers = names.map((name) => {
+    const handler = () => interrupt(signals[name])
     process.on(name, handler)
     return [name, handler] as const
   })
   return () => {
-    for (const [name, handler] of handlers) process.off(name, handler)
+    for (const [name, handler] of handlers) {
+      process.off(name, handler)
+      endInOrder(name)
+    }
   }
+}
+
+/**
+ * From now on this signal ends the process by `exit`, unless somebody else listens: a command that winds up leaves nothing behind,
+ * such as a segment that it is the last to use.
+ */
+function endInOrder(name: keyof typeof signals): void {
+  if (process.listeners(name).includes(enders[name])) return
+  process.on(name, enders[name])
+}
+
+const enders = {
+  SIGINT: () => end('SIGINT'),
+  SIGTERM: () => end('SIGTERM'),
+}
+
+function end(name: keyof typeof signals): void {
+  if (process.listenerCount(name) === 1) process.exit(signals[name])
 }
 
 function onAbort(outer: AbortSignal, interrupt: (code: number) => void): () => void {

@@ -50,3 +50,31 @@ it.each([
   expect(interruption.exitCode()).toBe(code)
   interruption.dispose()
 })
+
+it.each([
+  ['SIGTERM', 143],
+  ['SIGINT', 130],
+] as const)('%s ends in order after a command has been stopped, too, unless somebody else listens', (name, code) => {
+  const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
+  const stderr = new Writable({ write: (_chunk, _encoding, done) => done() })
+  runWith({ stdout: stderr, stderr }, [], () => interruptible()).dispose()
+  const left = process.listeners(name)
+  const other = (): void => undefined
+  process.on(name, other)
+  try {
+    for (const listener of left) listener(name)
+    expect(exit).not.toHaveBeenCalled()
+  } finally {
+    process.off(name, other)
+  }
+  runWith({ stdout: stderr, stderr }, [], () => interruptible()).dispose()
+  expect(process.listeners(name)).toEqual(left)
+  const others = left.slice(0, -1)
+  for (const listener of others) process.off(name, listener as () => void)
+  try {
+    left.at(-1)!(name)
+    expect(exit).toHaveBeenCalledExactlyOnceWith(code)
+  } finally {
+    for (const listener of others) process.on(name, listener as () => void)
+  }
+})

@@ -155,8 +155,10 @@ describe.skipIf(!nativeAvailable)('between processes', () => {
     await round()
     const before = await round()
     let after = before
-    for (let i = 0; i < 4; i++) after = await round()
-    expect(after).toBeLessThanOrEqual(before)
+    const rounds = 4
+    for (let i = 0; i < rounds; i++) after = await round()
+    // Node.js opens one of its own now and then.
+    expect(after - before).toBeLessThan(rounds)
     context.close()
     rmSync(segmentPath(own), { force: true })
   })
