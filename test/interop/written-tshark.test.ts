@@ -77,8 +77,11 @@ describe.skipIf(tsharkVersion === undefined)(title, { timeout: 120_000 }, () => 
 
   const names = readdirSync(captures).filter((name) => name.endsWith('.pcap'))
 
-  it.each(names)('reads rewritten packets as we do: %s', async (name) => {
-    for (const extension of ['pcap', 'pcapng']) {
+  const formats = ['pcap', 'pcapng'] as const
+
+  it.each(names.map((name, i) => [name, formats[i % formats.length]!] as const))(
+    'reads rewritten packets as we do: %s, as %s',
+    async (name, extension) => {
       const file = join(folder, `rewritten.${extension}`)
       const network = ['--ip', '10.77.0.0/24=192.168.7.0/24']
       const { counts } = await json('replay', 'packets', join(captures, name), '--to', file, ...network, ...mappings)
@@ -94,8 +97,8 @@ describe.skipIf(tsharkVersion === undefined)(title, { timeout: 120_000 }, () => 
       ])
       const seen = new Set(fields.map((one) => [...one.values()].join(' ')))
       expect(seen).toEqual(new Set(['2', '3'].map((host) => `192.168.7.${host} 26 2 32769 50000`)))
-    }
-  })
+    },
+  )
 
   it('reads rewritten packets of RoCEv1 as we do', async () => {
     const { file, packets } = await generate('all verbs', '--rocev1')
