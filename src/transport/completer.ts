@@ -4,7 +4,15 @@
  *
  * InfiniBand Architecture volume 1, 9.7.5.
  */
-import { layout, Opcode, QpState, WcStatus } from '../verbs/provider/index.ts'
+import {
+  answeredOpcodes,
+  atomicOpcodes,
+  hasOpcode,
+  layout,
+  Opcode,
+  QpState,
+  WcStatus,
+} from '../verbs/provider/index.ts'
 import {
   Aeth,
   AethKind,
@@ -24,7 +32,7 @@ import {
 import { padOf } from './bth.ts'
 import { grant } from './credits.ts'
 import { begun, SendProgress, TransportQp } from './layout.ts'
-import { hasResponse, type SendQueue } from './send-queue.ts'
+import type { SendQueue } from './send-queue.ts'
 import { noticeableNs, type TransportState } from './state.ts'
 import type { Expiry, Timers } from './timers.ts'
 
@@ -102,7 +110,7 @@ export class Completer implements Expiry {
       const last = i32[wqe + SendProgress.lastPsn]!
       if (psnDiff(last, una) < 0) continue
       if (psnDiff(psn, una) < 0) break
-      if (hasResponse(i32[wqe + Wqe.opcode]!)) {
+      if (hasOpcode(answeredOpcodes, i32[wqe + Wqe.opcode]!)) {
         whole = false
         break
       }
@@ -271,8 +279,8 @@ export class Completer implements Expiry {
     }
     const wqe = this.#queue.wqe(q, i32[q + Qp.sqNext]!)
     const opcode = i32[wqe + Wqe.opcode]!
-    const atomic = opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
-    if (!hasResponse(opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
+    const atomic = hasOpcode(atomicOpcodes, opcode)
+    if (!hasOpcode(answeredOpcodes, opcode) || atomic !== ((bits & OpBit.AtomicAck) !== 0)) {
       state.failRequest(q, WcStatus.BadRespErr)
       return
     }

@@ -10,7 +10,7 @@
  *
  * InfiniBand Architecture volume 1, 9.7.7.2.
  */
-import { layout, Opcode } from '../verbs/provider/index.ts'
+import { hasOpcode, layout, receiveOpcodes } from '../verbs/provider/index.ts'
 import {
   AethKind,
   aethKindBits,
@@ -31,19 +31,13 @@ const mostCredits = creditsOf(noCreditCode - 1)
 const codes: Uint8Array = new Uint8Array(1024)
 for (let code = 0; code < noCreditCode; code++) codes.fill(code, creditsOf(code))
 
-function takesReceive(opcode: number): boolean {
-  return (
-    opcode === Opcode.Send ||
-    opcode === Opcode.SendWithImm ||
-    opcode === Opcode.SendWithInv ||
-    opcode === Opcode.WriteWithImm
-  )
-}
-
 /** Whether the request at `wqe` takes a receive for which there is no credit. */
 export function isLimited(i32: Int32Array, t: number, wqe: number): boolean {
   if (i32[t + TransportQp.flowControl] === 0 || i32[t + TransportQp.unlimited] === 1) return false
-  return takesReceive(i32[wqe + Wqe.opcode]!) && psnDiff(i32[wqe + SendProgress.ssn]!, i32[t + TransportQp.limit]!) > 0
+  return (
+    hasOpcode(receiveOpcodes, i32[wqe + Wqe.opcode]!) &&
+    psnDiff(i32[wqe + SendProgress.ssn]!, i32[t + TransportQp.limit]!) > 0
+  )
 }
 
 /** Whether the packet `txPsn` of a limited request at `wqe` has to wait for an ACK. */

@@ -7,7 +7,9 @@ import {
   GsiDispatch,
   grhLength,
   gsiQpn,
+  hasOpcode,
   layout,
+  legalOpcodes,
   mcastMember,
   multicastQpn,
   noReceive,
@@ -95,7 +97,7 @@ export class Datagrams {
     const { i32, u8 } = state
     const opcode = i32[wqe + Wqe.opcode]!
     // IBA list-98: UD sends SENDs alone.
-    if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) return WcStatus.LocQpOpErr
+    if (!hasOpcode(legalOpcodes[QpType.UD], opcode)) return WcStatus.LocQpOpErr
     const pd = i32[q + Qp.pd]!
     const bytes = state.buffers.gather(pd, wqe, 0)
     if (bytes < 0) return WcStatus.LocProtErr

@@ -12,13 +12,18 @@
  * InfiniBand Architecture volume 1, 9.7.3 and 9.7.5.
  */
 import {
+  answeredOpcodes,
   bind,
+  fillingOpcodes,
+  hasOpcode,
   layout,
   localInvalidate,
+  localOpcodes,
   maxMessageBytes,
   Opcode,
   QpState,
   QpType,
+  receiveOpcodes,
   SendFlag,
   WcStatus,
 } from '../verbs/provider/index.ts'
@@ -40,7 +45,7 @@ import {
 import { putBth } from './bth.ts'
 import { isLimited, lacksCredit } from './credits.ts'
 import { begun, SendProgress, TransportQp } from './layout.ts'
-import { hasResponse, type SendQueue } from './send-queue.ts'
+import type { SendQueue } from './send-queue.ts'
 import type { PacketSink } from './sink.ts'
 import type { TransportState } from './state.ts'
 
@@ -54,6 +59,10 @@ const packets = new Uint8Array(16 * 4)
 function packetsOf(opcode: number, first: number, middle: number, last: number, only: number): void {
   packets.set([first, middle, last, only], opcode * 4)
 }
+/** One that a response answers is one packet. */
+function requestOf(opcode: number, wire: number): void {
+  packetsOf(opcode, wire, wire, wire, wire)
+}
 {
   const w = WireOpcode
   packetsOf(Opcode.Send, w.RcSendFirst, w.RcSendMiddle, w.RcSendLast, w.RcSendOnly)
@@ -61,6 +70,11 @@ function packetsOf(opcode: number, first: number, middle: number, last: number, 
   packetsOf(Opcode.SendWithInv, w.RcSendFirst, w.RcSendMiddle, w.RcSendLastWithInv, w.RcSendOnlyWithInv)
   packetsOf(Opcode.Write, w.RcWriteFirst, w.RcWriteMiddle, w.RcWriteLast, w.RcWriteOnly)
   packetsOf(Opcode.WriteWithImm, w.RcWriteFirst, w.RcWriteMiddle, w.RcWriteLastWithImm, w.RcWriteOnlyWithImm)
+  requestOf(Opcode.Read, w.RcReadRequest)
+  requestOf(Opcode.AtomicCmpAndSwp, w.RcCompareSwap)
+  requestOf(Opcode.AtomicFetchAndAdd, w.RcFetchAdd)
+  requestOf(Opcode.Flush, w.RcFlush)
+  requestOf(Opcode.AtomicWrite, w.RcAtomicWrite)
 }
 const place = { first: 0, middle: 1, last: 2, only: 3 } as const
 const ucBase = 0x20
@@ -193,7 +207,7 @@ export class Requester {
     const alone = i32[q + Qp.sqNext] === index
     // IBA list-92: a fenced request waits for the READs and atomics before it.
     if ((i32[wqe + Wqe.flags]! & SendFlag.Fence) !== 0 && i32[t + TransportQp.readsOut]! > 0) return false
-    if (opcode === Opcode.LocalInv || opcode === Opcode.BindMw) {
+    if (hasOpcode(localOpcodes, opcode)) {
       // IBA 10.6.5.1: LOCAL_INV waits for all requests before it.
       if (opcode === Opcode.LocalInv && !alone) return false
       const { host } = this.#state
@@ -206,14 +220,14 @@ export class Requester {
       this.#state.end()
       return true
     }
-    const answered = hasResponse(opcode)
+    const answered = hasOpcode(answeredOpcodes, opcode)
     const rc = i32[q + Qp.type] === QpType.RC
     // UC has no packets for these.
     if (!rc && answered) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     let length = 0
     if (opcode !== Opcode.Flush) {
-      const fills = answered && opcode !== Opcode.AtomicWrite
+      const fills = hasOpcode(fillingOpcodes, opcode)
       length = this.#state.buffers.gather(i32[q + Qp.pd]!, wqe, fills ? 1 : 0)
       if (length < 0) return this.#failInTurn(q, t, WcStatus.LocProtErr, alone)
       const wrong = answered && opcode !== Opcode.Read ? length !== 8 : length > maxMessageBytes
@@ -253,7 +267,7 @@ export class Requester {
     const psn = i32[t + TransportQp.txPsn]!
     const inFlight = psnDiff(psn, i32[t + TransportQp.una]!)
     const window = this.#queue.recovery.window(t, this.#queue.window(mtu))
-    if (rc && hasResponse(opcode)) {
+    if (rc && hasOpcode(answeredOpcodes, opcode)) {
       // IBA list-91: at most so many READs and atomics are outstanding.
       if (i32[t + TransportQp.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
       const count = opcode === Opcode.Read ? this.#readPackets(wqe, mtu, psn) : 1
@@ -292,7 +306,7 @@ export class Requester {
       }
     } else ackReq = false
     // IBA list-51: the last packet alone solicits an event.
-    const solicited = last && (i32[wqe + Wqe.flags]! & SendFlag.Solicited) !== 0 && opcode !== Opcode.Write
+    const solicited = last && (i32[wqe + Wqe.flags]! & SendFlag.Solicited) !== 0 && hasOpcode(receiveOpcodes, opcode)
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
     putBth(u8, at, wire, flags, i32[q + Qp.destQpNum]!, ackReq, psn)
     let extension = at + Bth.length
@@ -351,16 +365,7 @@ export class Requester {
     const i32 = this.#i32
     const u8 = this.#u8
     const destQp = i32[q + Qp.destQpNum]!
-    const wire =
-      opcode === Opcode.Read
-        ? WireOpcode.RcReadRequest
-        : opcode === Opcode.AtomicCmpAndSwp
-          ? WireOpcode.RcCompareSwap
-          : opcode === Opcode.AtomicFetchAndAdd
-            ? WireOpcode.RcFetchAdd
-            : opcode === Opcode.Flush
-              ? WireOpcode.RcFlush
-              : WireOpcode.RcAtomicWrite
+    const wire = packets[opcode * 4 + place.only]!
     const header = headerLength[wire]!
     const size = opcode === Opcode.AtomicWrite ? header + 8 : header
     const at = sink.open(q + Qp.av, size)

@@ -3,7 +3,7 @@
  * share it: its entries, the timers of what is outstanding, and completions from its front.
  */
 
-import { layout, Opcode, QpType, WcStatus } from '../verbs/provider/index.ts'
+import { fillingOpcodes, hasOpcode, layout, QpType, WcStatus } from '../verbs/provider/index.ts'
 import { psnDiff } from '../wire/index.ts'
 import { SendProgress, TransportQp } from './layout.ts'
 import { Recovery } from './recovery.ts'
@@ -16,17 +16,6 @@ const { Qp, Wqe } = layout
 const maxWindow = 256
 /** IBA C9-140: local ACK timeouts, ns, by their code: 4.096 µs · 2^code; code 0 is none. */
 const ackTimeoutNs = Float64Array.from({ length: 32 }, (_, code) => 4096 * 2 ** code)
-
-/** Whether the responder answers a request with a response, for which it keeps a resource. */
-export function hasResponse(opcode: number): boolean {
-  return (
-    opcode === Opcode.Read ||
-    opcode === Opcode.AtomicCmpAndSwp ||
-    opcode === Opcode.AtomicFetchAndAdd ||
-    opcode === Opcode.Flush ||
-    opcode === Opcode.AtomicWrite
-  )
-}
 
 export class SendQueue {
   readonly recovery: Recovery
@@ -106,9 +95,7 @@ export class SendQueue {
       let bytes = 0
       if (i32[wqe + SendProgress.settled] === 0) {
         if (psnDiff(i32[t + TransportQp.una]!, i32[wqe + SendProgress.lastPsn]!) <= 0) break
-        const opcode = i32[wqe + Wqe.opcode]!
-        if (hasResponse(opcode) && opcode !== Opcode.Flush && opcode !== Opcode.AtomicWrite)
-          bytes = this.#f64[(wqe + SendProgress.length) >> 1]!
+        if (hasOpcode(fillingOpcodes, i32[wqe + Wqe.opcode]!)) bytes = this.#f64[(wqe + SendProgress.length) >> 1]!
       }
       if (!host.completeSend(q, WcStatus.Success, bytes)) {
         this.#state.flush(q)

@@ -9,10 +9,11 @@
  * after, the request is anyone's again, and finds its peer gone. One that stops without dying is a peer that does not answer.
  */
 import {
+  fillingOpcodes,
   type Host,
+  hasOpcode,
   isOthers,
   layout,
-  Opcode,
   SendFlag,
   stageOf,
   stageUnit,
@@ -65,7 +66,7 @@ export class HandOver {
       // Nobody uses the old pages: this request is handed over only now, and the one before is done.
       if (before !== 0) segment.free(before)
     }
-    if (bringsBack(i32[w + Wqe.opcode]!)) return WcStatus.Success
+    if (hasOpcode(fillingOpcodes, i32[w + Wqe.opcode]!)) return WcStatus.Success
     const ranges = this.#ranges
     const to = stageOf(this.#host, q)
     if (!ranges.fromAway) ranges.copyTo(to)
@@ -76,7 +77,7 @@ export class HandOver {
   /** The request of `q` succeeded here. Whether it brought bytes for an owner elsewhere, which has to go on with it. */
   givesBack(q: number, w: number): boolean {
     const { i32 } = this.#host
-    if (!isOthers(this.#host, q) || !bringsBack(i32[w + Wqe.opcode]!)) return false
+    if (!isOthers(this.#host, q) || !hasOpcode(fillingOpcodes, i32[w + Wqe.opcode]!)) return false
     i32[q + Qp.stageFilled] = 1
     this.#waiting.giveBack(q)
     return true
@@ -101,8 +102,4 @@ export class HandOver {
     else if (ranges.copyBackAway(stageOf(this.#host, q), 0, total) !== noFault) return WcStatus.LocProtErr
     return WcStatus.Success
   }
-}
-
-function bringsBack(opcode: number): boolean {
-  return opcode === Opcode.Read || opcode === Opcode.AtomicCmpAndSwp || opcode === Opcode.AtomicFetchAndAdd
 }

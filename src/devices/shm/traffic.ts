@@ -5,7 +5,16 @@
  *
  * Counts are collected here and added to those of the device after a batch of requests.
  */
-import { type CounterName, type Host, layout, Opcode, QpType, SendFlag } from '../../verbs/provider/index.ts'
+import {
+  type CounterName,
+  type Host,
+  layout,
+  Opcode,
+  operandKind,
+  operandsOf,
+  QpType,
+  SendFlag,
+} from '../../verbs/provider/index.ts'
 
 const { Qp, qpEngine, Sg, Wqe } = layout
 
@@ -131,5 +140,6 @@ export class Traffic {
 }
 
 function immOf(opcode: number): number {
-  return opcode === Opcode.SendWithImm || opcode === Opcode.WriteWithImm || opcode === Opcode.SendWithInv ? immBytes : 0
+  const operands = operandsOf[opcode]
+  return operands === operandKind.immediate || operands === operandKind.key ? immBytes : 0
 }

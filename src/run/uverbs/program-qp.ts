@@ -18,7 +18,7 @@ import {
   WcStatus,
   type WorkCompletion,
 } from '../../verbs/index.ts'
-import { layout } from '../../verbs/provider/index.ts'
+import { completionOpcodes, layout } from '../../verbs/provider/index.ts'
 import { asyncEvent, qpEvents } from './async-events.ts'
 import type { EventPipe } from './event-pipe.ts'
 import type { ProgramAh } from './plain-objects.ts'
@@ -32,24 +32,6 @@ const { solicitedFlag } = layout
 
 const signaled = 2
 const wqeFlags = 4
-
-/** What completions of each operation say. */
-const completionOpcodes = new Int32Array(16).fill(0)
-for (const [opcode, completion] of [
-  [0, WcOpcode.Write],
-  [1, WcOpcode.Write],
-  [2, WcOpcode.Send],
-  [3, WcOpcode.Send],
-  [4, WcOpcode.Read],
-  [5, WcOpcode.CompSwap],
-  [6, WcOpcode.FetchAdd],
-  [7, WcOpcode.LocalInv],
-  [8, WcOpcode.BindMw],
-  [9, WcOpcode.Send],
-  [14, WcOpcode.Flush],
-  [15, WcOpcode.AtomicWrite],
-] as const)
-  completionOpcodes[opcode] = completion
 
 /** In `#what`: the operation, and above it these. */
 const wantsCompletion = 0x10

@@ -21,6 +21,14 @@ import {
   SendWorkRequest,
   type SharedReceiveQueue,
 } from '../../verbs/index.ts'
+import {
+  hasOpcode,
+  inlineOpcodes,
+  legalOpcodes,
+  operandKind,
+  operandsOf,
+  remoteOpcodes,
+} from '../../verbs/provider/index.ts'
 import { safe } from '../struct.ts'
 import type { ProgramAh } from './plain-objects.ts'
 import type { Ring } from './ring.ts'
@@ -37,38 +45,6 @@ const windowAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomi
 /** Rights that the kernel takes in a request as well, and that mean nothing for a window. */
 const ignoredAccess =
   Access.LocalWrite | Access.MwBind | Access.FlushGlobal | Access.FlushPersistent | Access.RelaxedOrdering
-
-const bits = (...opcodes: Opcode[]): number => opcodes.reduce<number>((mask, opcode) => mask | (1 << opcode), 0)
-const ucOpcodes = bits(
-  Opcode.Send,
-  Opcode.SendWithImm,
-  Opcode.Write,
-  Opcode.WriteWithImm,
-  Opcode.LocalInv,
-  Opcode.BindMw,
-)
-const rcOnly = bits(
-  Opcode.SendWithInv,
-  Opcode.Read,
-  Opcode.AtomicCmpAndSwp,
-  Opcode.AtomicFetchAndAdd,
-  Opcode.Flush,
-  Opcode.AtomicWrite,
-)
-/** Which operations queue pairs of each type execute. */
-const legal: Readonly<Record<number, number>> = {
-  [QpType.RC]: ucOpcodes | rcOnly,
-  [QpType.UC]: ucOpcodes,
-  [QpType.UD]: bits(Opcode.Send, Opcode.SendWithImm),
-}
-const inlineOpcodes = bits(
-  Opcode.Send,
-  Opcode.SendWithImm,
-  Opcode.SendWithInv,
-  Opcode.Write,
-  Opcode.WriteWithImm,
-  Opcode.AtomicWrite,
-)
 
 /** What a translation needs to know of the queue pair. */
 export interface Translated {
@@ -170,7 +146,7 @@ export class Translation {
     const opcode = u32[w + Wqe.opcode]!
     const flags = i32[w + Wqe.flags]!
     this.opcode = opcode
-    if ((opcode & 15) !== opcode || ((legal[type]! >>> opcode) & 1) === 0) {
+    if ((opcode & 15) !== opcode || !hasOpcode(legalOpcodes[type], opcode)) {
       this.reason = `queue pairs of type ${nameOf(QpType, type)} do not execute operation ${opcode}`
       this.#makeFailing(to, wrId)
       return
@@ -180,32 +156,16 @@ export class Translation {
     wr.sendFlags = flags & kept
     wr.ah = null
     const immOrRkey = u32[w + Wqe.immOrRkey]!
-    switch (opcode) {
-      case Opcode.Send:
-        break
-      case Opcode.SendWithImm:
-        wr.immData = swapped(immOrRkey)
-        break
-      case Opcode.SendWithInv:
-      case Opcode.LocalInv:
-        wr.invalidateRkey = immOrRkey
-        break
-      case Opcode.WriteWithImm:
-        wr.immData = swapped(immOrRkey)
-        wr.remoteAddr = safe(u32[w + Wqe.address]!, u32[w + Wqe.address + 1]!)
-        wr.rkey = u32[w + Wqe.rkey]!
-        break
-      case Opcode.Write:
-      case Opcode.Read:
-      case Opcode.AtomicWrite:
-        wr.remoteAddr = safe(u32[w + Wqe.address]!, u32[w + Wqe.address + 1]!)
-        wr.rkey = u32[w + Wqe.rkey]!
-        break
-      default:
-        if (!this.#rare(u32, w)) {
-          this.#makeFailing(to, wrId)
-          return
-        }
+    const operands = operandsOf[opcode]!
+    if (operands === operandKind.immediate) wr.immData = swapped(immOrRkey)
+    else if (operands === operandKind.key) wr.invalidateRkey = immOrRkey
+    else if (operands !== operandKind.none && !this.#rare(u32, w, operands)) {
+      this.#makeFailing(to, wrId)
+      return
+    }
+    if (operands <= operandKind.key && hasOpcode(remoteOpcodes, opcode)) {
+      wr.remoteAddr = safe(u32[w + Wqe.address]!, u32[w + Wqe.address + 1]!)
+      wr.rkey = u32[w + Wqe.rkey]!
     }
     if ((type === QpType.UD && !this.#address(to, u32, w)) || !this.#data(to, i32, u32, w, flags)) {
       this.#makeFailing(to, wrId)
@@ -237,7 +197,7 @@ export class Translation {
       wr.sgList = this.#slot.first(0)
       return true
     }
-    const mayBeInline = ((inlineOpcodes >>> opcode) & 1) !== 0
+    const mayBeInline = hasOpcode(inlineOpcodes, opcode)
     // The extended calls put data in line without the flag: what has a length and no elements.
     if (
       opcode === Opcode.AtomicWrite ||
@@ -280,17 +240,17 @@ export class Translation {
     return true
   }
 
-  #rare(u32: Uint32Array, w: number): boolean {
+  #rare(u32: Uint32Array, w: number, operands: number): boolean {
     const { wr } = this.#slot
     wr.remoteAddr = safe(u32[w + Wqe.address]!, u32[w + Wqe.address + 1]!)
-    switch (wr.opcode) {
-      case Opcode.AtomicCmpAndSwp:
-      case Opcode.AtomicFetchAndAdd:
+    switch (operands) {
+      case operandKind.swap:
+      case operandKind.add:
         wr.rkey = u32[w + Wqe.atomicRkey]!
         wr.compareAdd = long(u32, w + Wqe.compareAdd)
         wr.swap = long(u32, w + Wqe.swap)
         return true
-      case Opcode.Flush: {
+      case operandKind.flush: {
         const type = u32[w + Wqe.flushType]!
         wr.rkey = u32[w + Wqe.flushRkey]!
         wr.flushLength = u32[w + Wqe.length]!
@@ -300,7 +260,7 @@ export class Translation {
           ? true
           : this.#fails(`a FLUSH of type ${wr.placement} and level ${wr.selectivity}; types are 1 to 3, levels 0 and 1`)
       }
-      case Opcode.BindMw:
+      case operandKind.bind:
         wr.bindAddr = wr.remoteAddr
         wr.bindLength = safe(u32[w + Wqe.windowLength]!, u32[w + Wqe.windowLength + 1]!)
         wr.mrLkey = u32[w + Wqe.regionKey]!

@@ -2,36 +2,9 @@
 import { nameOf, Opcode, QpType, SendFlag } from '../provider/constants.ts'
 import type { Host } from '../provider/host.ts'
 import { Qp, Sg, Wqe } from '../provider/layout.ts'
+import { hasOpcode, inlineOpcodes, legalOpcodes, operandKind, operandsOf } from '../provider/operations.ts'
 import type { SendWorkRequest } from '../provider/work-request.ts'
 import type { AddressHandle } from './objects.ts'
-
-/** Bit of each opcode that a QP type can execute. */
-const bit = (...opcodes: Opcode[]): number => opcodes.reduce<number>((mask, opcode) => mask | (1 << opcode), 0)
-const ucOps = bit(Opcode.Send, Opcode.SendWithImm, Opcode.Write, Opcode.WriteWithImm, Opcode.LocalInv, Opcode.BindMw)
-const legalOpcodes: Readonly<Record<QpType, number>> = {
-  [QpType.RC]:
-    ucOps |
-    bit(
-      Opcode.SendWithInv,
-      Opcode.Read,
-      Opcode.AtomicCmpAndSwp,
-      Opcode.AtomicFetchAndAdd,
-      Opcode.Flush,
-      Opcode.AtomicWrite,
-    ),
-  [QpType.UC]: ucOps,
-  [QpType.UD]: bit(Opcode.Send, Opcode.SendWithImm),
-  [QpType.GSI]: bit(Opcode.Send),
-}
-/** Opcodes that may carry their payload inline. */
-const inlineOpcodes = bit(
-  Opcode.Send,
-  Opcode.SendWithImm,
-  Opcode.SendWithInv,
-  Opcode.Write,
-  Opcode.WriteWithImm,
-  Opcode.AtomicWrite,
-)
 
 /** Why a request cannot be posted; 0 is none of these. */
 export const badFull = 1
@@ -88,18 +61,16 @@ export class SendEntries {
     const i32 = this.#i32
     const f64 = this.#f64
     const { opcode, sendFlags, sgList } = wr
-    if ((opcode & 15) !== opcode || ((this.#legal >>> opcode) & 1) === 0) return badOpcode
+    if ((opcode & 15) !== opcode || !hasOpcode(this.#legal, opcode)) return badOpcode
     const sges = sgList.length
     if (sges > this.#maxSendSge) return badSges
     i32[w + Wqe.opcode] = opcode
     i32[w + Wqe.flags] = sendFlags
     f64[(w + Wqe.wrId) >> 1] = wr.wrId
     i32[w + Wqe.sges] = sges
-    if (opcode === Opcode.SendWithImm || opcode === Opcode.WriteWithImm) i32[w + Wqe.immData] = wr.immData
-    else if (opcode !== Opcode.Send) {
-      if (opcode === Opcode.SendWithInv || opcode === Opcode.LocalInv) i32[w + Wqe.immData] = wr.invalidateRkey
-      else if (opcode !== Opcode.Write && opcode !== Opcode.Read) this.#writeRare(w, wr)
-    }
+    const operands = operandsOf[opcode]!
+    if (operands === operandKind.immediate) i32[w + Wqe.immData] = wr.immData
+    else if (operands !== operandKind.none) this.#writeRare(w, wr, operands)
     if (opcode !== Opcode.Send && opcode !== Opcode.SendWithImm) {
       f64[(w + Wqe.remoteAddr) >> 1] = wr.remoteAddr
       i32[w + Wqe.rkey] = wr.rkey
@@ -123,20 +94,23 @@ export class SendEntries {
     return 0
   }
 
-  #writeRare(w: number, wr: SendWorkRequest): void {
+  #writeRare(w: number, wr: SendWorkRequest, operands: number): void {
     const i32 = this.#i32
     const { b64 } = this.#host.segment
-    switch (wr.opcode) {
-      case Opcode.AtomicCmpAndSwp:
-      case Opcode.AtomicFetchAndAdd:
+    switch (operands) {
+      case operandKind.key:
+        i32[w + Wqe.immData] = wr.invalidateRkey
+        break
+      case operandKind.swap:
+      case operandKind.add:
         b64[(w + Wqe.compareAdd) >> 1] = wr.compareAdd
         b64[(w + Wqe.swap) >> 1] = wr.swap
         break
-      case Opcode.Flush:
+      case operandKind.flush:
         this.#f64[(w + Wqe.length) >> 1] = wr.flushLength
         i32[w + Wqe.access] = wr.placement | (wr.selectivity << 4)
         break
-      case Opcode.BindMw:
+      case operandKind.bind:
         i32[w + Wqe.immData] = wr.mwNewRkey
         wr.rkey = wr.mwRkey
         wr.remoteAddr = wr.bindAddr
@@ -148,7 +122,7 @@ export class SendEntries {
   }
 
   #writeInline(w: number, wr: SendWorkRequest): number {
-    if (((inlineOpcodes >>> wr.opcode) & 1) === 0) return badInlineOpcode
+    if (!hasOpcode(inlineOpcodes, wr.opcode)) return badInlineOpcode
     const { segment } = this.#host
     let at = (w + Wqe.data) * 4
     let length = 0

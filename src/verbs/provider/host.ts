@@ -5,7 +5,7 @@
  * Lock order: send queue, then receive queue or SRQ, then CQ; channel and event locks are taken last, alone. Nobody takes
  * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
  */
-import { EventType, Opcode, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
+import { EventType, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
 import { EventTables } from './events.ts'
 import {
   Cq,
@@ -27,25 +27,8 @@ import {
   statusPurged,
   Wqe,
 } from './layout.ts'
+import { completionOpcodes } from './operations.ts'
 import { slotOf } from './records.ts'
-
-/** The completion opcode of each send opcode. */
-const completionOpcode: Readonly<Record<number, WcOpcode>> = {
-  [Opcode.Send]: WcOpcode.Send,
-  [Opcode.SendWithImm]: WcOpcode.Send,
-  [Opcode.SendWithInv]: WcOpcode.Send,
-  [Opcode.Write]: WcOpcode.Write,
-  [Opcode.WriteWithImm]: WcOpcode.Write,
-  [Opcode.Read]: WcOpcode.Read,
-  [Opcode.AtomicCmpAndSwp]: WcOpcode.CompSwap,
-  [Opcode.AtomicFetchAndAdd]: WcOpcode.FetchAdd,
-  [Opcode.LocalInv]: WcOpcode.LocalInv,
-  [Opcode.BindMw]: WcOpcode.BindMw,
-  [Opcode.Flush]: WcOpcode.Flush,
-  [Opcode.AtomicWrite]: WcOpcode.AtomicWrite,
-}
-const completionOpcodes = new Uint8Array(16)
-for (const [opcode, wc] of Object.entries(completionOpcode)) completionOpcodes[Number(opcode)] = wc
 
 /** Where what a hosted QP's request hands over is staged: whole pages. */
 export function stageOf({ i32 }: Host, q: number): number {

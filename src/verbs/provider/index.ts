@@ -31,6 +31,20 @@ export { type CounterName, Journal, journalStage } from './layout.ts'
 export { deviceAttr, maxMessageBytes, portAttr } from './limits.ts'
 export { type MadMethods, madAgentId, madReceiver, registerMads, takeMads, unregisterMads } from './mad-classes.ts'
 export { mcastMember } from './multicast.ts'
+export {
+  answeredOpcodes,
+  atomicOpcodes,
+  completionOpcodes,
+  fillingOpcodes,
+  hasOpcode,
+  inlineOpcodes,
+  legalOpcodes,
+  localOpcodes,
+  operandKind,
+  operandsOf,
+  receiveOpcodes,
+  remoteOpcodes,
+} from './operations.ts'
 export type { Platform } from './platform.ts'
 export { givePort, listenOnPort, type PortRequest, type TakenPort, takePort } from './ports.ts'
 export { inProcess, ProcessRegions, processAddress } from './process-regions.ts'

@@ -5,7 +5,8 @@
 import { describe } from './arguments.ts'
 import { FlushPlacement, nameOf, Opcode } from './constants.ts'
 import { VerbsError } from './errors.ts'
-import { allFlags, integer, long, maxAddress, needsRemote, type SendWorkRequest, word } from './work-request.ts'
+import { hasOpcode, operandKind, operandsOf, remoteOpcodes } from './operations.ts'
+import { allFlags, integer, long, maxAddress, type SendWorkRequest, word } from './work-request.ts'
 
 const longestElement = 0x7fffffff
 const allPlacements = FlushPlacement.Global | FlushPlacement.Persistent
@@ -28,24 +29,23 @@ export function isRight(wr: SendWorkRequest): boolean {
     const sge = sgList[i]!
     if (!isWord(sge.lkey) || !isUpTo(sge.addr, maxAddress) || !isUpTo(sge.length, longestElement)) return false
   }
-  if (needsRemote(opcode) && !(isWord(wr.rkey) && isUpTo(wr.remoteAddr, maxAddress))) return false
+  if (hasOpcode(remoteOpcodes, opcode) && !(isWord(wr.rkey) && isUpTo(wr.remoteAddr, maxAddress))) return false
   if (wr.ah !== null && !(typeof wr.ah === 'object' && isUpTo(wr.remoteQpn, 0xffffff) && isWord(wr.remoteQkey)))
     return false
-  return opcode === Opcode.Send || opcode === Opcode.Write || opcode === Opcode.Read || operandsRight(wr, opcode)
+  const operands = operandsOf[opcode]!
+  return operands === operandKind.none || operandsRight(wr, operands)
 }
 
-function operandsRight(wr: SendWorkRequest, opcode: Opcode): boolean {
-  switch (opcode) {
-    case Opcode.SendWithImm:
-    case Opcode.WriteWithImm:
+function operandsRight(wr: SendWorkRequest, operands: number): boolean {
+  switch (operands) {
+    case operandKind.immediate:
       return isWord(wr.immData)
-    case Opcode.SendWithInv:
-    case Opcode.LocalInv:
+    case operandKind.key:
       return isWord(wr.invalidateRkey)
-    case Opcode.AtomicCmpAndSwp:
-    case Opcode.AtomicFetchAndAdd:
+    case operandKind.swap:
+    case operandKind.add:
       return typeof wr.compareAdd === 'bigint' && typeof wr.swap === 'bigint'
-    case Opcode.Flush:
+    case operandKind.flush:
       return (
         isUpTo(wr.flushLength, 0xffffffff) &&
         isUpTo(wr.placement, allPlacements) &&
@@ -70,7 +70,7 @@ export function wrongIn(wr: SendWorkRequest): VerbsError {
       integer('wr.setSge', 'addr', addr, maxAddress)
       integer('wr.setSge', 'length', length, longestElement)
     }
-    if (needsRemote(opcode)) {
+    if (hasOpcode(remoteOpcodes, opcode)) {
       word(verb, 'rkey', wr.rkey)
       integer(verb, 'remoteAddr', wr.remoteAddr, maxAddress)
     }
@@ -80,23 +80,21 @@ export function wrongIn(wr: SendWorkRequest): VerbsError {
       integer('wr.setUdAddr', 'remoteQpn', wr.remoteQpn, 0xffffff)
       word('wr.setUdAddr', 'remoteQkey', wr.remoteQkey)
     }
-    switch (opcode) {
-      case Opcode.SendWithImm:
-      case Opcode.WriteWithImm:
+    switch (operandsOf[opcode]) {
+      case operandKind.immediate:
         word(verb, 'immData', wr.immData)
         break
-      case Opcode.SendWithInv:
-      case Opcode.LocalInv:
+      case operandKind.key:
         word(verb, 'invalidateRkey', wr.invalidateRkey)
         break
-      case Opcode.AtomicCmpAndSwp:
+      case operandKind.swap:
         long(verb, 'compare', wr.compareAdd)
         long(verb, 'swap', wr.swap)
         break
-      case Opcode.AtomicFetchAndAdd:
+      case operandKind.add:
         long(verb, 'add', wr.compareAdd)
         break
-      case Opcode.Flush:
+      case operandKind.flush:
         integer(verb, 'length', wr.flushLength, 0xffffffff)
         integer(verb, 'placement', wr.placement, allPlacements)
         if (wr.placement === 0) return wrong(verb, 'placement must have a bit of FlushPlacement')

@@ -6,6 +6,7 @@ import { describe } from './arguments.ts'
 import type { AddressHandleLike, RecvWrInit, SendWrInit, Sge } from './attributes.ts'
 import { Access, FlushPlacement, MwType, nameOf, Opcode, type QpType, SendFlag } from './constants.ts'
 import { VerbsError } from './errors.ts'
+import { hasOpcode, operandKind, operandsOf, remoteOpcodes } from './operations.ts'
 
 /** A scatter/gather element: `length` bytes at device address `addr`, in the region with this lkey. */
 export class ScatterGather implements Sge {
@@ -235,36 +236,34 @@ function prepare(init: SendWrInit): SendWorkRequest {
     sgesOf(verb, init.sgList),
   )
   const fields = init as unknown as Record<string, unknown>
-  switch (init.opcode) {
-    case Opcode.SendWithImm:
-    case Opcode.WriteWithImm:
+  switch (operandsOf[init.opcode]) {
+    case operandKind.immediate:
       wr.immData = word(verb, 'immData', fields.immData)
       break
-    case Opcode.SendWithInv:
-    case Opcode.LocalInv:
+    case operandKind.key:
       wr.invalidateRkey = word(verb, 'invalidateRkey', fields.invalidateRkey)
       break
-    case Opcode.AtomicCmpAndSwp:
+    case operandKind.swap:
       wr.swap = long(verb, 'swap', fields.swap)
       wr.compareAdd = long(verb, 'compareAdd', fields.compareAdd)
       break
-    case Opcode.AtomicFetchAndAdd:
+    case operandKind.add:
       wr.compareAdd = long(verb, 'compareAdd', fields.compareAdd)
       break
-    case Opcode.Flush:
+    case operandKind.flush:
       wr.flushLength = integer(verb, 'flushLength', fields.flushLength, 0xffffffff)
       wr.placement = integer(verb, 'placement', fields.placement, FlushPlacement.Global | FlushPlacement.Persistent)
       if (wr.placement === 0) throw new VerbsError('EINVAL', verb, 'placement must have a bit of FlushPlacement')
       wr.selectivity = integer(verb, 'selectivity', fields.selectivity, 1)
       break
-    case Opcode.BindMw:
+    case operandKind.bind:
       prepareBind(wr, init)
       break
   }
   if ('remoteAddr' in init) {
     wr.remoteAddr = integer(verb, 'remoteAddr', fields.remoteAddr, maxAddress)
     wr.rkey = word(verb, 'rkey', fields.rkey)
-  } else if (needsRemote(init.opcode))
+  } else if (hasOpcode(remoteOpcodes, (init as { opcode: number }).opcode))
     throw new VerbsError(
       'EINVAL',
       verb,
@@ -276,17 +275,6 @@ function prepare(init: SendWrInit): SendWorkRequest {
     wr.remoteQkey = word(verb, 'remoteQkey', fields.remoteQkey)
   }
   return wr
-}
-
-/** Whether the operation names memory of the peer. */
-export function needsRemote(opcode: number): boolean {
-  return (
-    opcode !== Opcode.Send &&
-    opcode !== Opcode.SendWithImm &&
-    opcode !== Opcode.SendWithInv &&
-    opcode !== Opcode.LocalInv &&
-    opcode !== Opcode.BindMw
-  )
 }
 
 const bindAccessFlags = Access.RemoteRead | Access.RemoteWrite | Access.RemoteAtomic | Access.ZeroBased | Access.MwBind

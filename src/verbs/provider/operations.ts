@@ -1,0 +1,144 @@
+/**
+ * The operations of a send queue, a row for each. The masks and arrays that the data path asks are made of the rows when this is
+ * loaded: bit or index n is of opcode n.
+ */
+import { Opcode, QpType, WcOpcode } from './constants.ts'
+
+/** What a request has besides its elements and the address at the peer. */
+export const operandKind = {
+  none: 0,
+  /** `immData` */
+  immediate: 1,
+  /** `invalidateRkey` */
+  key: 2,
+  /** `compareAdd` and `swap` */
+  swap: 3,
+  /** `compareAdd` */
+  add: 4,
+  /** `flushLength`, `placement`, `selectivity` */
+  flush: 5,
+  /** The fields of `bindMw` */
+  bind: 6,
+} as const
+export type OperandKind = (typeof operandKind)[keyof typeof operandKind]
+
+interface Operation {
+  readonly opcode: Opcode
+  /** Types of queue pair that execute it. */
+  readonly types: readonly QpType[]
+  /** The opcode of its completion. */
+  readonly completion: WcOpcode
+  readonly operands: OperandKind
+  /** It names memory of the peer. */
+  readonly isRemote?: true
+  /** It takes a receive of the peer, and may solicit an event there. */
+  readonly takesReceive?: true
+  /** Its elements may be copied into the request (`SendFlag.Inline`). */
+  readonly isInlineable?: true
+  /**
+   * The responder keeps a resource for it, and answers with a response: one that fills the elements of the request, whose bytes the
+   * completion tells, or an empty one.
+   */
+  readonly response?: 'fills' | 'empty'
+}
+
+const { RC, UC, UD, GSI } = QpType
+const { none, immediate, key, swap, add, flush, bind } = operandKind
+const O = Opcode
+const C = WcOpcode
+
+/** A new operation is a row, its packets in `transport/requester.ts`, and what executes it. */
+const operations: readonly Operation[] = [
+  // IBA 9.4.3: RDMA WRITE, on reliable and unreliable connections.
+  {
+    ...{ opcode: O.Write, types: [RC, UC], completion: C.Write, operands: none },
+    ...{ isRemote: true, isInlineable: true },
+  },
+  {
+    ...{ opcode: O.WriteWithImm, types: [RC, UC], completion: C.Write, operands: immediate },
+    ...{ isRemote: true, isInlineable: true, takesReceive: true },
+  },
+  // IBA 9.4.1: SEND, on all of them.
+  {
+    ...{ opcode: O.Send, types: [RC, UC, UD, GSI], completion: C.Send, operands: none },
+    ...{ isInlineable: true, takesReceive: true },
+  },
+  {
+    ...{ opcode: O.SendWithImm, types: [RC, UC, UD], completion: C.Send, operands: immediate },
+    ...{ isInlineable: true, takesReceive: true },
+  },
+  // IBA 9.4.1.1: SEND with Invalidate, on reliable connections alone.
+  {
+    ...{ opcode: O.SendWithInv, types: [RC], completion: C.Send, operands: key },
+    ...{ isInlineable: true, takesReceive: true },
+  },
+  // IBA 9.4.4: RDMA READ, on reliable connections alone.
+  {
+    ...{ opcode: O.Read, types: [RC], completion: C.Read, operands: none },
+    ...{ isRemote: true, response: 'fills' },
+  },
+  // IBA 9.4.5: atomic operations, on reliable connections alone.
+  {
+    ...{ opcode: O.AtomicCmpAndSwp, types: [RC], completion: C.CompSwap, operands: swap },
+    ...{ isRemote: true, response: 'fills' },
+  },
+  {
+    ...{ opcode: O.AtomicFetchAndAdd, types: [RC], completion: C.FetchAdd, operands: add },
+    ...{ isRemote: true, response: 'fills' },
+  },
+  // IBA A19.4.1.1: FLUSH, and ATOMIC WRITE, on reliable connections alone.
+  {
+    ...{ opcode: O.Flush, types: [RC], completion: C.Flush, operands: flush },
+    ...{ isRemote: true, response: 'empty' },
+  },
+  {
+    ...{ opcode: O.AtomicWrite, types: [RC], completion: C.AtomicWrite, operands: none },
+    ...{ isRemote: true, isInlineable: true, response: 'empty' },
+  },
+  // The adapter executes these by itself: they make no packet.
+  { opcode: O.LocalInv, types: [RC, UC], completion: C.LocalInv, operands: key },
+  { opcode: O.BindMw, types: [RC, UC], completion: C.BindMw, operands: bind },
+]
+
+function maskOf(has: (operation: Operation) => boolean): number {
+  return operations.reduce((mask, operation) => mask | (has(operation) ? 1 << operation.opcode : 0), 0)
+}
+
+function byOpcode(of: (operation: Operation) => number): Uint8Array {
+  const values = new Uint8Array(16)
+  for (const operation of operations) values[operation.opcode] = of(operation)
+  return values
+}
+
+/** True if a mask has this opcode, of those that are any. */
+export function hasOpcode(mask: number, opcode: number): boolean {
+  return ((mask >>> opcode) & 1) !== 0
+}
+
+/** Operations that a type of queue pair executes. */
+export const legalOpcodes: Readonly<Record<QpType, number>> = {
+  [RC]: maskOf(({ types }) => types.includes(RC)),
+  [UC]: maskOf(({ types }) => types.includes(UC)),
+  [UD]: maskOf(({ types }) => types.includes(UD)),
+  [GSI]: maskOf(({ types }) => types.includes(GSI)),
+}
+
+/** Operations whose payload may be inline. */
+export const inlineOpcodes: number = maskOf(({ isInlineable }) => isInlineable === true)
+/** Operations that name memory of the peer. */
+export const remoteOpcodes: number = maskOf(({ isRemote }) => isRemote === true)
+/** Operations that take a receive of the peer. */
+export const receiveOpcodes: number = maskOf(({ takesReceive }) => takesReceive === true)
+/** Operations that the responder answers with a response, for which it keeps a resource. */
+export const answeredOpcodes: number = maskOf(({ response }) => response !== undefined)
+/** Those of them whose response fills the elements of the request. */
+export const fillingOpcodes: number = maskOf(({ response }) => response === 'fills')
+/** Atomic operations with an old value as the response. */
+export const atomicOpcodes: number = maskOf(({ operands }) => operands === swap || operands === add)
+/** Operations that the adapter executes by itself. */
+export const localOpcodes: number = maskOf((o) => o.isRemote !== true && o.takesReceive !== true)
+
+/** The completion's opcode (`WcOpcode`) of each opcode. */
+export const completionOpcodes: Uint8Array = byOpcode(({ completion }) => completion)
+/** The `operandKind` of each opcode. */
+export const operandsOf: Uint8Array = byOpcode(({ operands }) => operands)
