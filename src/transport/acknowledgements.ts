@@ -6,6 +6,7 @@
  */
 import { EventType, layout, QpType } from '../verbs/provider/index.ts'
 import { Aeth, Bth, psnAdd, put24, Syndrome, WireOpcode } from '../wire/index.ts'
+import type { AckPolicy } from './ack-policy.ts'
 import { putBth } from './bth.ts'
 import { ackSyndrome } from './credits.ts'
 import { TransportQp } from './layout.ts'
@@ -19,10 +20,12 @@ export const dropped = -1
 
 export class Acknowledgements {
   readonly #state: TransportState
+  readonly #policy: AckPolicy
   readonly #i32: Int32Array
 
-  constructor(state: TransportState) {
+  constructor(state: TransportState, policy: AckPolicy) {
     this.#state = state
+    this.#policy = policy
     this.#i32 = state.i32
   }
 
@@ -37,13 +40,12 @@ export class Acknowledgements {
 
   /** The newest SEND or WRITE is to be acknowledged. */
   due(q: number, t: number): void {
-    // IBA 9.7.5.1.2: one ACK acknowledges all requests before its PSN, too.
-    this.#i32[t + TransportQp.ackDue] = 1
+    this.#policy.owe(t)
     this.#state.scheduleAck(q)
   }
 
   /**
-   * Sends the ACK that is due, unless responses with lower PSNs are still to be sent; false if there was no room. Its PSN
+   * Sends the ACK that is owed, if it may go; false if there was no room. Its PSN
    * is that of the newest SEND or WRITE. READs and atomics after it are left out, since only their responses acknowledge
    * them: a requester that lost the response, and repeats what was before, could take an ACK with their PSN for their
    * completion. Linux does, and has then read nothing.
@@ -51,10 +53,15 @@ export class Acknowledgements {
   send(q: number, sink: PacketSink): boolean {
     const i32 = this.#i32
     const t = this.#state.of(q)
-    if (i32[t + TransportQp.ackDue] === 0 || i32[t + TransportQp.resNext] !== i32[t + TransportQp.resTail]) return true
+    if (!this.#policy.mayGo(t)) return true
     if (!this.#sendAeth(q, t, ackSyndrome(i32, q, t), i32[t + TransportQp.plainPsn]!, sink)) return false
-    i32[t + TransportQp.ackDue] = 0
+    this.#policy.settle(t)
     return true
+  }
+
+  /** A response is about to go, or a NAK, which acknowledges what came before it. */
+  covered(t: number): void {
+    this.#policy.settle(t)
   }
 
   // --- NAKs --------------------------------------------------------------------------------------------------------
@@ -117,7 +124,7 @@ export class Acknowledgements {
     const syndrome = i32[t + TransportQp.nakDue]!
     if (!this.#sendAeth(q, t, syndrome, i32[t + TransportQp.nakPsn]!, sink)) return false
     i32[t + TransportQp.nakDue] = 0
-    i32[t + TransportQp.ackDue] = 0
+    this.#policy.settle(t)
     state.count(syndrome < Syndrome.PsnSequence ? state.counters.send_rnr_err : state.counters.naks_sent)
     return true
   }

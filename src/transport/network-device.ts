@@ -211,12 +211,12 @@ export abstract class NetworkDevice implements Device {
    */
   #awaitAcknowledgement(q: number): void {
     const { i32 } = this
-    const ackDue = i32[q + Qp.wire]! + TransportQp.ackDue
+    const t = i32[q + Qp.wire]!
     const end = performance.now() + acknowledgeMs
     if (end < this.#waitsFrom) return
     for (;;) {
       const rung = Atomics.load(i32, q + Qp.rung)
-      if (rung === 0 && (Atomics.load(i32, ackDue) === 0 || i32[q + Qp.state] === QpState.Err)) return
+      if (rung === 0 && (!this.#acks.owes(t) || i32[q + Qp.state] === QpState.Err)) return
       if (performance.now() >= end) break
       this.host.segment.wait(q + Qp.rung, rung, 0.1)
     }

@@ -227,7 +227,7 @@ export class Responses {
     if (psnDiff(epsn, i32[t + TransportQp.plainPsn]!) > farBehind)
       i32[t + TransportQp.plainPsn] = psnAdd(epsn, -farBehind)
     // The response acknowledges what came before it, too.
-    i32[t + TransportQp.ackDue] = 0
+    this.#acks.covered(t)
     // IBA C9-148: a READ counts in the MSN before its response is sent.
     this.#acks.executed(t)
     this.#state.schedule(q)

@@ -47,7 +47,7 @@ const manyOutstanding = 8
 const congestionExperienced = 3
 
 export class Transport {
-  readonly ackPolicy: AckPolicy = new AckPolicy()
+  readonly ackPolicy: AckPolicy
   /** Filled by the device before `receive`. */
   readonly origin: Origin = new Origin()
   readonly #state: TransportState
@@ -87,7 +87,8 @@ export class Transport {
     const queue = new SendQueue(state)
     this.#requester = new Requester(state, queue)
     this.#completer = new Completer(state, queue)
-    this.#acks = new Acknowledgements(state)
+    this.ackPolicy = new AckPolicy(state.i32)
+    this.#acks = new Acknowledgements(state, this.ackPolicy)
     this.#responses = new Responses(state, this.#acks)
     this.#responder = new Responder(state, this.#acks, this.#responses)
     this.#hosting = new Hosting(state)
@@ -230,8 +231,7 @@ export class Transport {
       left -= sent
     }
     const more = this.#requester.transmit(q, nowNs, sink, left)
-    if (i32[this.#state.of(q) + TransportQp.ackDue] !== 0 && !this.#acks.send(q, sink)) return true
-    return more
+    return !this.#acks.send(q, sink) || more
   }
 
   /** Sends the ACKs that are due; false if there was no room for all. */
@@ -240,7 +240,6 @@ export class Transport {
     for (;;) {
       const q = state.next(listed.ack, TransportDevice.ackHead, TransportDevice.ackTail, TransportDevice.ackRing)
       if (q < 0) return true
-      if (this.#i32[state.of(q) + TransportQp.ackDue] === 0) continue
       if (this.#acks.send(q, this.#sink)) continue
       state.scheduleAck(q)
       return false

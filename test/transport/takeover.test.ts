@@ -1,5 +1,6 @@
 /** Single stores between which the thread that drives a device may be killed. */
 import { expect, it, vi } from 'vitest'
+import { AckPolicy } from '../../src/transport/ack-policy.ts'
 import { Acknowledgements } from '../../src/transport/acknowledgements.ts'
 import { TransportQp } from '../../src/transport/index.ts'
 import { Resource } from '../../src/transport/layout.ts'
@@ -17,7 +18,7 @@ it('a NAK is due only once it has its PSN: the next thread sends it as it stands
       return true
     },
   })
-  new Acknowledgements({ i32 } as unknown as TransportState).oweNak(0, Syndrome.PsnSequence, 77)
+  new Acknowledgements({ i32 } as unknown as TransportState, new AckPolicy(i32)).oweNak(0, Syndrome.PsnSequence, 77)
   expect(psns).toEqual([77])
 })
 
