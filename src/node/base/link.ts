@@ -49,6 +49,8 @@ export interface LinkOwner {
 const longestChunk = 65_536
 /** Errors after which there is no connection to shut down. */
 const gone: ReadonlySet<number> = new Set([-Errno.ENOTCONN, -Errno.EPIPE, -Errno.ECONNRESET, -Errno.EBADF])
+/** A peer of which so much was read at once is likely to send on. */
+const streamingBytes = 16_384
 /** After this many reads, other work of the event loop has its turn. */
 const readsPerTurn = 16
 
@@ -158,9 +160,14 @@ export class Link {
   }
 
   #onReadable: () => void = () => {
-    // Nothing more is there: the end, if it comes, makes the socket readable in the next turn.
-    for (let n = 0; n < readsPerTurn && this.#reading && (n === 0 || this.socket.readableBytes > 0); n++)
+    // Nothing more is there: the end, if it comes, makes the socket readable in the next turn. While much comes, `recv` looks for more.
+    let before = this.bytesRead
+    for (let n = 0; n < readsPerTurn && this.#reading; n++) {
+      const streams = this.bytesRead - before >= streamingBytes
+      if (n > 0 && !streams && this.socket.readableBytes === 0) return
+      before = this.bytesRead
       if (!this.#readOnce()) return
+    }
   }
 
   /** False when there is nothing more to read now. */

@@ -212,6 +212,10 @@ export class StreamConnection implements StreamLink {
     return this.in.recv(buffer, offset, length, peek)
   }
 
+  get hasNews(): boolean {
+    return this.cq.filled || this.qp.sendCq.filled
+  }
+
   /** Takes all messages that have come; how many. */
   process(): number {
     // What comes before the RTU, which may be lost, stays in the completion queue until this end knows what it means.

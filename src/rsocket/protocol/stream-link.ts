@@ -31,6 +31,8 @@ export interface StreamLink {
   sendDirect(addr: number, lkey: number, length: number): number
   isDone(number: number): boolean
   recv(buffer: Uint8Array, offset: number, length: number, peek?: boolean): number
+  /** True if `process` or `reap` may find something. */
+  readonly hasNews: boolean
   process(): number
   reap(): void
   /** Makes a completion show how much has arrived, where nothing else will. */

@@ -174,6 +174,11 @@ export class TrunkStream implements StreamLink {
     return this.trunk.flushed
   }
 
+  /** Only its trunk knows. */
+  get hasNews(): boolean {
+    return true
+  }
+
   get settled(): boolean {
     return this.allSent || this.error !== 0 || this.peerLeft
   }

@@ -9,7 +9,7 @@ import { inRootContext, nowNs, Polling } from '../../memory/index.ts'
 export interface Member {
   /** Takes what has come and calls those that wait for it; true if anything happened. */
   turn(): boolean
-  /** Arms the completion event; what has come already is reported now, and true returned. */
+  /** After a turn in which nothing happened: arms the completion event; what has come since is reported now, and true returned. */
   arm(): boolean
 }
 
@@ -98,6 +98,8 @@ function round(): boolean {
     for (const member of active) if (member.turn()) happened = true
   } finally {
     inRound = false
+    // They have their first turn before any rests.
+    if (later.size > 0) happened = true
     for (const member of later) active.add(member)
     later.clear()
   }

@@ -18,6 +18,8 @@ interface One {
 export class Watches {
   readonly #all = new Set<One>()
   readonly #changed: () => void
+  /** What any of them asks for. */
+  events = 0
 
   /** `changed` is called when the number of watches changes, or of those that keep the process alive. */
   constructor(changed: () => void) {
@@ -38,9 +40,13 @@ export class Watches {
   add(events: number, callback: (revents: number) => void): Watch {
     const one: One = { events, callback: withContext(callback), ref: true }
     this.#all.add(one)
+    this.events |= events
     this.#changed()
     const stop = (): void => {
-      if (this.#all.delete(one)) this.#changed()
+      if (!this.#all.delete(one)) return
+      this.events = 0
+      for (const { events } of this.#all) this.events |= events
+      this.#changed()
     }
     const setRef = (ref: boolean): void => {
       if (one.ref === ref) return
@@ -52,6 +58,7 @@ export class Watches {
 
   clear(): void {
     this.#all.clear()
+    this.events = 0
     this.#changed()
   }
 

@@ -344,7 +344,6 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
   }
 
   get readableBytes(): number {
-    this.#process()
     return this.#queue.nextLength
   }
 

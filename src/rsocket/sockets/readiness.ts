@@ -157,13 +157,14 @@ export abstract class Ready implements Member, Leaver {
       this.connection.process()
       this.connection.reap()
     }
-    const ready = this.ready()
+    const ready = this.ready(events)
     const asked = events | POLLERR | POLLHUP
     const attended = this.connection !== null && (ready & events) === 0 && this.waiter?.attend() === true
-    return (attended ? this.ready() : ready) & asked
+    return (attended ? this.ready(events) : ready) & asked
   }
 
-  protected ready(): number {
+  /** What of `events` is so, and POLLERR and POLLHUP; perhaps more. */
+  protected ready(events: number): number {
     switch (this.state) {
       case 'listening':
         return this.acceptable > 0 ? POLLIN : 0
@@ -172,8 +173,8 @@ export abstract class Ready implements Member, Leaver {
       case 'connected': {
         const connection = this.connection!
         let ready = 0
-        if (connection.readableBytes > 0 || !connection.readable) ready |= POLLIN
-        if (!connection.writable || connection.pollsWritable) ready |= POLLOUT
+        if ((events & POLLIN) !== 0 && (connection.readableBytes > 0 || !connection.readable)) ready |= POLLIN
+        if ((events & POLLOUT) !== 0 && (!connection.writable || connection.pollsWritable)) ready |= POLLOUT
         if (!connection.open) ready |= POLLHUP
         if (connection.error !== 0) ready |= POLLERR
         return ready
@@ -192,7 +193,7 @@ export abstract class Ready implements Member, Leaver {
   turn(): boolean {
     const { connection } = this
     if (connection === null) {
-      return this.watches.size > 0 && this.watches.call(this.ready())
+      return this.callWatches()
     }
     const messages = connection.process() + (this.trunk?.process() ?? 0)
     // What came may have been the end of a trunk, and of this socket.
@@ -202,14 +203,20 @@ export abstract class Ready implements Member, Leaver {
       if (this.goodbye()) this.finish()
       return false
     }
-    const called = this.watches.size > 0 && this.watches.call(this.ready())
-    return called || messages > 0
+    return this.callWatches() || messages > 0
+  }
+
+  private callWatches(): boolean {
+    const { watches } = this
+    return watches.size > 0 && watches.call(this.ready(watches.events))
   }
 
   arm(): boolean {
-    this.connection?.arm()
-    // What came before makes no event.
-    return this.turn()
+    const { connection } = this
+    if (connection === null) return this.turn()
+    connection.arm()
+    // What came since the last turn, and before that, makes no event.
+    return (this.trunk !== null || connection.hasNews) && this.turn()
   }
 
   /** For `rpoll`: what to sleep on, armed for this socket; null if there is none. */

@@ -152,7 +152,6 @@ export class StreamSocket extends Sharing implements RSocket {
   }
 
   get readableBytes(): number {
-    this.connection?.process()
     return this.connection?.readableBytes ?? 0
   }
 
@@ -245,7 +244,10 @@ export class StreamSocket extends Sharing implements RSocket {
   /** For the end of the thread: as a kernel closes the sockets of a process. */
   override farewell(): boolean {
     if (this.state !== 'connected' && this.state !== 'closing') return true
-    if (this.state === 'connected') this.resets = this.readableBytes > 0
+    if (this.state === 'connected') {
+      this.connection!.process()
+      this.resets = this.readableBytes > 0
+    }
     // The carrier of a stream only ends.
     if (this.resets && this.own === null) this.connection!.end(Errno.ECONNRESET, 'the process ended')
     this.trunk?.process()

@@ -46,7 +46,7 @@ export interface RSocketLike extends Disposable {
   /** Only datagram sockets have these two. */
   sendto?(buffer: Uint8Array, flags: number, addr: SocketAddress): number
   recvfrom?(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number
-  /** Bytes that `recv` would give at once. */
+  /** Bytes that `recv` would give at once, as far as is known: `poll`, a watch and a `recv` that finds nothing look. */
   readonly readableBytes: number
   /** Bytes that `send` would take at once. */
   readonly writableBytes: number
