@@ -10,8 +10,7 @@ import { type Host, layout, type PortState } from '../../verbs/provider/index.ts
 import { formatIp, gidOfIp, ipOfGid } from '../../wire/index.ts'
 import { type HostAddress, isLinkLocal, type RoceMtu, roceMtuOf } from './addresses.ts'
 import { addressesAt, maxAddresses } from './holders.ts'
-
-const { Dev } = layout
+import { RoceDev } from './layout.ts'
 
 const Head = { words: 16, generation: 0, count: 1, portState: 2, physState: 3, mtu: 4 } as const
 const Entry = { words: 16, valid: 0, ifindex: 1, scopeId: 2, mtuBytes: 3, gid: 4, loopback: 8, name: 9 } as const
@@ -40,7 +39,7 @@ export class AddressTable {
   constructor(host: Host, index: number) {
     this.#host = host
     this.#i32 = host.i32
-    this.#at = host.i32[host.deviceWord(index) + Dev.sockets]! + addressesAt
+    this.#at = host.i32[host.deviceWord(index) + RoceDev.sockets]! + addressesAt
   }
 
   /** Changes with each write; 0 before the first. */

@@ -10,6 +10,7 @@ import { rocePort } from '../../wire/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { DatagramPort } from './datagram-port.ts'
 import { DatagramSocket } from './datagram-socket.ts'
+import { RoceDev } from './layout.ts'
 import { kernelDrops } from './socket-drops.ts'
 import { maxSlots, Slot, slotKind } from './socket-table.ts'
 import { addressKey } from './udp-table.ts'
@@ -55,7 +56,7 @@ export async function followTable(
     } else if (!bound.has(word)) {
       const state = await bind(host, dev, word, addresses, ring)
       if (state < 0) i32[word + Slot.fd] = 0
-      else Atomics.add(i32, dev + layout.Dev.generation, 1)
+      else Atomics.add(i32, dev + RoceDev.generation, 1)
       Atomics.store(i32, word + Slot.state, state)
     }
     segment.notify(word + Slot.state)

@@ -10,6 +10,7 @@ import { formatIp, gidOfIp, ipOfGid } from '../../wire/index.ts'
 import { AddressTable } from './address-table.ts'
 import { findAddress, type HostAddress, hostAddresses, stateOfAddress } from './addresses.ts'
 import { tableBytes } from './holders.ts'
+import { RoceDev } from './layout.ts'
 import { firstIndex, roceKind } from './service-handle.ts'
 
 const { Dev, maxDevices } = layout
@@ -36,7 +37,7 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
   const find = (): number => {
     for (let index = firstIndex; index < maxDevices; index++) {
       const dev = host.deviceWord(index)
-      if (i32[dev + Dev.state] === roceKind && identity.every((word, i) => i32[dev + Dev.identity + i] === word))
+      if (i32[dev + Dev.state] === roceKind && identity.every((word, i) => i32[dev + RoceDev.identity + i] === word))
         return index
     }
     return -1
@@ -52,8 +53,8 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
       if (i32[host.deviceWord(index) + Dev.state] === 0) free = index
     if (free < 0) throw new VerbsError('ENOMEM', 'openDevice', `all ${maxDevices} devices of the process are in use`)
     const dev = host.deviceWord(free)
-    i32.set(identity, dev + Dev.identity)
-    i32[dev + Dev.sockets] = host.allocate(tableBytes, 'openDevice', 0) / 4
+    i32.set(identity, dev + RoceDev.identity)
+    i32[dev + RoceDev.sockets] = host.allocate(tableBytes, 'openDevice', 0) / 4
     i32[dev + Dev.state] = roceKind
     return free
   })
@@ -61,9 +62,9 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
 
 /** The name of the device with this record, made of its identity. */
 export function nameOf(host: Host, dev: number): string {
-  if (host.i32[dev + Dev.identity + 4] === -1) return 'roce'
-  const gid = new Uint8Array(host.i32.buffer, (dev + Dev.identity) * 4, 16)
-  const scope = host.i32[dev + Dev.identity + 4]!
+  if (host.i32[dev + RoceDev.identity + 4] === -1) return 'roce'
+  const gid = new Uint8Array(host.i32.buffer, (dev + RoceDev.identity) * 4, 16)
+  const scope = host.i32[dev + RoceDev.identity + 4]!
   const known = hostAddresses().find(
     ({ address, scopeId }) => scopeId === scope && gidOfIp(address).every((byte, i) => byte === gid[i]),
   )
@@ -85,7 +86,7 @@ export function openTables(): { dev: number; table: number; addresses: readonly 
   for (let index = firstIndex; index < maxDevices; index++) {
     const dev = host.deviceWord(index)
     if (host.i32[dev + Dev.state] !== roceKind) continue
-    found.push({ dev, table: host.i32[dev + Dev.sockets]!, addresses: addressesOfRecord(host, index) })
+    found.push({ dev, table: host.i32[dev + RoceDev.sockets]!, addresses: addressesOfRecord(host, index) })
   }
   return found
 }

@@ -43,6 +43,7 @@ import { portAt } from './datagram-table.ts'
 import { addressesOf, recordOf } from './device-records.ts'
 import { maxAddresses } from './holders.ts'
 import { followed } from './host-changes.ts'
+import { RoceDev } from './layout.ts'
 import { chainOf, closeChain, listenToLines } from './middleware-relay.ts'
 import type { PacketSocket } from './packet-socket.ts'
 import { awaitOwner, mustNotDrive, serving, startService, wakeService } from './service-handle.ts'
@@ -51,7 +52,7 @@ import { Sockets } from './sockets.ts'
 import { DeviceUsers } from './users.ts'
 import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 
-const { Chan, Ctx, Dev, drivenBy, Meta } = layout
+const { Chan, Ctx, drivenBy, Meta } = layout
 
 /** A thread that waits in the kernel cannot be ended from outside before that is over. */
 const longestSleepMs = untilLook(250)
@@ -167,7 +168,7 @@ export class RoceDevice extends NetworkDevice {
     listenToLines(this.index, options)
     wakeService(processHost())
     this.#wakeService()
-    const driven = nativeAvailable && this.i32[this.#dev + Dev.alone] === 0
+    const driven = nativeAvailable && this.i32[this.#dev + RoceDev.alone] === 0
     if (driven && options.waitForService === false) return
     awaitOwner(processHost())
     awaitOwner(this.host)
@@ -178,10 +179,10 @@ export class RoceDevice extends NetworkDevice {
     i32[host.ctxWord(context) + Ctx.uses] = 0
     this.#leaveLoop()
     this.closeUnused()
-    if (this.#drives && i32[this.#dev + Dev.users] === 0) this.retire()
+    if (this.#drives && i32[this.#dev + RoceDev.users] === 0) this.retire()
     wakeService(processHost())
     this.#wakeService()
-    if (i32[this.#dev + Dev.users] === 0) this.#awaitUnwrapped()
+    if (i32[this.#dev + RoceDev.users] === 0) this.#awaitUnwrapped()
   }
 
   closeUnused(): void {
@@ -193,8 +194,8 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     if (serving) return
     const isClosed = (serial: number): boolean =>
-      i32[this.#dev + Dev.wrapsBytes] === 0 || serial === i32[this.#dev + Dev.wrapsSerial]
-    this.host.segment.waitUntil(this.#dev + Dev.wrapsClosed, isClosed, untilLook(1000), 5)
+      i32[this.#dev + RoceDev.wrapsBytes] === 0 || serial === i32[this.#dev + RoceDev.wrapsSerial]
+    this.host.segment.waitUntil(this.#dev + RoceDev.wrapsClosed, isClosed, untilLook(1000), 5)
   }
 
   // --- the host's network ------------------------------------------------------------------------------------------
@@ -302,7 +303,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   protected override get repliesLate(): boolean {
-    return this.i32[this.#dev + Dev.looper] === this.host.segment.lockValue
+    return this.i32[this.#dev + RoceDev.looper] === this.host.segment.lockValue
   }
 
   protected room(): boolean {
@@ -311,7 +312,7 @@ export class RoceDevice extends NetworkDevice {
 
   /** Whether this thread must leave the device to another. */
   get #leaves(): boolean {
-    const driver = this.i32[this.#dev + Dev.alone]
+    const driver = this.i32[this.#dev + RoceDev.alone]
     return driver !== drivenBy.all && (driver === drivenBy.service ? !serving : !this.#drives)
   }
 
@@ -330,7 +331,7 @@ export class RoceDevice extends NetworkDevice {
       // All sockets are attached again.
       this.#generation = generation
       this.#waiting.clear()
-      const congestion = this.i32[this.#dev + Dev.congestion] === 1
+      const congestion = this.i32[this.#dev + RoceDev.congestion] === 1
       this.transport.congestionControl = congestion
       this.#sockets.ecnCapable = congestion
       this.#sockets.loopsBack = loopsBack && this.#chainNow() === null
@@ -366,7 +367,7 @@ export class RoceDevice extends NetworkDevice {
 
   #lookNow(): number {
     if (this.#leaves) return 0
-    this.i32[this.#dev + Dev.heartbeat] = 1
+    this.i32[this.#dev + RoceDev.heartbeat] = 1
     return this.drive(true)
   }
 
@@ -382,9 +383,9 @@ export class RoceDevice extends NetworkDevice {
     const dev = this.#dev
     const next = this.transport.nextDeadlineNs
     // Atomic, after the device's lock was given back: a thread that begins to sleep says so before it looks for the deadline.
-    if (Atomics.load(i32, dev + Dev.sleeper) !== 0) {
-      if (next < f64[(dev + Dev.sleepsUntil) >> 1]!) this.#wakeSleeper()
-    } else if (Atomics.load(i32, dev + Dev.watched) !== 0 && next < f64[(dev + Dev.serviceLooksAt) >> 1]!)
+    if (Atomics.load(i32, dev + RoceDev.sleeper) !== 0) {
+      if (next < f64[(dev + RoceDev.sleepsUntil) >> 1]!) this.#wakeSleeper()
+    } else if (Atomics.load(i32, dev + RoceDev.watched) !== 0 && next < f64[(dev + RoceDev.serviceLooksAt) >> 1]!)
       this.#callService()
   }
 
@@ -433,7 +434,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   #chainNow(): Chain | null {
-    const serial = this.i32[this.#dev + Dev.wrapsSerial]!
+    const serial = this.i32[this.#dev + RoceDev.wrapsSerial]!
     if (serial !== this.#chainSerial) {
       this.#dropChain()
       this.#chainSerial = serial
@@ -473,40 +474,40 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const { segment } = this.host
     const dev = this.#dev
-    if (i32[dev + Dev.alone] === drivenBy.opener) return true
-    if (i32[dev + Dev.threads]! > 0 || i32[dev + Dev.alone] !== 0) return false
-    this.active = Atomics.exchange(i32, dev + Dev.heartbeat, 0) === 1
+    if (i32[dev + RoceDev.alone] === drivenBy.opener) return true
+    if (i32[dev + RoceDev.threads]! > 0 || i32[dev + RoceDev.alone] !== 0) return false
+    this.active = Atomics.exchange(i32, dev + RoceDev.heartbeat, 0) === 1
     if (this.active) return true
-    if (Atomics.load(i32, dev + Dev.sleeper) === 0 && !this.looped) return false
+    if (Atomics.load(i32, dev + RoceDev.sleeper) === 0 && !this.looped) return false
     if (this.drive(true) === 0 && !this.busy) return true
     // Packets were there in vain: the thread that waits for them has ended, or its event loop is busy.
-    segment.releaseDead(dev + Dev.sleeper)
-    Atomics.store(i32, dev + Dev.looper, 0)
+    segment.releaseDead(dev + RoceDev.sleeper)
+    Atomics.store(i32, dev + RoceDev.looper, 0)
     return false
   }
 
   /** Whether an event loop waits for its packets. */
   get looped(): boolean {
-    return Atomics.load(this.i32, this.#dev + Dev.looper) !== 0
+    return Atomics.load(this.i32, this.#dev + RoceDev.looper) !== 0
   }
 
   /** Whether the program that drove it has just stopped, and no other waits. */
   get rests(): boolean {
-    return Atomics.load(this.i32, this.#dev + Dev.heartbeat) === -1
+    return Atomics.load(this.i32, this.#dev + RoceDev.heartbeat) === -1
   }
 
   get watched(): boolean {
-    return this.i32[this.#dev + Dev.watched] === 1
+    return this.i32[this.#dev + RoceDev.watched] === 1
   }
 
   /** The service thread keeps its timers, and looks at `until`. */
   watch(until: number): void {
-    this.host.f64[(this.#dev + Dev.serviceLooksAt) >> 1] = until
-    Atomics.store(this.i32, this.#dev + Dev.watched, 1)
+    this.host.f64[(this.#dev + RoceDev.serviceLooksAt) >> 1] = until
+    Atomics.store(this.i32, this.#dev + RoceDev.watched, 1)
   }
 
   unwatch(): void {
-    Atomics.store(this.i32, this.#dev + Dev.watched, 0)
+    Atomics.store(this.i32, this.#dev + RoceDev.watched, 0)
   }
 
   // --- memory of other processes -----------------------------------------------------------------------------------
@@ -535,9 +536,9 @@ export class RoceDevice extends NetworkDevice {
     if (inLoop && this.#waitInLoop()) return
     const { i32 } = this
     const looped = this.#leaveLoop()
-    Atomics.store(i32, this.#dev + Dev.heartbeat, -1)
+    Atomics.store(i32, this.#dev + RoceDev.heartbeat, -1)
     // Of a device for which an event loop waits, the service thread keeps the timers only.
-    if (looped || this.busy || Atomics.load(i32, this.#dev + Dev.watched) === 0) this.#callService()
+    if (looped || this.busy || Atomics.load(i32, this.#dev + RoceDev.watched) === 0) this.#callService()
   }
 
   /** Has the kernel ring for this thread's event loop when packets come; false if another thread has to take them. */
@@ -545,14 +546,14 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const { segment } = this.host
     const dev = this.#dev
-    if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
+    if (serving || i32[dev + RoceDev.alone] !== 0 || i32[dev + RoceDev.threads]! > 0) return false
     if (this.busy) this.drive(true)
     if (this.busy) return false
     if (this.acksWait) this.drive(false)
     const { parking } = segment
     if (this.lookIsOwed && parking.hearsBells) {
       // The kernel would signal packets again and again that the holder of the lock is about to take. It wakes this thread afterwards.
-      Atomics.store(i32, dev + Dev.looper, segment.lockValue)
+      Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
       this.#goneOn = parking.bells.goneOn
       this.#listen()
       queueMicrotask(this.#lookAgain)
@@ -570,7 +571,7 @@ export class RoceDevice extends NetworkDevice {
     this.#signalsAt = waits ? signals : -1
     this.#vainLooks = 0
     if (!waits) return false
-    Atomics.store(i32, dev + Dev.looper, segment.lockValue)
+    Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
     this.#goneOn = parking.bells.goneOn
     this.#listen()
     this.#tellTimekeeper()
@@ -579,7 +580,7 @@ export class RoceDevice extends NetworkDevice {
 
   /** This thread says that it waits only after `rest`: a holder that gave the lock back before has woken nobody. */
   readonly #lookAgain = (): void => {
-    if (!this.lookIsOwed && this.i32[this.#dev + Dev.users]! > 0 && this.host.segment.parking.bells.waits)
+    if (!this.lookIsOwed && this.i32[this.#dev + RoceDev.users]! > 0 && this.host.segment.parking.bells.waits)
       this.rest(true)
   }
 
@@ -591,22 +592,22 @@ export class RoceDevice extends NetworkDevice {
 
   #rung(): void {
     if (this.host.segment.parking.bells.waits) {
-      if (this.i32[this.#dev + Dev.users]! > 0) this.progress()
-    } else if (Atomics.load(this.i32, this.#dev + Dev.looper) === this.host.segment.lockValue)
+      if (this.i32[this.#dev + RoceDev.users]! > 0) this.progress()
+    } else if (Atomics.load(this.i32, this.#dev + RoceDev.looper) === this.host.segment.lockValue)
       // Packets for which nobody waits here any more: the service thread takes them.
       this.rest(false)
   }
 
   #waitsOn(): void {
     const { bells } = this.host.segment.parking
-    if (bells.goneOn === this.#goneOn && this.i32[this.#dev + Dev.users]! > 0) this.rest(true)
+    if (bells.goneOn === this.#goneOn && this.i32[this.#dev + RoceDev.users]! > 0) this.rest(true)
   }
 
   /** This thread's event loop does not wait any more; whether it did. */
   #leaveLoop(): boolean {
     this.#signalsAt = -1
     const { lockValue } = this.host.segment
-    return Atomics.compareExchange(this.i32, this.#dev + Dev.looper, lockValue, 0) === lockValue
+    return Atomics.compareExchange(this.i32, this.#dev + RoceDev.looper, lockValue, 0) === lockValue
   }
 
   /**
@@ -617,17 +618,17 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const { f64, segment } = this.host
     const dev = this.#dev
-    if (serving || i32[dev + Dev.alone] !== 0 || i32[dev + Dev.threads]! > 0) return false
+    if (serving || i32[dev + RoceDev.alone] !== 0 || i32[dev + RoceDev.threads]! > 0) return false
     const { parking } = segment
-    if (Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) !== 0) return false
+    if (Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) !== 0) return false
     this.#signalsAt = -1
     if (this.acksWait) this.drive(false)
     // Until it is known how long, every thread that posts wakes this one.
-    f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
+    f64[(dev + RoceDev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
     parking.beginWait()
     // From here on a thread that makes an event or closes a socket wakes this one; what was before is seen by looking again.
     const next = this.nextDeadlineNs
-    f64[(dev + Dev.sleepsUntil) >> 1] = next
+    f64[(dev + RoceDev.sleepsUntil) >> 1] = next
     const count = this.descriptors(sleeperFds, 0)
     if (Atomics.load(i32, channel + Chan.sequence) === expected && !this.busy && !this.#closes()) {
       const ms = Math.min(timeoutMs, longestSleepMs, Math.max(0, (next - nowNs()) / 1e6))
@@ -647,18 +648,18 @@ export class RoceDevice extends NetworkDevice {
     if (this.acksWait) this.drive(false)
     if (this.busy || this.transport.hasMail) return -1
     this.#chain?.flush()
-    const mayWait = !this.#leaves && i32[dev + Dev.threads] === 0
-    const waits = mayWait && Atomics.compareExchange(i32, dev + Dev.sleeper, 0, segment.lockValue) === 0
+    const mayWait = !this.#leaves && i32[dev + RoceDev.threads] === 0
+    const waits = mayWait && Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) === 0
     if (!waits) {
       // Another thread takes what comes, and leaves to this one what is its own.
-      if (Atomics.load(i32, dev + Dev.sleeper) === 0) this.rest(false)
+      if (Atomics.load(i32, dev + RoceDev.sleeper) === 0) this.rest(false)
       return 0
     }
     this.#signalsAt = -1
     this.#sleeps = true
     // As in `sleep`.
-    f64[(dev + Dev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
-    f64[(dev + Dev.sleepsUntil) >> 1] = this.nextDeadlineNs
+    f64[(dev + RoceDev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
+    f64[(dev + RoceDev.sleepsUntil) >> 1] = this.nextDeadlineNs
     if (!this.busy && !this.transport.hasMail && !this.#closes()) return this.descriptors(into, from)
     this.endSleep()
     return -1
@@ -678,14 +679,14 @@ export class RoceDevice extends NetworkDevice {
   #awake(): void {
     const { i32 } = this
     const dev = this.#dev
-    i32[dev + Dev.heartbeat] = 1
-    i32[dev + Dev.sleeps] = (i32[dev + Dev.sleeps]! + 1) & 0x7fffffff
-    Atomics.store(i32, dev + Dev.sleeper, 0)
-    if (Atomics.load(i32, dev + Dev.closing) !== 0) this.host.segment.notify(dev + Dev.sleeper)
+    i32[dev + RoceDev.heartbeat] = 1
+    i32[dev + RoceDev.sleeps] = (i32[dev + RoceDev.sleeps]! + 1) & 0x7fffffff
+    Atomics.store(i32, dev + RoceDev.sleeper, 0)
+    if (Atomics.load(i32, dev + RoceDev.closing) !== 0) this.host.segment.notify(dev + RoceDev.sleeper)
   }
 
   #wakeSleeper(): void {
-    this.host.segment.wakeOwner(this.#dev + Dev.sleeper)
+    this.host.segment.wakeOwner(this.#dev + RoceDev.sleeper)
   }
 
   protected wakeThread(): void {
@@ -706,24 +707,24 @@ export class RoceDevice extends NetworkDevice {
   #awaitSleeper(): void {
     const { i32 } = this
     const { segment } = this.host
-    const sleeper = this.#dev + Dev.sleeper
-    const sleeps = i32[this.#dev + Dev.sleeps]!
+    const sleeper = this.#dev + RoceDev.sleeper
+    const sleeps = i32[this.#dev + RoceDev.sleeps]!
     // A thread that is about to wait sees this, or is woken.
-    Atomics.store(i32, this.#dev + Dev.closing, segment.lockValue)
+    Atomics.store(i32, this.#dev + RoceDev.closing, segment.lockValue)
     segment.endPollRequests()
     const isBack = (who: number): boolean => {
-      if (who === 0 || i32[this.#dev + Dev.sleeps] !== sleeps) return true
+      if (who === 0 || i32[this.#dev + RoceDev.sleeps] !== sleeps) return true
       segment.wakeThread(who)
       segment.releaseDead(sleeper)
       return Atomics.load(i32, sleeper) === 0
     }
     segment.waitUntil(sleeper, isBack, untilLook(1000), 1)
-    Atomics.store(i32, this.#dev + Dev.closing, 0)
+    Atomics.store(i32, this.#dev + RoceDev.closing, 0)
   }
 
   /** Whether a thread that lives waits for the end of waits. */
   #closes(): boolean {
-    const closing = this.#dev + Dev.closing
+    const closing = this.#dev + RoceDev.closing
     if (Atomics.load(this.i32, closing) === 0) return false
     this.host.segment.releaseDead(closing)
     return Atomics.load(this.i32, closing) !== 0

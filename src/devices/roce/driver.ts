@@ -12,6 +12,7 @@ import {
 import { guidOf, type HostAddress, hostAddresses } from './addresses.ts'
 import { RoceDevice } from './device.ts'
 import { addressesOf, addressesOfRecord, nameOf, recordOf } from './device-records.ts'
+import { RoceDev } from './layout.ts'
 import { wrapsWanted } from './middleware-relay.ts'
 import { ending, roceKind, tellOpenDevices, usedRecords } from './service-handle.ts'
 import { sharedHost } from './shared-hosts.ts'
@@ -29,7 +30,7 @@ export function openDevices(): RoceDevice[] {
     const dev = host.deviceWord(index)
     const device = find(
       nameOf(host, dev),
-      () => host.i32[dev + Dev.shared] === 1,
+      () => host.i32[dev + RoceDev.shared] === 1,
       () => addressesOfRecord(host, index),
     )
     if (device) open.push(device)
@@ -84,7 +85,7 @@ function mayShare(addresses: readonly HostAddress[], all: boolean, options: Open
   if (!nativeAvailable || process.env.VERBENA_ROCE_SHARED === '0') return false
   const host = processHost()
   const dev = host.deviceWord(recordOf(host, addresses, all))
-  return host.i32[dev + Dev.users]! > 0 ? host.i32[dev + Dev.shared] === 1 : wrapsWanted(options).length === 0
+  return host.i32[dev + RoceDev.users]! > 0 ? host.i32[dev + RoceDev.shared] === 1 : wrapsWanted(options).length === 0
 }
 
 function open(name: string, options: OpenOptions): RoceDevice | null {
@@ -116,7 +117,8 @@ function at(host: Host, index: number): RoceDevice | null {
   for (const known of [devices.alone, devices.shared])
     for (const device of known.values()) if (device.host === host && device.index === index) return device
   const dev = host.deviceWord(index)
-  if (host !== processHost() || host.i32[dev + Dev.state] !== roceKind || host.i32[dev + Dev.shared] === 1) return null
+  if (host !== processHost() || host.i32[dev + Dev.state] !== roceKind || host.i32[dev + RoceDev.shared] === 1)
+    return null
   return find(
     nameOf(host, dev),
     () => false,

@@ -2,10 +2,9 @@
  * The processes that have descriptors of the sockets of a shared device, in its segment: where each listens for others that ask for
  * them. A process is there by its service thread, which gives them out and drives the device for all while programs do not.
  */
-import { type Host, layout } from '../../verbs/provider/index.ts'
+import type { Host } from '../../verbs/provider/index.ts'
+import { RoceDev } from './layout.ts'
 import { maxSlots, Slot } from './socket-table.ts'
-
-const { Dev } = layout
 
 /** The service thread's use of an attachment, 0 while the entry is free; and where it listens, 128 random bits. */
 const Holder = { words: 8, use: 0, key: 4 } as const
@@ -25,7 +24,7 @@ export class Holders {
 
   constructor(host: Host, index: number) {
     this.#host = host
-    this.#at = host.i32[host.deviceWord(index) + Dev.sockets]! + maxSlots * Slot.words
+    this.#at = host.i32[host.deviceWord(index) + RoceDev.sockets]! + maxSlots * Slot.words
   }
 
   /** First words of all entries. */

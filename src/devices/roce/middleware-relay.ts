@@ -7,9 +7,10 @@ import { resolve } from 'node:path'
 import { BroadcastChannel } from 'node:worker_threads'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
 import { Chain, checkWrap, wrapsOfEnvironment } from '../middleware/index.ts'
+import { RoceDev } from './layout.ts'
 import type { WrappedSocket } from './wrapped-socket.ts'
 
-const { Dev, maxDevices } = layout
+const { maxDevices } = layout
 
 /** A layer in JSON: a function becomes a mark, and its lines go over a channel between threads. */
 type Stored = Wrap & { lines?: true }
@@ -28,22 +29,22 @@ export function putWraps(host: Host, dev: number, wraps: readonly Wrap[]): void 
     return wrap
   })
   for (const wrap of stored) if (wrap.kind === 'tap' && !isTapped(host, wrap.path)) makeFile(wrap.path)
-  if (i32[dev + Dev.wrapsBytes] !== 0) segment.free(i32[dev + Dev.wraps]!)
-  i32[dev + Dev.wrapsBytes] = 0
+  if (i32[dev + RoceDev.wrapsBytes] !== 0) segment.free(i32[dev + RoceDev.wraps]!)
+  i32[dev + RoceDev.wrapsBytes] = 0
   if (stored.length > 0) {
     const text = new TextEncoder().encode(JSON.stringify(stored))
     const at = host.allocate(text.length, 'openDevice', 0)
     host.u8.set(text, at)
-    i32[dev + Dev.wraps] = at
-    i32[dev + Dev.wrapsBytes] = text.length
+    i32[dev + RoceDev.wraps] = at
+    i32[dev + RoceDev.wrapsBytes] = text.length
   }
-  i32[dev + Dev.wrapsSerial] = i32[dev + Dev.wrapsSerial]! + 1
+  i32[dev + RoceDev.wrapsSerial] = i32[dev + RoceDev.wrapsSerial]! + 1
 }
 
 function storedAt(host: Host, dev: number): Stored[] {
-  const length = host.i32[dev + Dev.wrapsBytes]!
+  const length = host.i32[dev + RoceDev.wrapsBytes]!
   if (length === 0) return []
-  const at = host.i32[dev + Dev.wraps]!
+  const at = host.i32[dev + RoceDev.wraps]!
   return JSON.parse(new TextDecoder().decode(host.u8.slice(at, at + length))) as Stored[]
 }
 
@@ -51,7 +52,10 @@ function storedAt(host: Host, dev: number): Stored[] {
 function isTapped(host: Host, path: string): boolean {
   for (let index = 0; index < maxDevices; index++) {
     const dev = host.deviceWord(index)
-    if (host.i32[dev + Dev.users]! > 0 && storedAt(host, dev).some((wrap) => wrap.kind === 'tap' && wrap.path === path))
+    if (
+      host.i32[dev + RoceDev.users]! > 0 &&
+      storedAt(host, dev).some((wrap) => wrap.kind === 'tap' && wrap.path === path)
+    )
       return true
   }
   return false

@@ -14,17 +14,16 @@ import {
   nativeReason,
   UdpSocket,
 } from '../../memory/index.ts'
-import { type Host, layout, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
+import { type Host, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
 import { ipOfGid, rocePort } from '../../wire/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { advice } from './datagram-socket.ts'
 import { datagramState } from './datagram-table.ts'
+import { RoceDev } from './layout.ts'
 import { groupAddress } from './paths.ts'
 import { portInUse } from './port-in-use.ts'
 import { awaitService } from './service-handle.ts'
 import { maxSlots, Slot, type SocketTable, slotKind } from './socket-table.ts'
-
-const { Dev } = layout
 
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()
@@ -89,7 +88,7 @@ export class OpenSockets {
   /** What to say where the port of `address` is in use. It reads much of /proc. */
   portInUse(address: HostAddress): VerbsError {
     const { name } = this.#owner
-    const isWrapped = this.#i32[this.#table.dev + Dev.wrapsBytes]! > 0
+    const isWrapped = this.#i32[this.#table.dev + RoceDev.wrapsBytes]! > 0
     const why = portInUse({ name, isShared: this.#table.isShared, isWrapped }, address)
     return openError(name, 'openDevice', 'EADDRINUSE', why)
   }

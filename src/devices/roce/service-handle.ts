@@ -7,6 +7,7 @@ import { isMainThread, type Worker } from 'node:worker_threads'
 import { atExit, entryModule, startThread, untilLook } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
+import { RoceDev } from './layout.ts'
 import { unpublish } from './published-counters.ts'
 
 const { Ctx, Dev, Meta, maxDevices } = layout
@@ -53,7 +54,7 @@ export function usedRecords(host: Host): number[] {
   const found: number[] = []
   for (let index = firstIndex; index < maxDevices; index++) {
     const dev = host.deviceWord(index)
-    if (host.i32[dev + Dev.state] === roceKind && host.i32[dev + Dev.users]! > 0) found.push(index)
+    if (host.i32[dev + Dev.state] === roceKind && host.i32[dev + RoceDev.users]! > 0) found.push(index)
   }
   return found
 }
@@ -181,7 +182,8 @@ atExit(() => {
   const begun = wakeService(host)
   const used = usedRecords(host).map((index) => host.deviceWord(index))
   // What a tap has collected is written; and what processes share is left to others in order.
-  const waits = begun && used.some((dev) => host.i32[dev + Dev.wrapsBytes]! > 0 || host.i32[dev + Dev.shared] === 1)
+  const waits =
+    begun && used.some((dev) => host.i32[dev + RoceDev.wrapsBytes]! > 0 || host.i32[dev + RoceDev.shared] === 1)
   if (waits) host.segment.waitUntil(stop, (state) => state !== 1, untilLook(500), 5)
   unpublish()
 })

@@ -31,12 +31,13 @@ import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
 import type { RoceDevice } from './device.ts'
 import { openTables } from './device-records.ts'
 import { openDevices } from './driver.ts'
+import { RoceDev } from './layout.ts'
 import { type PublishedDevice, Publisher } from './published-counters.ts'
 import { beginService, firstIndex, type ServiceData, wakeService } from './service-handle.ts'
 import { Sharing } from './sharing.ts'
 import { maxSlots } from './socket-table.ts'
 
-const { Dev, Meta } = layout
+const { Meta } = layout
 
 /** The shortest interval between two looks whether programs still drive their devices. Each that finds it so doubles it, ... */
 const lookMs = 1
@@ -281,10 +282,10 @@ function tell(devices: readonly RoceDevice[]): void {
 function markUnwrapped(): void {
   for (let index = firstIndex; index < layout.maxDevices; index++) {
     const dev = host.deviceWord(index)
-    const serial = i32[dev + Dev.wrapsSerial]!
-    if (i32[dev + Dev.users]! > 0 || i32[dev + Dev.wrapsClosed] === serial) continue
-    Atomics.store(i32, dev + Dev.wrapsClosed, serial)
-    segment.notify(dev + Dev.wrapsClosed)
+    const serial = i32[dev + RoceDev.wrapsSerial]!
+    if (i32[dev + RoceDev.users]! > 0 || i32[dev + RoceDev.wrapsClosed] === serial) continue
+    Atomics.store(i32, dev + RoceDev.wrapsClosed, serial)
+    segment.notify(dev + RoceDev.wrapsClosed)
   }
 }
 
@@ -294,7 +295,7 @@ function generations(): number {
   for (let index = firstIndex; index < layout.maxDevices; index++) {
     const dev = host.deviceWord(index)
     // Twice, so that one socket less and one user less do not make up for each other.
-    sum = (sum + 2 * i32[dev + Dev.generation]! + (i32[dev + Dev.users]! > 0 ? 1 : 0)) | 0
+    sum = (sum + 2 * i32[dev + RoceDev.generation]! + (i32[dev + RoceDev.users]! > 0 ? 1 : 0)) | 0
   }
   return sum
 }

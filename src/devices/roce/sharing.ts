@@ -39,7 +39,7 @@ export class Sharing {
   #settlesNs = 0
   /** The service thread that drives the device, as `drives` found it. */
   #owner = 0
-  /** `Dev.changes` when sockets were last brought in line. */
+  /** `RoceDev.changes` when sockets were last brought in line. */
   #seen = -1
   /** How often that was in vain. */
   #misses = 0

@@ -4,9 +4,8 @@
  * the second is in the segment of the process. An entry of the device is told from what was there before by its serial, and
  * a process has the socket if its own entry has the same one.
  */
-import { type Host, layout } from '../../verbs/provider/index.ts'
-
-const { Dev } = layout
+import type { Host } from '../../verbs/provider/index.ts'
+import { RoceDev } from './layout.ts'
 
 /**
  * Words of one entry. Of the device: what the socket is for, the index of its local GID, how many queue pairs are attached to
@@ -48,10 +47,10 @@ export class SocketTable {
   constructor(device: RecordPlace, own: RecordPlace) {
     this.i32 = device.host.i32
     this.dev = device.host.deviceWord(device.index)
-    this.table = this.i32[this.dev + Dev.sockets]!
+    this.table = this.i32[this.dev + RoceDev.sockets]!
     this.ownI32 = own.host.i32
     this.ownDev = own.host.deviceWord(own.index)
-    this.own = this.ownI32[this.ownDev + Dev.sockets]!
+    this.own = this.ownI32[this.ownDev + RoceDev.sockets]!
   }
 
   /** Whether the device is in another segment than that of the process. */
@@ -61,14 +60,14 @@ export class SocketTable {
 
   /** Changes whenever a socket comes or goes, here or for all. */
   get generation(): number {
-    const shared = Atomics.load(this.i32, this.dev + Dev.generation)
-    return !this.isShared ? shared : (shared + Atomics.load(this.ownI32, this.ownDev + Dev.generation)) | 0
+    const shared = Atomics.load(this.i32, this.dev + RoceDev.generation)
+    return !this.isShared ? shared : (shared + Atomics.load(this.ownI32, this.ownDev + RoceDev.generation)) | 0
   }
 
   /** The socket is another one from now on, for all (`device`) or here. */
   changed(device: boolean): void {
-    if (device) Atomics.add(this.i32, this.dev + Dev.generation, 1)
-    else Atomics.add(this.ownI32, this.ownDev + Dev.generation, 1)
+    if (device) Atomics.add(this.i32, this.dev + RoceDev.generation, 1)
+    else Atomics.add(this.ownI32, this.ownDev + RoceDev.generation, 1)
   }
 
   /** First word of an entry of the device, and of the process. */

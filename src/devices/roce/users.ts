@@ -9,11 +9,12 @@ import { processHost } from '../../verbs/index.ts'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
 import type { HostAddress } from './addresses.ts'
 import { Holders, keyText } from './holders.ts'
+import { RoceDev } from './layout.ts'
 import { putWraps, wrapsWanted } from './middleware-relay.ts'
 import { OpenSockets, openError, type SocketOwner } from './open-sockets.ts'
 import { Slot, type SocketTable } from './socket-table.ts'
 
-const { Ctx, Dev, drivenBy, Meta } = layout
+const { Ctx, drivenBy, Meta } = layout
 
 /**
  * A thread of this or another process may be about to close what it had, or what it has just been given. It gets so many pauses to do
@@ -111,8 +112,8 @@ export class DeviceUsers {
         // A thread that ended without closing has left them.
         this.#sockets.closeAll()
         putWraps(host, this.#dev, wraps)
-        i32[this.#dev + Dev.congestion] = congestion ? 1 : 0
-        i32[this.#dev + Dev.alone] = driverOf(wraps, options)
+        i32[this.#dev + RoceDev.congestion] = congestion ? 1 : 0
+        i32[this.#dev + RoceDev.alone] = driverOf(wraps, options)
         this.#owner.begin()
         const taken = this.#sockets.openAll()
         if (taken !== null) return taken
@@ -130,7 +131,7 @@ export class DeviceUsers {
   #checkOpen(wrapped: boolean, congestion: boolean | undefined): void {
     if (wrapped)
       throw new VerbsError('EBUSY', 'openDevice', `${this.#name} is open already: the first to open it can wrap it`)
-    if (congestion !== undefined && congestion !== (this.#host.i32[this.#dev + Dev.congestion] === 1))
+    if (congestion !== undefined && congestion !== (this.#host.i32[this.#dev + RoceDev.congestion] === 1))
       throw new VerbsError(
         'EBUSY',
         'openDevice',
@@ -145,8 +146,8 @@ export class DeviceUsers {
   closeUnused(): void {
     const host = this.#host
     host.control(() => {
-      host.segment.releaseDead(this.#dev + Dev.sleeper)
-      host.segment.releaseDead(this.#dev + Dev.looper)
+      host.segment.releaseDead(this.#dev + RoceDev.sleeper)
+      host.segment.releaseDead(this.#dev + RoceDev.looper)
       if (this.#countUsers() === 0) this.#sockets.closeAll()
       else if (this.shared && this.#ownUsers === 0) this.#sockets.closeOwn(true)
     })
@@ -170,15 +171,15 @@ export class DeviceUsers {
       threads += i32[c + Ctx.engine]!
     }
     const { ownI32, ownDev } = this.#table
-    Atomics.store(i32, this.#dev + Dev.threads, threads)
+    Atomics.store(i32, this.#dev + RoceDev.threads, threads)
     // The record in the segment of the process is about the one that it uses: the shared one, or its own.
     if (!this.shared) {
-      if (ownI32[ownDev + Dev.shared] !== 1) ownI32[ownDev + Dev.users] = users
+      if (ownI32[ownDev + RoceDev.shared] !== 1) ownI32[ownDev + RoceDev.users] = users
     } else {
-      i32[this.#dev + Dev.users] = users
-      if (own > 0 || ownI32[ownDev + Dev.shared] === 1) {
-        ownI32[ownDev + Dev.users] = own
-        ownI32[ownDev + Dev.shared] = own > 0 ? 1 : 0
+      i32[this.#dev + RoceDev.users] = users
+      if (own > 0 || ownI32[ownDev + RoceDev.shared] === 1) {
+        ownI32[ownDev + RoceDev.users] = own
+        ownI32[ownDev + RoceDev.shared] = own > 0 ? 1 : 0
       }
     }
     return users
@@ -187,7 +188,7 @@ export class DeviceUsers {
   /** Users of this process, as they were last counted. */
   get #ownUsers(): number {
     const { ownI32, ownDev } = this.#table
-    return ownI32[ownDev + Dev.shared] === 1 ? ownI32[ownDev + Dev.users]! : 0
+    return ownI32[ownDev + RoceDev.shared] === 1 ? ownI32[ownDev + RoceDev.users]! : 0
   }
 
   // --- what processes share ----------------------------------------------------------------------------------------
@@ -199,12 +200,12 @@ export class DeviceUsers {
 
   /** Changes when a process begins or ends to use it, or the sockets become others. */
   get changes(): number {
-    return Atomics.load(this.#host.i32, this.#dev + Dev.changes)
+    return Atomics.load(this.#host.i32, this.#dev + RoceDev.changes)
   }
 
   #changed(): void {
     if (this.#holders === null) return
-    Atomics.add(this.#host.i32, this.#dev + Dev.changes, 1)
+    Atomics.add(this.#host.i32, this.#dev + RoceDev.changes, 1)
     this.#holders.wake()
   }
 

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { afterAll, describe, expect, it, vi } from 'vitest'
 import type { RoceDevice } from '../../../src/devices/roce/device.ts'
+import { RoceDev } from '../../../src/devices/roce/layout.ts'
 import {
   type Context,
   connectQp,
@@ -16,12 +17,9 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { startThread } from '../../../src/memory/index.ts'
-import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { access, makeEnd, patienceMs } from '../shm/rig.ts'
 import type { SleeperData } from './sleeper.worker.ts'
-
-const { Dev } = layout
 
 /** A thread that blocks on `device` for what this thread sends it from `context`. */
 async function sleeper(context: Context, device: string) {
@@ -69,21 +67,21 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
   const { host, index } = target.device
   const word = (at: number): number => Atomics.load(host.i32, host.deviceWord(index) + at)
   const asleep = async (): Promise<void> => {
-    for (let i = 0; i < 1000 && word(Dev.sleeper) === 0; i++) await pause(5)
-    expect(word(Dev.sleeper)).not.toBe(0)
+    for (let i = 0; i < 1000 && word(RoceDev.sleeper) === 0; i++) await pause(5)
+    expect(word(RoceDev.sleeper)).not.toBe(0)
   }
 
   it('wait on the sockets themselves', async () => {
     const one = await sleeper(context, loopbackDevice(2))
     for (let n = 1; n <= 20; n++) {
       await asleep()
-      const sleeps = word(Dev.sleeps)
+      const sleeps = word(RoceDev.sleeps)
       one.send()
       expect(one.arrived(n)).toBe(true)
-      expect(word(Dev.sleeps)).toBeGreaterThan(sleeps)
+      expect(word(RoceDev.sleeps)).toBeGreaterThan(sleeps)
     }
     await one.stop()
-    expect(word(Dev.sleeper)).toBe(0)
+    expect(word(RoceDev.sleeper)).toBe(0)
   })
 
   it('of several on one device each gets its own', async () => {
@@ -146,7 +144,7 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
       recvCq.reqNotify()
       const event = channel.nextEvent(patienceMs)
       await pause(1)
-      if (word(Dev.looper) === host.segment.lockValue) watched++
+      if (word(RoceDev.looper) === host.segment.lockValue) watched++
       left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
       expect(await event).toBe(recvCq)
       recvCq.ackEvents(1)
