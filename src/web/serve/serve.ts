@@ -3,11 +3,11 @@
  * what an error looks like, and an end. Routes are hono's.
  */
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
 import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { getRequestListener, RequestError } from '@hono/node-server'
+import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import type { Guard, GuardedRequest } from '../index.ts'
 import { bodyOf, discardRest } from './body.ts'
@@ -59,8 +59,6 @@ export interface Served {
 
 type ErrorForm = 'json' | 'text'
 
-const jsonType = { 'Content-Type': 'application/json' }
-const textType = { 'Content-Type': 'text/plain; charset=utf-8' }
 /** No response is taken for another type than its own, or kept. */
 const allHeaders = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
 
@@ -74,34 +72,14 @@ export function makeApp(form: ErrorForm = 'json'): App {
 
 /** Throws the error of the system if it cannot listen. */
 export async function serve(options: ServeOptions): Promise<Served> {
-  const {
-    host,
-    port,
-    tls,
-    guard,
-    open = [],
-    tokenInAddress = false,
-    headers = {},
-    errors = 'json',
-    mostBody,
-    upgrade,
-  } = options
+  const { host, port, tls, guard, open = [], tokenInAddress, headers, errors = 'json', mostBody, upgrade } = options
   const app = makeApp(errors)
   options.routes(app)
-  const answer = getRequestListener(app.fetch, {
-    // Those of the process are everybody's.
-    overrideGlobalObjects: false,
-    autoCleanupIncoming: false,
-    errorHandler: (error) =>
-      error instanceof RequestError
-        ? responseOf({ status: 400, message: 'this is no address' }, errors)
-        : responseOf({ status: 500, message: (error as Error).message }, errors),
-  })
 
-  const whyNot = async (request: IncomingMessage): Promise<Refusal | null> => {
-    const asked = { ...guarded(request), ...(!tokenInAddress && { token: undefined }) }
-    const isOpen = open.includes(partsOf(request).path)
-    const rejection = (isOpen ? guard?.checkOrigin(asked) : guard?.check(asked)) ?? null
+  /** `asked`: what the guard has to know. */
+  const whyNot = async (request: IncomingMessage, asked: Asked): Promise<Refusal | null> => {
+    const known = tokenInAddress ? asked : { ...asked, token: undefined }
+    const rejection = (open.includes(asked.path) ? guard?.checkOrigin(known) : guard?.check(known)) ?? null
     if (rejection !== null || mostBody === undefined) return rejection
     const rawBody = await bodyOf(request, mostBody)
     if (rawBody === undefined) return { status: 413, message: `a body has at most ${mostBody} bytes` }
@@ -109,19 +87,22 @@ export async function serve(options: ServeOptions): Promise<Served> {
     Object.assign(request, { rawBody })
     return null
   }
-  const listener: RequestListener = async (request, response) => {
+  const listener: RequestListener = (request, response) => {
     for (const [name, value] of Object.entries({ ...allHeaders, ...headers })) response.setHeader(name, value)
     response.once('finish', () => discardRest(request))
-    try {
-      const refusal = await whyNot(request)
-      if (refusal !== null) return refuse(response, refusal, errors)
-      // What the guard has let pass under this name is an address under any.
-      request.headers.host = 'localhost'
-      await answer(request, response)
-    } catch {
-      // Its peer has gone before all had come.
-      response.destroy()
+    const asked = askedOf(request)
+    // The adapter makes an address of both, or answers itself; not all that comes is one.
+    request.headers.host = 'localhost'
+    request.url = request
+      .url!.replace(/^https?:\/\/[^/?]+/i, '')
+      .replace(/^(?!\/)/, '/')
+      .replaceAll('\\', '%5C')
+    const answer = async (forRoutes: Request): Promise<Response> => {
+      const refusal = await whyNot(request, asked)
+      return refusal === null ? await app.fetch(forRoutes) : responseOf(refusal, errors)
     }
+    // The classes of the process are everybody's.
+    void getRequestListener(answer, { overrideGlobalObjects: false, autoCleanupIncoming: false })(request, response)
   }
 
   const server = tls ? createSecureServer({ ...serverLimits, ...tls }, listener) : createServer(serverLimits, listener)
@@ -131,10 +112,10 @@ export async function serve(options: ServeOptions): Promise<Served> {
       // A client that goes away at once.
       socket.on('error', () => socket.destroy())
       try {
-        const refusal = guard?.check(guarded(request)) ?? upgrade(request, socket, head)
-        if (refusal !== null) refuseUpgrade(socket, refusal)
+        const refusal = guard?.check(askedOf(request)) ?? upgrade(request, socket, head)
+        if (refusal !== null) refuse(socket, refusal)
       } catch {
-        refuseUpgrade(socket, { status: 400, message: 'this is no address' })
+        refuse(socket, { status: 400, message: 'this is no address' })
       }
     })
   server.listen(port, host)
@@ -146,38 +127,25 @@ export async function serve(options: ServeOptions): Promise<Served> {
   }
 }
 
-/** Whatever was asked for: not all of it is an address. */
-function partsOf({ url = '/' }: IncomingMessage): { path: string; query: string } {
-  const [path = '', query = ''] = url.split('?')
-  return { path, query }
+interface Asked extends GuardedRequest {
+  /** As it came: not all of it is an address. */
+  readonly path: string
 }
 
-function guarded(request: IncomingMessage): GuardedRequest {
-  const { host, origin, authorization } = request.headers
-  const token = new URLSearchParams(partsOf(request).query).get('token') ?? undefined
-  return { host, origin, authorization, token }
-}
-
-function textOf(message: string, form: ErrorForm): string {
-  return form === 'json' ? JSON.stringify({ error: message }) : `${message}\n`
-}
-
-function headersOf(status: number, form: ErrorForm): Record<string, string> {
-  return { ...(form === 'json' ? jsonType : textType), ...(status === 401 && { 'WWW-Authenticate': 'Bearer' }) }
+function askedOf({ url = '/', headers: { host, origin, authorization } }: IncomingMessage): Asked {
+  const [path = '', query] = url.split('?')
+  return { host, origin, authorization, path, token: new URLSearchParams(query).get('token') ?? undefined }
 }
 
 function responseOf({ status, message }: Refusal, form: ErrorForm): Response {
-  return new Response(textOf(message, form), { status, headers: headersOf(status, form) })
+  const init = { status, headers: status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {} }
+  return form === 'json' ? Response.json({ error: message }, init) : new Response(`${message}\n`, init)
 }
 
-function refuse(response: ServerResponse, { status, message }: Refusal, form: ErrorForm): void {
-  response.writeHead(status, headersOf(status, form)).end(textOf(message, form))
-}
-
-/** The server no longer knows such a socket: it is closed here, whatever its peer does. */
-function refuseUpgrade(socket: Duplex, { status, message }: Refusal): void {
+/** The response to a request to become a WebSocket. The server no longer knows its socket: it is closed here, whatever its peer does. */
+function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.once('finish', () => socket.destroy())
-  const body = textOf(message, 'json')
+  const body = JSON.stringify({ error: message })
   socket.end(
     `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
