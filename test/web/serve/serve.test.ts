@@ -1,8 +1,13 @@
 /** The server of all commands: who may ask, what may come and how long that takes, what errors look like, and how it ends. */
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { connect as connectSecurely } from 'node:tls'
 import { afterEach, describe, expect, it } from 'vitest'
 import { Guard } from '../../../src/web/index.ts'
 import { type Served, type ServeOptions, serve } from '../../../src/web/serve/index.ts'
@@ -226,9 +231,10 @@ describe('what may come', () => {
 
 describe('the end', () => {
   /** Answers when it is told to. */
-  async function slow() {
+  async function slow(options: Partial<ServeOptions> = {}) {
     const waiting: (() => void)[] = []
     const served = await start({
+      ...options,
       guard: null,
       routes: (app) => {
         app.get('/', (c) => c.text('at once'))
@@ -255,14 +261,53 @@ describe('the end', () => {
     await expect.poll(() => idle.text).toContain('at once')
     get(asking.socket, '/slow')
     await expect.poll(() => waiting.length).toBe(1)
-    let isClosed = false
-    const closed = served.close().then(() => (isClosed = true))
-    for (const one of [idle, silent, begun]) await expect.poll(() => one.isClosed).toBe(true)
-    expect([isClosed, asking.isClosed]).toEqual([false, false])
+    const closed = served.close()
     waiting[0]!()
     await closed
-    await expect.poll(() => asking.isClosed).toBe(true)
+    for (const one of [idle, silent, begun, asking]) await expect.poll(() => one.isClosed).toBe(true)
     expect(asking.text).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*the whole answer$/)
+  })
+
+  const hasOpenssl = spawnSync('openssl', ['version']).status === 0
+  it.skipIf(!hasOpenssl)('is the same with TLS, where some have not finished their handshake', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'verbena-serve-'))
+    const [keyFile, certFile] = [join(folder, 'key.pem'), join(folder, 'cert.pem')]
+    spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+      ...['-subj', '/CN=localhost', '-keyout', keyFile, '-out', certFile],
+    ])
+    const { served, waiting } = await slow({ tls: { key: readFileSync(keyFile), cert: readFileSync(certFile) } })
+    rmSync(folder, { recursive: true })
+    expect(served.url).toMatch(/^https:/)
+    const silent = await dial(served)
+    const [asking, idle] = ['/slow', '/'].map((path) => {
+      const socket = connectSecurely({ port: portOf(served), host: '127.0.0.1', rejectUnauthorized: false })
+      const one = { text: '', isClosed: false }
+      socket.setEncoding('latin1').on('data', (chunk: string) => (one.text += chunk))
+      socket.on('close', () => (one.isClosed = true)).on('error', () => {})
+      get(socket, path)
+      return one
+    }) as [{ text: string; isClosed: boolean }, { text: string; isClosed: boolean }]
+    await expect.poll(() => [waiting.length, idle.text.includes('at once')]).toEqual([1, true])
+    const closed = served.close()
+    waiting[0]!()
+    await closed
+    for (const one of [idle, silent, asking]) await expect.poll(() => one.isClosed).toBe(true)
+    expect(asking.text).toMatch(/the whole answer$/)
+  })
+
+  it('comes for each connection with its answer', async () => {
+    const { served, waiting } = await slow()
+    const [first, second] = [await dial(served), await dial(served)]
+    for (const [i, { socket }] of [first, second].entries()) {
+      get(socket, '/slow')
+      await expect.poll(() => waiting.length).toBe(i + 1)
+    }
+    first.socket.once('close', () => waiting[1]!())
+    const closed = served.close()
+    waiting[0]!()
+    await closed
+    await expect.poll(() => second.text).toMatch(/the whole answer$/)
   })
 
   it('does not wait for ever', async () => {
