@@ -6,6 +6,7 @@
  *     words  of the key, by slot                                      4 bytes × words × capacity
  *     sums   by slot and column                                       8 bytes × columns × capacity
  */
+import { sizeText } from '../text/index.ts'
 import { MonitorError } from './error.ts'
 import { keyWords } from './key.ts'
 import type { KeyBlock } from './key-block.ts'
@@ -30,7 +31,7 @@ export class Budget {
     if (this.bytes + bytes > this.mostBytes)
       throw new MonitorError(
         'ERR_MONITOR_MEMORY',
-        `exact counting needs more than the ${Number((this.mostBytes / 2 ** 20).toFixed(2))} MiB that it may take`,
+        `exact counting needs more than the ${sizeText(this.mostBytes)} that it may take`,
       )
     this.bytes += bytes
     this.peak = Math.max(this.peak, this.bytes)

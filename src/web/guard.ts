@@ -4,7 +4,6 @@
  * browser of somebody on this host: their requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS
  * rebinding), another Host.
  */
-import type { Duplex } from 'node:stream'
 import { Token } from './token.ts'
 
 export interface GuardedRequest {
@@ -25,9 +24,12 @@ const loopbackHost = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i
 
 export class Guard {
   readonly #token: Token | null
+  readonly #unknown: string | undefined
 
-  constructor(token: string | null) {
+  /** `unknown`: what is said of a token that is missing, or another one. */
+  constructor(token: string | null, unknown?: string) {
     this.#token = token === null ? null : new Token(token)
+    this.#unknown = unknown
   }
 
   check({ host, origin, authorization, token }: GuardedRequest): Rejection | null {
@@ -36,8 +38,9 @@ export class Guard {
     const foreign = this.checkOrigin({ host, origin })
     if (foreign !== null || this.#token === null) return foreign
     const given = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? token
-    if (given === undefined) return { status: 401, message: 'a token is required: Authorization: Bearer …' }
-    return this.#token.is(given) ? null : { status: 401, message: 'this is not the token' }
+    if (given !== undefined && this.#token.is(given)) return null
+    const usual = given === undefined ? 'a token is required: Authorization: Bearer …' : 'this is not the token'
+    return { status: 401, message: this.#unknown ?? usual }
   }
 
   /** What everybody may see, whoever comes from here. */
@@ -56,13 +59,4 @@ function hostOf(origin: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The response to a request to become a WebSocket that may not. The server no longer knows such a socket: it is closed here, whatever its peer does. */
-export function refuse(socket: Duplex, status: number, message: string): void {
-  socket.once('finish', () => socket.destroy())
-  const body = `${JSON.stringify({ error: message })}\n`
-  socket.end(
-    `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  )
 }

@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
-import { makeApp } from '../../src/gateway/api/app.ts'
+import { addRoutes } from '../../src/gateway/api/app.ts'
 import type { GatewayControl } from '../../src/gateway/api/control.ts'
 import { ignored } from '../../src/gateway/index.ts'
-import { Guard } from '../../src/web/index.ts'
+import { makeApp } from '../../src/web/serve/index.ts'
 import { outcome, startProcess } from '../cli/run.ts'
 import { root, textOf } from './markdown.ts'
 
@@ -61,9 +61,9 @@ it('lists all requests of the API, and no others', () => {
   const listed = [...guide.matchAll(/`(GET|PUT|POST|DELETE) (\/[^`]*)`/g)].map(
     ([, method, path]) => `${method} /api/v2${path}`,
   )
-  const app = makeApp({
+  const app = makeApp()
+  addRoutes(app, {
     control: {} as GatewayControl,
-    guard: new Guard(null),
     version: '',
     page: '',
     shutdown: () => {},

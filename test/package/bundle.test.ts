@@ -73,6 +73,17 @@ describe('the command line', () => {
     },
   )
 
+  it.each(['monitor/watch', 'monitor/collector', 'collect/counters', 'gateway/node', 'gateway/pipe'])(
+    '%s loads its server when it serves',
+    (command) => {
+      const serve = chunkWith('src/web/serve/serve.ts')
+      expect(packages(serve)).toEqual(['hono'])
+      const file = chunkWith(`src/tools/${command}.ts`)
+      expect(loaded(file)).not.toContain(serve)
+      expect(packages(file)).not.toContain('hono')
+    },
+  )
+
   it.each(['check', 'show', 'info', 'convert'])('trace %s, which reads files, loads no adapter', (command) => {
     const found = loaded(chunkWith(`src/tools/trace/${command}.ts`))
     for (const module of ['devices/shm/device', 'devices/roce/device', 'verbs/api/context', 'transport/requester'])

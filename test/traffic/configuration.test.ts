@@ -81,18 +81,18 @@ phases:
   })
 
   it.each([
-    ['siz: 3', ["x.yaml:2: siz: there is no such key; is 'size' meant?"]],
-    ['verbs: {sendd: 3}', ["x.yaml:2: verbs.sendd: there is no such key; is 'send' meant?"]],
+    ['siz: 3', ["x.yaml:2: siz: there is no such key. Did you mean 'size'?"]],
+    ['verbs: {sendd: 3}', ["x.yaml:2: verbs.sendd: there is no such key. Did you mean 'send'?"]],
     [
       'verbs:\n  read:\n    weight: 3\n    rat: 5',
-      ["x.yaml:5: verbs.read.rat: there is no such key; is 'rate' meant?"],
+      ["x.yaml:5: verbs.read.rat: there is no such key. Did you mean 'rate'?"],
     ],
     ['arrival: poison', ["x.yaml:2: arrival: 'poison' is not valid. Did you mean 'poisson'?"]],
-    ['arrival: {type: lognormal, sigm: 2}', ["x.yaml:2: arrival.sigm: there is no such key; is 'sigma' meant?"]],
+    ['arrival: {type: lognormal, sigm: 2}', ["x.yaml:2: arrival.sigm: there is no such key. Did you mean 'sigma'?"]],
     ['qps: 0', ['x.yaml:2: qps: 0 is not valid. Expected at least 1']],
     ['size: true', ['x.yaml:2: size: true is not valid. Expected a number, text or a group of keys']],
     ['load: x', ["x.yaml:2: load: 'x' is not valid. Expected a number"]],
-    ['size: WebSerch', ["x.yaml:2: size: 'WebSerch' is neither a preset nor a file; is 'WebSearch' meant?"]],
+    ['size: WebSerch', ["x.yaml:2: size: 'WebSerch' is neither a preset nor a file. Did you mean 'WebSearch'?"]],
     ['size: {points: [[5, 0.2], [3, 1]]}', ['x.yaml:2: size: points: sizes fall: 3 after 5']],
     ['types: UD\nverbs: {read: 1, send: 1}', [/^x\.yaml:3: verbs: 100 % of the requests are to be UD/]],
     ['dscp: {70: 3}', ["x.yaml:2: dscp.70: '70' is not a whole number from 0 to 63"]],

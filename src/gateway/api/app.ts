@@ -1,8 +1,6 @@
 /** The HTTP API, version 2, as VILLASnode has it, and more: nodes and paths are added, changed and removed while others run. */
-import { type Context, Hono } from 'hono'
-import { bodyLimit } from 'hono/body-limit'
 import { metricsType } from '../../counters/index.ts'
-import type { Guard } from '../../web/index.ts'
+import { type App, type Context, makeApp } from '../../web/serve/index.ts'
 import { configurationLimits, formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
 import { nodeTypes } from '../nodes/index.ts'
 import { ApiError, type GatewayControl } from './control.ts'
@@ -10,35 +8,16 @@ import { metricsOf } from './metrics.ts'
 
 export interface AppOptions {
   readonly control: GatewayControl
-  readonly guard: Guard
   readonly version: string
   /** The live page, as HTML. */
   readonly page: string
   shutdown(): void
 }
 
-const mostBodyBytes = 1 << 20
 const prefix = '/api/v2'
 
-export function makeApp({ control, guard, version, page, shutdown }: AppOptions): Hono {
-  const app = new Hono()
+export function addRoutes(app: App, { control, version, page, shutdown }: AppOptions): void {
   const started = Date.now()
-  app.use(async (c, next) => {
-    c.header('X-Content-Type-Options', 'nosniff')
-    c.header('Cache-Control', 'no-store')
-    const request = requestOf(c)
-    // The page has nothing of the gateway in it.
-    const rejection = c.req.path === '/' ? guard.checkOrigin(request) : guard.check(request)
-    if (rejection === null) return await next()
-    if (rejection.status === 401) c.header('WWW-Authenticate', 'Bearer')
-    return c.json({ error: rejection.message }, rejection.status)
-  })
-  app.use(
-    bodyLimit({
-      maxSize: mostBodyBytes,
-      onError: (c) => c.json({ error: `a body has at most ${mostBodyBytes} bytes` }, 413),
-    }),
-  )
   app.onError((error, c) => {
     if (error instanceof ApiError) return c.json({ error: error.message, errors: error.details }, error.status)
     return c.json({ error: error.message }, 500)
@@ -85,10 +64,9 @@ export function makeApp({ control, guard, version, page, shutdown }: AppOptions)
   })
   addNodes(app, control)
   addPaths(app, control)
-  return app
 }
 
-function addNodes(app: Hono, control: GatewayControl): void {
+function addNodes(app: App, control: GatewayControl): void {
   app.get(`${prefix}/nodes`, (c) => c.json(control.nodes() as object[]))
   const one = `${prefix}/node/:node`
   app.get(one, (c) => c.json(control.node(c.req.param('node')) as object))
@@ -111,7 +89,7 @@ function addNodes(app: Hono, control: GatewayControl): void {
   })
 }
 
-function addPaths(app: Hono, control: GatewayControl): void {
+function addPaths(app: App, control: GatewayControl): void {
   app.get(`${prefix}/paths`, (c) => c.json(control.paths() as object[]))
   app.post(`${prefix}/paths`, async (c) => c.json((await control.postPath(await bodyOf(c))) as object, 201))
   const one = `${prefix}/path/:path`
@@ -138,25 +116,22 @@ function statsOf(control: GatewayControl, nameOrUuid: string): object {
 
 /** What a gateway can do, as VILLASnode names it: names of its requests, node-types, formats and hooks. */
 export function capabilities(): object {
+  const app = makeApp()
   // Nobody makes a request of this one, so that it needs nothing.
-  return capabilitiesOf(makeApp({} as AppOptions))
+  addRoutes(app, {} as AppOptions)
+  return capabilitiesOf(app)
 }
 
-function capabilitiesOf(app: Hono): object {
+function capabilitiesOf(app: App): object {
   return { apis: namesOf(app), nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }
 }
 
 /** Of all requests, as VILLASnode names its own: "node/stats/reset" is that of `/node/:node/stats/reset`. */
-function namesOf(app: Hono): string[] {
+function namesOf(app: App): string[] {
   const paths = app.routes.map(({ path }) => path).filter((path) => path.startsWith(`${prefix}/`))
   const names = paths.map((path) => path.slice(prefix.length + 1).replace(/\/:(node|path)/, ''))
   // What VILLASnode calls node/file is the same request.
   return [...new Set([...names.map((name) => name.replace(/^:graph.*/, 'graph')), 'node/file'])].sort()
-}
-
-function requestOf(c: Context): Parameters<Guard['check']>[0] {
-  const header = (name: string) => c.req.header(name)
-  return { host: header('host'), origin: header('origin'), authorization: header('authorization'), token: undefined }
 }
 
 /** What came as JSON; undefined if nothing did. */

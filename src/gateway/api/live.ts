@@ -7,7 +7,7 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { type Guard, refuse } from '../../web/index.ts'
+import type { Refusal } from '../../web/serve/index.ts'
 import { type Encoder, formatNames, formatOf, GatewayError, Samples, type Signal } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
 
@@ -26,32 +26,24 @@ export class LiveData {
   })
   readonly #viewers = new Set<Viewer>()
   readonly #gateway: SuperNode
-  readonly #guard: Guard
   readonly #ticker: NodeJS.Timeout
 
-  constructor(gateway: SuperNode, guard: Guard) {
+  constructor(gateway: SuperNode) {
     this.#gateway = gateway
-    this.#guard = guard
     this.#ticker = setInterval(() => this.#tick(), periodMs)
     this.#ticker.unref()
   }
 
-  /** Takes a connection that wants to become a WebSocket. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  /** Takes a connection that wants to become a WebSocket, or says why not. Throws if its address is none. */
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | null {
     const address = new URL(request.url ?? '/', 'http://localhost')
     const [node, format] = split(decodeURIComponent(address.pathname.slice(1)))
-    const { host, origin, authorization } = request.headers
-    const token = address.searchParams.get('token') ?? undefined
     const door = address.searchParams.has('watch') ? undefined : this.#gateway.door(node)
-    const rejection =
-      this.#guard.check({ host, origin, authorization, token }) ?? this.#whyNot(node, format, door !== undefined)
-    if (rejection !== null) {
-      refuse(socket, rejection.status, rejection.message)
-      return
-    }
+    const refusal = this.#whyNot(node, format, door !== undefined)
+    if (refusal !== null) return refusal
     if (door !== undefined) {
       passOn(request, socket, head, door)
-      return
+      return null
     }
     this.#server.handleUpgrade(request, socket, head, (client) => {
       const viewer = new Viewer(client, node, format, this.#gateway)
@@ -63,9 +55,10 @@ export class LiveData {
       // 'close' follows.
       client.on('error', () => {})
     })
+    return null
   }
 
-  #whyNot(node: string, format: string, isDoor: boolean): { status: number; message: string } | null {
+  #whyNot(node: string, format: string, isDoor: boolean): Refusal | null {
     if (!this.#gateway.config.nodes.some(({ name }) => name === node))
       return { status: 404, message: `there is no node '${node}'` }
     if (!formatNames.includes(format)) return { status: 404, message: `there is no format '${format}'` }

@@ -1,13 +1,10 @@
 /** The server of the API: HTTP or HTTPS, WebSockets, the live page. */
 import { readFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
-import { getRequestListener } from '@hono/node-server'
-import { Connections, Guard, newToken, originOf, serverLimits } from '../../web/index.ts'
+import { Guard, newToken } from '../../web/index.ts'
+import { type ServeOptions, serve } from '../../web/serve/index.ts'
 import { GatewayError, type HttpConfig } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
-import { makeApp } from './app.ts'
+import { addRoutes } from './app.ts'
 import { livePage } from './asset.ts'
 import { GatewayControl } from './control.ts'
 import { LiveData } from './live.ts'
@@ -26,54 +23,45 @@ export interface Api {
   close(): Promise<void>
 }
 
+const mostBody = 1 << 20
+
 /**
  * Listens for a gateway that is `watched`; until that has started, it can be looked at, not changed. Throws a `GatewayError` if it
  * cannot listen.
  */
 export async function startApi(gateway: SuperNode, http: HttpConfig, { version, shutdown }: ApiOptions): Promise<Api> {
-  const token = http.token ?? (http.open ? null : newToken())
-  const guard = new Guard(token)
+  const { host, port, open } = http
+  const token = http.token ?? (open ? null : newToken())
   const control = new GatewayControl(gateway)
-  const app = makeApp({ control, guard, version, page: livePage(), shutdown })
-  const live = new LiveData(gateway, guard)
-  const server = makeServer(http, getRequestListener(app.fetch))
-  const connections = new Connections(server)
-  server.on('upgrade', (request, socket, head) => {
-    // A client that goes away at once.
-    socket.on('error', () => socket.destroy())
-    try {
-      live.upgrade(request, socket, head)
-    } catch {
-      // An address that is none.
-      socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n')
-    }
-  })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => {
-      const why = `http: cannot listen on ${http.host}:${http.port}: ${error.message}`
-      reject(new GatewayError('ERR_GATEWAY_NODE', why))
+  const page = livePage()
+  const tls = tlsOf(http)
+  const live = new LiveData(gateway)
+  try {
+    const { url, close } = await serve({
+      // The page has nothing of the gateway in it.
+      ...{ host, port, ...(tls && { tls }), guard: new Guard(token), open: ['/'], mostBody },
+      routes: (app) => addRoutes(app, { control, version, page, shutdown }),
+      upgrade: (request, socket, head) => live.upgrade(request, socket, head),
     })
-    server.listen(http.port, http.host, resolve)
-  })
-  const { address } = server.address() as AddressInfo
-  return {
-    url: originOf(server, address, http.tls !== null),
-    token,
-    close: async () => {
-      live.close()
-      await connections.close()
-    },
+    return {
+      url,
+      token,
+      close: async () => {
+        live.close()
+        await close()
+      },
+    }
+  } catch (error) {
+    live.close()
+    const why = `http: cannot listen on ${host}:${port}: ${(error as Error).message}`
+    throw new GatewayError('ERR_GATEWAY_NODE', why)
   }
 }
 
-function makeServer({ tls }: HttpConfig, listener: ReturnType<typeof getRequestListener>): Server {
-  if (tls === null) return createServer(serverLimits, listener)
-  const read = (file: string): Buffer => {
-    try {
-      return readFileSync(file)
-    } catch (error) {
-      throw new GatewayError('ERR_GATEWAY_SETTING', `http: ${(error as Error).message}`)
-    }
+function tlsOf({ tls }: HttpConfig): ServeOptions['tls'] {
+  try {
+    return tls === null ? undefined : { cert: readFileSync(tls.certificate), key: readFileSync(tls.key) }
+  } catch (error) {
+    throw new GatewayError('ERR_GATEWAY_SETTING', `http: ${(error as Error).message}`)
   }
-  return createTlsServer({ ...serverLimits, cert: read(tls.certificate), key: read(tls.key) }, listener)
 }

@@ -7,12 +7,11 @@
  *
  * Pages of other sites are rejected by their Origin, and names that only point here by the Host (Guard).
  */
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { Connections, Guard, originOf, pageDocument, pageScript, refuse, serverLimits } from '../../web/index.ts'
+import { Guard, pageDocument, pageScript } from '../../web/index.ts'
+import type { App, Refusal, Served } from '../../web/serve/index.ts'
 import type { LiveView } from '../view/index.ts'
 import { pageBody } from './body.ts'
 import { pageStyle } from './style.ts'
@@ -39,53 +38,42 @@ const pingMs = 15_000
 /** How often it is looked who is there: agents vanish where no window comes. */
 const agentsMs = 1000
 
-const headers = {
-  'X-Content-Type-Options': 'nosniff',
-  'Cache-Control': 'no-store',
-  'Content-Security-Policy': "frame-ancestors 'none'",
-}
-
 export class PageServer {
-  readonly #options: PageOptions
-  readonly #guard: Guard
-  readonly #server: Server
-  readonly #connections: Connections
+  readonly #live: LiveView
   readonly #shared: Shared
   readonly #sockets = new WebSocketServer({ noServer: true, maxPayload: mostQuestionBytes })
   readonly #viewers = new Set<Viewer>()
   readonly #page: string
   readonly #repeated: NodeJS.Timeout[]
+  #served: Served | undefined
   #agents = ''
   #timer: NodeJS.Timeout | undefined
   #lastMs = Number.NEGATIVE_INFINITY
 
-  private constructor(options: PageOptions) {
-    this.#options = options
-    const { token, tls } = options
-    this.#guard = new Guard(token)
+  private constructor({ live }: PageOptions) {
+    this.#live = live
     this.#page = pageDocument({
       ...{ title: 'RDMA monitor', style: pageStyle, body: pageBody, script: pageScript('monitor-page.js') },
       // The script makes elements and texts only: nothing that it is sent can become markup.
       permits: ["connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"],
     })
-    const listener: RequestListener = (request, response) => this.#serve(request, response)
-    this.#server =
-      tls === undefined
-        ? createServer(serverLimits, listener)
-        : createSecureServer({ ...serverLimits, ...tls }, listener)
-    this.#connections = new Connections(this.#server)
-    this.#shared = { texts: new Texts(options.live), turns: new Turns() }
-    this.#server.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head))
+    this.#shared = { texts: new Texts(live), turns: new Turns() }
     this.#repeated = [setInterval(() => this.#ping(), pingMs), setInterval(() => this.#look(), agentsMs)]
     for (const timer of this.#repeated) timer.unref()
   }
 
   /** Throws the error of the system if it cannot listen. */
   static async start(options: PageOptions): Promise<PageServer> {
+    const { host, port, tls, token } = options
+    const { serve } = await import('../../web/serve/index.ts')
     const page = new PageServer(options)
     try {
-      page.#server.listen(options.port, options.host)
-      await once(page.#server, 'listening')
+      page.#served = await serve({
+        ...{ host, port, ...(tls && { tls }), guard: new Guard(token), open: ['/'], tokenInAddress: true },
+        headers: { 'Content-Security-Policy': "frame-ancestors 'none'" },
+        routes: (app) => page.#addRoutes(app),
+        upgrade: (request, socket, head) => page.#upgrade(request, socket, head),
+      })
     } catch (error) {
       await page.close()
       throw error
@@ -94,8 +82,7 @@ export class PageServer {
   }
 
   get url(): string {
-    const { host, tls } = this.#options
-    return originOf(this.#server, host, tls !== undefined)
+    return this.#served!.url
   }
 
   /** Something is new: a window, or the end of them. */
@@ -116,43 +103,25 @@ export class PageServer {
     for (const viewer of this.#viewers) viewer.leave('the monitor has ended')
     this.#shared.turns.end()
     this.#sockets.close()
-    await this.#connections.close()
+    await this.#served?.close()
   }
 
-  #serve(request: IncomingMessage, response: ServerResponse): void {
-    const answer = (status: number, type: string, text: string): void => {
-      response.writeHead(status, { ...headers, 'Content-Type': `${type}; charset=utf-8` })
-      response.end(request.method === 'HEAD' ? '' : text)
-    }
-    const error = (status: number, message: string): void =>
-      answer(status, 'application/json', `${JSON.stringify({ error: message })}\n`)
-    const { host, origin } = request.headers
-    const rejection = this.#guard.checkOrigin({ host, origin })
-    if (rejection !== null) {
-      error(rejection.status, rejection.message)
-      return
-    }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      error(405, 'there is a page to GET, nothing else')
-      return
-    }
-    if (pathOf(request) === '/') {
-      answer(200, 'text/html', this.#page)
-      return
-    }
-    const { status, message } = this.#whyNot(request) ?? { status: 426, message: 'this is for WebSockets' }
-    if (status === 426) response.setHeader('Upgrade', 'websocket')
-    error(status, message)
+  #addRoutes(app: App): void {
+    app.get('/', (c) => c.html(this.#page))
+    app.get('/live', (c) => {
+      const { status, message } = this.#whyNot('/live') ?? { status: 426, message: 'this is for WebSockets' }
+      return c.json({ error: message }, status, status === 426 ? { Upgrade: 'websocket' } : {})
+    })
+    app.notFound((c) =>
+      ['GET', 'HEAD'].includes(c.req.method)
+        ? c.json({ error: 'there is nothing here' }, 404)
+        : c.json({ error: 'there is a page to GET, nothing else' }, 405),
+    )
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    // A client that goes away at once.
-    socket.on('error', () => socket.destroy())
-    const rejection = this.#whyNot(request)
-    if (rejection !== null) {
-      refuse(socket, rejection.status, rejection.message)
-      return
-    }
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | null {
+    const refusal = this.#whyNot(request.url!.split('?')[0]!)
+    if (refusal !== null) return refusal
     this.#sockets.handleUpgrade(request, socket, head, (client) => {
       const viewer = new Viewer(client, this.#shared)
       this.#viewers.add(viewer)
@@ -160,22 +129,19 @@ export class PageServer {
       // All points of time so far.
       this.#shared.turns.add(viewer, () => viewer.update())
     })
+    return null
   }
 
-  /** Why a request cannot become a WebSocket. */
-  #whyNot(request: IncomingMessage): { status: number; message: string } | null {
-    const { host, origin, authorization } = request.headers
-    const token = new URLSearchParams((request.url ?? '').split('?')[1] ?? '').get('token') ?? undefined
-    const rejection = this.#guard.check({ host, origin, authorization, token })
-    if (rejection !== null) return rejection
-    if (pathOf(request) !== '/live') return { status: 404, message: 'there is nothing here' }
+  /** Why a request that may come cannot become a WebSocket. */
+  #whyNot(path: string): Refusal | null {
+    if (path !== '/live') return { status: 404, message: 'there is nothing here' }
     if (this.#viewers.size >= mostViewers) return { status: 503, message: `there are ${mostViewers} viewers already` }
     return null
   }
 
   #look(): void {
     if (this.#viewers.size === 0) return
-    const { agents } = this.#options.live
+    const { agents } = this.#live
     const states = JSON.stringify(agents.map(({ name, state, aheadSeconds }) => [name, state, aheadSeconds]))
     if (states === this.#agents) return
     this.#agents = states
@@ -186,8 +152,4 @@ export class PageServer {
   #ping(): void {
     for (const viewer of this.#viewers) viewer.ping()
   }
-}
-
-function pathOf({ url = '/' }: IncomingMessage): string {
-  return url.split('?')[0]!
 }

@@ -8,11 +8,9 @@
  *
  * A window is saved before it is acknowledged, so that none is lost or counted twice when the collector is started again.
  */
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
 import { metricsType } from '../../counters/index.ts'
-import { Connections, originOf, serverLimits, Token } from '../../web/index.ts'
+import { Guard } from '../../web/index.ts'
+import type { App, Served } from '../../web/serve/index.ts'
 import {
   type AgentState,
   Agents,
@@ -45,8 +43,6 @@ export interface CollectorOptions {
   onNote(text: string): void
 }
 
-/** How long the rest of a request that was refused is read: a peer that sends it does not see the answer before. */
-const restMs = 10_000
 const tickMs = 1000
 /** Of agents, each of which has one. */
 const mostConnections = 8192
@@ -54,55 +50,50 @@ const mostConnections = 8192
 export class Collector {
   readonly #options: CollectorOptions
   readonly #agents: Agents
-  readonly #server: Server
-  readonly #connections: Connections
   readonly #store: WindowStore | undefined
-  readonly #token: Token
   readonly #timer: NodeJS.Timeout
+  #served: Served | undefined
   #states = new Map<string, string>()
 
   private constructor(options: CollectorOptions) {
     this.#options = options
-    const { plan, onWindow, vanishMs, file, tls, token } = options
+    const { plan, onWindow, vanishMs, file } = options
     this.#agents = new Agents({ plan, onWindow, ...(vanishMs !== undefined && { vanishMs }) })
-    this.#token = new Token(token)
     if (file !== undefined) this.#store = new WindowStore(file, (part) => this.#agents.restore(part))
-    const listener: RequestListener = (request, response) => void this.#serve(request, response)
-    this.#server =
-      tls === undefined
-        ? createServer(serverLimits, listener)
-        : createSecureServer({ ...serverLimits, ...tls }, listener)
-    this.#connections = new Connections(this.#server, mostConnections)
     this.#timer = setInterval(() => this.#tick(), tickMs)
   }
 
   /** Throws the error of the system if it cannot listen, or cannot write the file. */
   static async start(options: CollectorOptions): Promise<Collector> {
+    const { host, port, tls, plan, token } = options
+    const { serve } = await import('../../web/serve/index.ts')
     const collector = new Collector(options)
     try {
-      collector.#server.listen(options.port, options.host)
-      await once(collector.#server, 'listening')
+      collector.#served = await serve({
+        ...{ host, port, ...(tls && { tls }), mostConnections, mostBody: mostWindowBytes(plan) },
+        guard: new Guard(token, 'the token is missing or wrong (--token-file)'),
+        routes: (app) => collector.#addRoutes(app),
+      })
+      return collector
     } catch (error) {
       await collector.close()
       throw error
     }
-    return collector
   }
 
   get url(): string {
-    const { host, tls } = this.#options
-    return originOf(this.#server, host, tls !== undefined)
+    return this.#served!.url
   }
 
   agents(): AgentState[] {
     return this.#agents.states().map(({ run: _, ...state }) => state)
   }
 
-  /** Hands on what waits, and ends. */
+  /** Hands on what waits, windows included that are acknowledged while it ends. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
+    await this.#served?.close()
     this.#agents.flush()
-    await this.#connections.close()
     this.#store?.close()
   }
 
@@ -118,35 +109,20 @@ export class Collector {
     }
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const answer = (status: number, document: unknown): void => {
-      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(document))
-      if (!request.complete) discard(request)
-    }
-    try {
-      if (!this.#token.isBearer(request.headers.authorization))
-        return answer(401, { error: 'the token is missing or wrong (--token-file)' })
-      // Whatever was asked for: not all of it is an address.
-      const [pathname] = (request.url ?? '/').split('?', 1)
-      if (pathname === '/v1/plan' && request.method === 'GET') return answer(200, planDocument(this.#options.plan))
-      if (pathname === '/v1/agents' && request.method === 'GET') return answer(200, this.agents())
-      const { metrics } = this.#options
-      if (pathname === '/metrics' && request.method === 'GET' && metrics !== undefined) {
-        response.writeHead(200, { 'Content-Type': metricsType }).end(metrics(this.agents()))
-        return
-      }
-      if (pathname !== '/v1/windows') return answer(404, { error: 'there is nothing here' })
-      if (request.method !== 'POST') return answer(405, { error: 'windows are sent by POST' })
-      const most = mostWindowBytes(this.#options.plan)
-      const packed = await bodyOf(request, most)
-      if (packed === undefined) return answer(413, { error: `a window has at most ${most} bytes` })
-      answer(200, { taken: this.#take(packed) })
-    } catch (error) {
-      if (!(error instanceof MonitorError)) {
-        answer(500, { error: `the collector cannot take it: ${(error as Error).message}` })
-        this.#options.onNote(`a window could not be taken: ${(error as Error).message}`)
-      } else answer(error.code === 'ERR_MONITOR_MISMATCH' ? 409 : 400, { error: error.message })
-    }
+  #addRoutes(app: App): void {
+    const { plan, metrics, onNote } = this.#options
+    app.onError((error, c) => {
+      if (error instanceof MonitorError)
+        return c.json({ error: error.message }, error.code === 'ERR_MONITOR_MISMATCH' ? 409 : 400)
+      onNote(`a window could not be taken: ${error.message}`)
+      return c.json({ error: `the collector cannot take it: ${error.message}` }, 500)
+    })
+    app.get('/v1/plan', (c) => c.json(planDocument(plan)))
+    app.get('/v1/agents', (c) => c.json(this.agents()))
+    app.post('/v1/windows', async (c) => c.json({ taken: this.#take(new Uint8Array(await c.req.arrayBuffer())) }))
+    app.all('/v1/windows', (c) => c.json({ error: 'windows are sent by POST' }, 405))
+    if (metrics !== undefined)
+      app.get('/metrics', (c) => c.body(metrics(this.agents()), 200, { 'Content-Type': metricsType }))
   }
 
   #take(packed: Uint8Array): boolean {
@@ -158,31 +134,4 @@ export class Collector {
     if (this.#agents.isNew(described.parts[0]!)) this.#store?.add(packed)
     return this.#agents.add(window, Date.now(), performance.now())
   }
-}
-
-/** Undefined if it is longer than that: then the rest is not read. */
-function bodyOf(request: IncomingMessage, most: number): Promise<Uint8Array | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > most) return Promise.resolve(undefined)
-  return new Promise((resolve, reject) => {
-    const chunks: Uint8Array[] = []
-    let length = 0
-    request.on('data', (chunk: Uint8Array) => {
-      length += chunk.length
-      if (length <= most) chunks.push(chunk)
-      else {
-        chunks.length = 0
-        resolve(undefined)
-      }
-    })
-    request.on('end', () => resolve(Buffer.concat(chunks)))
-    request.on('error', reject)
-  })
-}
-
-/** Reads what is left of a request and forgets it, for a while. */
-function discard(request: IncomingMessage): void {
-  const end = setTimeout(() => request.destroy(), restMs).unref()
-  request.once('close', () => clearTimeout(end))
-  request.on('error', () => {})
-  request.resume()
 }

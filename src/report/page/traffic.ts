@@ -27,7 +27,7 @@ export function trafficHeadline(entries: readonly TrafficEntry[]): Headline {
   const trouble = (value: number): string =>
     value === 0 ? '0' : `${formatCount(value)} (${formatShare(value / asked.requests)})`
   return {
-    sentence: `${whole} ${formatCount(asked.requests)} requests${from} are complete, in ${seconds.toFixed(seconds < 10 ? 2 : 1)} s: ${bits(reached.bitsPerSecond)} of ${bits(asked.bitsPerSecond)} asked for.`,
+    sentence: `${whole} ${formatCount(asked.requests)} requests${from} are complete, in ${formatNs(seconds * 1e9)}: ${bits(reached.bitsPerSecond)} of ${bits(asked.bitsPerSecond)} asked for.`,
     figures: [
       ['Requests asked / reached', `${rate(asked.perSecond)} / ${rate(reached.perSecond)}/s`],
       ...(small?.[1].fct

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { type HostOptions, prometheusText, readHost } from '../../collect/index.ts'
-import { isLoopback, listenAddress, Scrapes, scrapesText, serverToken } from '../kit/index.ts'
+import { isLoopback, listenAddress, scrapesText, serverToken, serveScrapes } from '../kit/index.ts'
 
 export interface ListenOptions {
   listen: string
@@ -18,7 +18,7 @@ export async function listenForScrapes(options: ListenOptions, host: HostOptions
   const listening = { flag: '--listen', token: given.token, ...listenAddress('--listen', options.listen) }
   const stop = interruptible('', { isService: true })
   try {
-    const scrapes = await Scrapes.start({ ...listening, text: async () => prometheusText(await readHost(host)) })
+    const scrapes = await serveScrapes({ ...listening, text: async () => prometheusText(await readHost(host)) })
     note(`${scrapesText('counters', scrapes.url, given, flags.file)}; Ctrl-C ends it.`)
     if (given.token !== null && !isLoopback(listening.host))
       note('Without TLS, who is on the way can read the token: put a proxy with TLS before it.')

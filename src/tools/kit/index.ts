@@ -33,7 +33,7 @@ export { type ErrorMessage, expectMessage, hearMessage, sayMessage } from './mes
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'
-export { Scrapes, type ScrapesOptions } from './scrapes.ts'
+export { serveScrapes } from './scrapes.ts'
 export {
   fileOf,
   type ServerToken,

@@ -1,7 +1,8 @@
 /** `--metrics`: what a monitor tells Prometheus. */
 import { note } from '../../cli/terminal/index.ts'
 import type { MonitorMetrics } from '../../monitor/index.ts'
-import { listenAddress, Scrapes, scrapesText, serverToken, UsageError } from '../kit/index.ts'
+import type { Served } from '../../web/serve/index.ts'
+import { listenAddress, scrapesText, serverToken, serveScrapes, UsageError } from '../kit/index.ts'
 import { noteIfInClear } from './secret.ts'
 
 interface MetricsOptions {
@@ -12,7 +13,7 @@ interface MetricsOptions {
 }
 
 /** Undefined if they are not asked for. */
-export async function startMetrics(options: MetricsOptions, metrics: MonitorMetrics): Promise<Scrapes | undefined> {
+export async function startMetrics(options: MetricsOptions, metrics: MonitorMetrics): Promise<Served | undefined> {
   const { metrics: address, metricsTokenFile: file, metricsNoToken, collector } = options
   const flags = { file: '--metrics-token-file', none: '--metrics-no-token' }
   if (address === undefined) {
@@ -24,7 +25,7 @@ export async function startMetrics(options: MetricsOptions, metrics: MonitorMetr
   const { host, port } = listenAddress('--metrics', address)
   const given = serverToken({ flags, file, isOpen: metricsNoToken === true })
   const { token } = given
-  const scrapes = await Scrapes.start({ flag: '--metrics', host, port, token, text: () => metrics.text() })
+  const scrapes = await serveScrapes({ flag: '--metrics', host, port, token, text: () => metrics.text() })
   noteIfInClear(false, host, 'put a proxy with TLS before it.')
   note(scrapesText('metrics', scrapes.url, given, flags.file))
   return scrapes

@@ -7,7 +7,8 @@ import { nativeCrc32 } from '../../memory/index.ts'
 import { all, watchCapture, watchShares } from '../../monitor/host/index.ts'
 import { Merger, Observer, plainText, type Window } from '../../monitor/index.ts'
 import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
-import { parseInteger, type Scrapes, UsageError } from '../kit/index.ts'
+import type { Served } from '../../web/serve/index.ts'
+import { parseInteger, UsageError } from '../kit/index.ts'
 import {
   captureFile,
   mustBeCapture,
@@ -73,7 +74,7 @@ export function configure(command: Command): void {
       useCrc32(nativeCrc32())
       // Interfaces are watched until it is told to stop.
       const stop = stopOnInterrupt(!tap && files.length === 0)
-      let metrics: Scrapes | undefined
+      let metrics: Served | undefined
       try {
         await run.connect(files.length > 0 && !tap)
         await run.output.start()

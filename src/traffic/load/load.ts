@@ -72,7 +72,7 @@ export function loadCdf(name: string, options: CdfOptions | Interpolation = {}):
     if (code === 'ENOENT' && beside !== undefined && near !== resolve(name))
       return loadCdf(name, { interpolation, unit })
     const why =
-      code === 'ENOENT' ? `neither a preset nor a file${nearPreset(name)}` : code === 'EISDIR' ? 'a folder' : message
+      code === 'ENOENT' ? `neither a preset nor a file.${nearPreset(name)}` : code === 'EISDIR' ? 'a folder' : message
     throw new TrafficError('ERR_TRAFFIC_CDF', `'${name}' is ${why}`)
   }
   return Cdf.parse(text, name, interpolation, unit)

@@ -1,6 +1,6 @@
 /** What is wrong with settings, each with its key, and the nearest key that there is. */
 import type { z } from 'zod'
-import { issueText, kindsOf, nearest, notOneOf } from '../../spelling/index.ts'
+import { didYouMean, issueText, kindsOf, notOneOf } from '../../spelling/index.ts'
 import { jsonSchema } from './json-schema.ts'
 import { configurationSchema } from './schema.ts'
 import type { Settings } from './settings.ts'
@@ -85,8 +85,8 @@ function optionsOf(issue: Extract<Issue, { code: 'invalid_union' }>): string[] {
 
 function hint(key: string, path: Path): string {
   const known = keysAt(path)
-  const near = nearest(key, known)
-  if (near !== undefined) return `; is '${near}' meant?`
+  const meant = didYouMean(key, known)
+  if (meant !== '') return `.${meant}`
   return known.length === 0 ? '' : `; there are ${known.join(', ')}`
 }
 

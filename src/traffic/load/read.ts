@@ -1,5 +1,5 @@
 /** Makes a `TrafficConfig` of settings whose shape is right: reads quantities, distributions and servers, and checks them together. */
-import { nearest } from '../../spelling/index.ts'
+import { didYouMean } from '../../spelling/index.ts'
 import {
   type Arrival,
   bitsPerSecondOf,
@@ -293,13 +293,16 @@ class Reader {
       if (server < 0)
         this.#wrong(
           [...path, 'hotspot'],
-          `'${destinations.hotspot}' is none of the servers${near(destinations.hotspot, names)}`,
+          `'${destinations.hotspot}' is none of the servers.${didYouMean(destinations.hotspot, names)}`,
         )
       return { type: 'hotspot', server: Math.max(0, server), share: destinations.share }
     }
     const racks = this.#servers.map(({ rack }) => rack)
     if (!racks.includes(destinations.rack))
-      this.#wrong([...path, 'rack'], `no server has the rack '${destinations.rack}'${near(destinations.rack, racks)}`)
+      this.#wrong(
+        [...path, 'rack'],
+        `no server has the rack '${destinations.rack}'.${didYouMean(destinations.rack, racks)}`,
+      )
     return { type: 'rack', rack: destinations.rack, share: destinations.share }
   }
 
@@ -361,14 +364,9 @@ function weightedOf<T>(value: string | Partial<Record<string, number>>, read: (t
   return Object.entries(value).map(([text, weight]) => ({ value: read(text), weight: weight ?? 0 }))
 }
 
-function near(word: string, words: readonly string[]): string {
-  const found = nearest(word, words)
-  return found === undefined ? '' : `; is '${found}' meant?`
-}
-
 /** For a name that is neither a preset nor a file. */
 export function nearPreset(name: string): string {
-  return near(
+  return didYouMean(
     name,
     presets.flatMap((preset) => [preset.name, ...preset.aliases]),
   )

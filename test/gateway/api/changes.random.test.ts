@@ -3,14 +3,13 @@
  * one after the other, in some order.
  */
 import fc from 'fast-check'
-import type { Hono } from 'hono'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { makeApp } from '../../../src/gateway/api/app.ts'
+import { addRoutes } from '../../../src/gateway/api/app.ts'
 import { GatewayControl } from '../../../src/gateway/api/control.ts'
 import type { Settings } from '../../../src/gateway/index.ts'
 import { checkSettings } from '../../../src/gateway/load/index.ts'
 import { SuperNode } from '../../../src/gateway/runtime/index.ts'
-import { Guard } from '../../../src/web/index.ts'
+import { type App, makeApp } from '../../../src/web/serve/index.ts'
 import { holds } from '../../property.ts'
 
 /** Nothing runs, so that a change costs no thread. */
@@ -139,13 +138,14 @@ const sorted = (value: unknown): string =>
 
 let gateway: SuperNode
 let control: GatewayControl
-let app: Hono
+let app: App
 beforeAll(async () => {
   const { config } = checkSettings(initial)
   gateway = await SuperNode.parse(config, { watched: true })
   await gateway.start()
   control = new GatewayControl(gateway)
-  app = makeApp({ control, guard: new Guard(null), version: '', page: '', shutdown: () => {} })
+  app = makeApp()
+  addRoutes(app, { control, version: '', page: '', shutdown: () => {} })
 })
 afterAll(() => gateway.stop())
 

@@ -2,16 +2,16 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Scrapes } from '../../../src/tools/kit/index.ts'
+import { serveScrapes } from '../../../src/tools/kit/index.ts'
 
-const scrapes = await Scrapes.start({
+const scrapes = await serveScrapes({
   flag: '--metrics',
   host: '127.0.0.1',
   port: 0,
   token: 'secret',
   text: () => 'a 1\n',
 })
-const open = await Scrapes.start({ flag: '--metrics', host: '127.0.0.1', port: 0, token: null, text: () => 'a 1\n' })
+const open = await serveScrapes({ flag: '--metrics', host: '127.0.0.1', port: 0, token: null, text: () => 'a 1\n' })
 afterAll(async () => {
   await scrapes.close()
   await open.close()

@@ -69,7 +69,7 @@ describe('verbena monitor', () => {
     expect(table.stdout).toMatch(/^hosts +\d+ +\d+ +0 % /m)
     expect(table.stdout).toMatch(/Every bound held as often as it promises\.\n$/)
     const little = await verbena('monitor', 'compare', capture('rping'), '--exact-memory', '0.02')
-    expect([little.code, little.stderr]).toEqual([2, expect.stringContaining('than the 0.02 MiB that it may take')])
+    expect([little.code, little.stderr]).toEqual([2, expect.stringContaining('than the 20.48 KiB that it may take')])
   })
 
   it('compares captures together, as agents of a collector', async () => {

@@ -45,7 +45,7 @@ describe('traffic cdf', () => {
   it('exits with 2 for what is none', async () => {
     expect(await verbena('traffic', 'cdf', 'WebSerch')).toEqual({
       ...{ code: 2, stdout: '' },
-      stderr: "verbena: 'WebSerch' is neither a preset nor a file; is 'WebSearch' meant?\n",
+      stderr: "verbena: 'WebSerch' is neither a preset nor a file. Did you mean 'WebSearch'?\n",
     })
     const falling = file('falling.txt', '0 0\n100 60\n200 50\n')
     const { code, stderr } = await verbena('traffic', 'cdf', falling)
@@ -89,7 +89,7 @@ describe('traffic client --dry-run', () => {
     expect([code, stdout, stderr]).toEqual([
       2,
       '',
-      `verbena: ${wrong}:2: siz: there is no such key; is 'size' meant?\n`,
+      `verbena: ${wrong}:2: siz: there is no such key. Did you mean 'size'?\n`,
     ])
     expect((await verbena('traffic', 'client', join(folder, 'none'), '--dry-run')).stderr).toMatch(
       /there is no such file/,

@@ -19,27 +19,35 @@ export const serverLimits: ServerOptions & { handshakeTimeout: number } = {
 
 /**
  * Node.js closes requests only: it knows neither connections that have become a WebSocket, nor those that have not finished their TLS
- * handshake, and waits for both.
+ * handshake, and waits for both. Of those that stay open for another request it waits for each that was in use when the server closed.
  */
 export class Connections {
   readonly #server: Server
-  /** The one that came or was used first is first; without those that have become WebSockets. */
-  readonly #sockets = new Set<Socket>()
+  /** With the requests that have no whole answer yet. The one that came or was used first is first; without WebSockets. */
+  readonly #sockets = new Map<Socket, number>()
   readonly #upgraded = new Set<Socket>()
+  /** Of TLS, the connection of that which is inside. */
+  readonly #outer = new WeakMap<Socket, Socket>()
+  #isClosing = false
 
   /** Before the server listens. `most`: connections, besides WebSockets, whose server limits them. */
   constructor(server: Server, most: number = mostConnections) {
     this.#server = server
     server.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket)
+      this.#sockets.set(socket, 0)
       socket.once('close', () => {
         this.#sockets.delete(socket)
         this.#upgraded.delete(socket)
       })
       // Whoever fills the server with connections that say nothing keeps nobody else out.
-      if (this.#sockets.size > most) this.#sockets.values().next().value!.destroy()
+      if (this.#sockets.size > most) this.#sockets.keys().next().value!.destroy()
     })
-    server.on('request', ({ socket }) => this.#renew(socket))
+    server.on('request', ({ socket }, response) => {
+      this.#use(socket, 1)
+      response.once('close', () => {
+        if (this.#use(socket, -1) === 0 && this.#isClosing) socket.destroySoon()
+      })
+    })
     server.on('upgrade', (_, socket) => {
       // Of TLS, this is the connection inside.
       const outer = this.#outerOf(socket as Socket)
@@ -47,28 +55,41 @@ export class Connections {
     })
   }
 
-  /** It is used: others have waited longer. */
-  #renew(socket: Socket): void {
+  /** A request comes, or its answer has gone: others have waited longer. How many requests there are now. */
+  #use(socket: Socket, change: 1 | -1): number | undefined {
     const outer = this.#outerOf(socket)
-    if (outer !== undefined && this.#sockets.delete(outer)) this.#sockets.add(outer)
+    if (outer === undefined) return undefined
+    const requests = this.#sockets.get(outer)! + change
+    this.#sockets.delete(outer)
+    this.#sockets.set(outer, requests)
+    return requests
   }
 
   #outerOf(socket: Socket): Socket | undefined {
     if (this.#sockets.has(socket)) return socket
+    const known = this.#outer.get(socket)
+    if (known !== undefined) return this.#sockets.has(known) ? known : undefined
     const { remotePort, remoteAddress } = socket
-    for (const each of this.#sockets)
-      if (each.remotePort === remotePort && each.remoteAddress === remoteAddress) return each
+    for (const each of this.#sockets.keys())
+      if (each.remotePort === remotePort && each.remoteAddress === remoteAddress) {
+        this.#outer.set(socket, each)
+        return each
+      }
     return undefined
   }
 
-  /** Takes no more connections, ends requests at once, and everything else after a second. Resolves when all have ended. */
+  /**
+   * Takes no more connections and ends those that wait for a request at once; answers that are being made, and WebSockets, have a second.
+   * Resolves when all have ended.
+   */
   async close(): Promise<void> {
     if (!this.#server.listening) return
+    this.#isClosing = true
     const closed = once(this.#server, 'close')
     this.#server.close()
-    this.#server.closeAllConnections()
+    for (const [socket, requests] of this.#sockets) if (requests === 0) socket.destroy()
     const timer = setTimeout(() => {
-      for (const socket of [...this.#sockets, ...this.#upgraded]) socket.destroy()
+      for (const socket of [...this.#sockets.keys(), ...this.#upgraded]) socket.destroy()
     }, farewellMs)
     await closed
     clearTimeout(timer)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { expect, it } from 'vitest'
-import { Connections, serverLimits } from '../../src/web/index.ts'
+import { Connections, serverLimits } from '../../../src/web/serve/connections.ts'
 
 it('keeps nobody out: the one that has waited longest goes', async () => {
   const server = createServer(serverLimits, (_, response) => response.end('here'))

@@ -1,0 +1,33 @@
+/** What comes with a request. */
+import type { IncomingMessage } from 'node:http'
+
+/** How long the rest of a request that was answered before is read: a peer that sends it does not see the answer before. */
+const restMs = 10_000
+
+/** Undefined if it is longer than that: then the rest is not read. */
+export function bodyOf(request: IncomingMessage, most: number): Promise<Buffer | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > most) return Promise.resolve(undefined)
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let length = 0
+    request.on('data', (chunk: Uint8Array) => {
+      length += chunk.length
+      if (length <= most) chunks.push(chunk)
+      else {
+        chunks.length = 0
+        resolve(undefined)
+      }
+    })
+    request.on('end', () => resolve(Buffer.concat(chunks)))
+    request.on('error', reject)
+  })
+}
+
+/** Reads what is left of a request and forgets it, for a while. */
+export function discardRest(request: IncomingMessage): void {
+  if (request.complete) return
+  const end = setTimeout(() => request.destroy(), restMs).unref()
+  request.once('close', () => clearTimeout(end))
+  request.on('error', () => {})
+  request.resume()
+}

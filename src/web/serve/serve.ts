@@ -1,0 +1,152 @@
+/**
+ * A server over HTTP or HTTPS. What every server needs is here, before any route: who may ask, how much may come, how long that may take,
+ * what an error looks like, and an end. Routes are hono's.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { getRequestListener } from '@hono/node-server'
+import { type Context, Hono } from 'hono'
+import type { Guard, GuardedRequest } from '../index.ts'
+import { bodyOf, discardRest } from './body.ts'
+import { Connections, serverLimits } from './connections.ts'
+
+export type App = Hono
+export type { Context }
+
+/** Why something is not given: an HTTP status, and a sentence. */
+export interface Refusal {
+  readonly status: 400 | 401 | 403 | 404 | 413 | 500 | 503
+  readonly message: string
+}
+
+export interface ServeOptions {
+  host: string
+  /** 0: any that is free. */
+  port: number
+  /** PEM; without them, plain HTTP. */
+  tls?: { key: string | Buffer; cert: string | Buffer }
+  /** Null: everybody may ask. */
+  guard: Guard | null
+  /** Paths that need no token. Pages of other sites are rejected there, too. */
+  open?: readonly string[]
+  /** The token of any request may be in its address, not only that of one to become a WebSocket. */
+  tokenInAddress?: boolean
+  /** Of every response. */
+  headers?: Readonly<Record<string, string>>
+  /** What errors look like: `{"error":"…"}`, or a line. JSON if nothing is said. */
+  errors?: ErrorForm
+  /** Bytes that may come with a request, whose routes then have all of them. Undefined: nobody reads what comes. */
+  mostBody?: number
+  /** Besides WebSockets. */
+  mostConnections?: number
+  routes(app: App): void
+  /**
+   * Takes a connection that wants to become a WebSocket, after the guard, for which the token may be in the address, as browsers need it;
+   * or says why not. What it throws means that the address is none.
+   */
+  upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | null
+}
+
+export interface Served {
+  /** Where it is to be found: `http://127.0.0.1:9880`. */
+  readonly url: string
+  /** Answers that are being made, and WebSockets, have a second; all else ends at once. */
+  close(): Promise<void>
+}
+
+type ErrorForm = 'json' | 'text'
+
+/** No response is taken for another type than its own, or kept. */
+const allHeaders = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
+
+/** An app that has no routes yet. */
+export function makeApp(form: ErrorForm = 'json'): App {
+  const app = new Hono()
+  app.onError((error) => responseOf({ status: 500, message: error.message }, form))
+  app.notFound(() => responseOf({ status: 404, message: 'there is nothing here' }, form))
+  return app
+}
+
+/** Throws the error of the system if it cannot listen. */
+export async function serve(options: ServeOptions): Promise<Served> {
+  const { host, port, tls, guard, open = [], tokenInAddress, headers, errors = 'json', mostBody, upgrade } = options
+  const app = makeApp(errors)
+  options.routes(app)
+
+  /** `asked`: what the guard has to know. */
+  const whyNot = async (request: IncomingMessage, asked: Asked): Promise<Refusal | null> => {
+    const known = tokenInAddress ? asked : { ...asked, token: undefined }
+    const rejection = (open.includes(asked.path) ? guard?.checkOrigin(known) : guard?.check(known)) ?? null
+    if (rejection !== null || mostBody === undefined) return rejection
+    const rawBody = await bodyOf(request, mostBody)
+    if (rawBody === undefined) return { status: 413, message: `a body has at most ${mostBody} bytes` }
+    // This is where hono's adapter looks for what was read before.
+    Object.assign(request, { rawBody })
+    return null
+  }
+  const listener: RequestListener = (request, response) => {
+    for (const [name, value] of Object.entries({ ...allHeaders, ...headers })) response.setHeader(name, value)
+    response.once('finish', () => discardRest(request))
+    const asked = askedOf(request)
+    // The adapter makes an address of both, or answers itself; not all that comes is one.
+    request.headers.host = 'localhost'
+    request.url = request
+      .url!.replace(/^https?:\/\/[^/?]+/i, '')
+      .replace(/^(?!\/)/, '/')
+      .replaceAll('\\', '%5C')
+    const answer = async (forRoutes: Request): Promise<Response> => {
+      const refusal = await whyNot(request, asked)
+      return refusal === null ? await app.fetch(forRoutes) : responseOf(refusal, errors)
+    }
+    // The classes of the process are everybody's.
+    void getRequestListener(answer, { overrideGlobalObjects: false, autoCleanupIncoming: false })(request, response)
+  }
+
+  const server = tls ? createSecureServer({ ...serverLimits, ...tls }, listener) : createServer(serverLimits, listener)
+  const connections = new Connections(server, options.mostConnections)
+  if (upgrade !== undefined)
+    server.on('upgrade', (request, socket, head) => {
+      // A client that goes away at once.
+      socket.on('error', () => socket.destroy())
+      try {
+        const refusal = guard?.check(askedOf(request)) ?? upgrade(request, socket, head)
+        if (refusal !== null) refuse(socket, refusal)
+      } catch {
+        refuse(socket, { status: 400, message: 'this is no address' })
+      }
+    })
+  server.listen(port, host)
+  await once(server, 'listening')
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    url: `http${tls ? 's' : ''}://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+    close: () => connections.close(),
+  }
+}
+
+interface Asked extends GuardedRequest {
+  /** As it came: not all of it is an address. */
+  readonly path: string
+}
+
+function askedOf({ url = '/', headers: { host, origin, authorization } }: IncomingMessage): Asked {
+  const [path = '', query] = url.split('?')
+  return { host, origin, authorization, path, token: new URLSearchParams(query).get('token') ?? undefined }
+}
+
+function responseOf({ status, message }: Refusal, form: ErrorForm): Response {
+  const init = { status, headers: status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {} }
+  return form === 'json' ? Response.json({ error: message }, init) : new Response(`${message}\n`, init)
+}
+
+/** The response to a request to become a WebSocket. The server no longer knows its socket: it is closed here, whatever its peer does. */
+function refuse(socket: Duplex, { status, message }: Refusal): void {
+  socket.once('finish', () => socket.destroy())
+  const body = JSON.stringify({ error: message })
+  socket.end(
+    `HTTP/1.1 ${status} Rejected\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  )
+}
