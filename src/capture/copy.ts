@@ -11,8 +11,9 @@ export interface CaptureCopyOptions {
 }
 
 /** pcap has one link type for the whole file; a capture that has several needs pcapng. */
-class LinkTypeError extends Error {
+export class LinkTypeError extends Error {
   override readonly name = 'UsageError'
+  readonly code = 'ERR_CAPTURE_LINK_TYPE'
 }
 
 export class CaptureCopy {
@@ -37,7 +38,7 @@ export class CaptureCopy {
     this.#nanoseconds = nanoseconds
   }
 
-  /** `known`: the interfaces of the source so far. The time is that of the packet unless another is given. */
+  /** `known`: the interfaces of the source so far. Throws a LinkTypeError. The time is that of the packet unless another is given. */
   packet(
     packet: CapturedPacket,
     known: readonly InterfaceInfo[],
