@@ -4,6 +4,7 @@ import type { CaptureSink } from './sink.ts'
 import { type CaptureWriter, PcapWriter } from './write-pcap.ts'
 import { PcapngWriter } from './write-pcapng.ts'
 
+/** How a copy is written. */
 export interface CaptureCopyOptions {
   format: 'pcap' | 'pcapng'
   /** pcap only. Default: true. */
@@ -16,6 +17,10 @@ export class LinkTypeError extends Error {
   readonly code = 'ERR_CAPTURE_LINK_TYPE'
 }
 
+/**
+ * Writes packets of one capture into another, in its format; interfaces are described when their first packet comes. Times and lengths
+ * stay.
+ */
 export class CaptureCopy {
   /** Packets so far. */
   written = 0

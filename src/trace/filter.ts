@@ -20,6 +20,7 @@ export class FilterError extends Error {
   readonly code = 'ERR_TRACE_FILTER'
 }
 
+/** Whether a packet is wanted. */
 export type Filter = (row: Row) => boolean
 
 /** Throws a FilterError that points at the place. */
