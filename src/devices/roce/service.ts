@@ -8,6 +8,7 @@
  *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
  *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
  */
+import { parentPort } from 'node:worker_threads'
 import {
   hostLinks,
   letThreadRest,
@@ -24,7 +25,7 @@ import {
   waitReadable,
   watchHostNetwork,
 } from '../../memory/index.ts'
-import { processHost } from '../../verbs/index.ts'
+import { passNews, processHost } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { hostAddresses } from './addresses.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
@@ -80,7 +81,9 @@ let loopCalls = false
 let parkings = [parking]
 /** Signals that the host's links or addresses have changed; null where the kernel does not. */
 let network: NetlinkEvents | null = null
-const publisher = new Publisher(threadData<ServiceData>().command)
+const { command, heard } = threadData<ServiceData>()
+const publisher = new Publisher(command)
+passNews(heard, (passed) => parentPort?.postMessage(passed))
 
 letThreadRest()
 standBy()

@@ -1,6 +1,7 @@
 /** Engine threads of this process: which context each serves, and those that serve none at the moment. */
 import type { Worker } from 'node:worker_threads'
 import { untilLook } from '../../memory/index.ts'
+import { heard, takeNews } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { type EngineOrder, startDeviceThread } from './thread-data.ts'
 
@@ -12,7 +13,8 @@ const idleEngines = new Map<string | null, Worker[]>()
 const engineFailures = new WeakMap<Worker, unknown>()
 
 function startEngine(segment: string | null): Worker {
-  const worker = startDeviceThread('engine-thread', { segment })
+  const worker = startDeviceThread('engine-thread', { segment, heard })
+  worker.on('message', takeNews)
   worker.on('error', (error) => engineFailures.set(worker, error))
   return worker
 }
