@@ -5,6 +5,7 @@
 export { WorkRequestBuilder } from './api/builder.ts'
 export {
   heard,
+  nameDevice,
   type PassedNews,
   passNews,
   type QpErrorMessage,

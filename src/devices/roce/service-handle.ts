@@ -5,7 +5,7 @@
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { atExit, entryModule, startThread, untilLook } from '../../memory/index.ts'
-import { heard, processHost, takeNews } from '../../verbs/index.ts'
+import { heard, type PassedNews, processHost, takeNews } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { unpublish } from './published-counters.ts'
 
@@ -105,7 +105,7 @@ function start(host: Host): void {
   })
   service = worker
   worker.unref()
-  worker.on('message', takeNews)
+  worker.on('message', (passed: PassedNews) => takeNews(passed))
   worker.on('error', failed)
   worker.on('exit', () => {
     if (service === worker) service = null

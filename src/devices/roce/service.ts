@@ -25,7 +25,7 @@ import {
   waitReadable,
   watchHostNetwork,
 } from '../../memory/index.ts'
-import { passNews, processHost } from '../../verbs/index.ts'
+import { nameDevice, passNews, processHost } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { hostAddresses } from './addresses.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
@@ -208,6 +208,7 @@ function bells(): number {
 function devicesNow(before: readonly RoceDevice[]): RoceDevice[] {
   const open = openDevices()
   for (const device of before) if (!open.includes(device)) retire(device)
+  for (const { host, index, name } of open) nameDevice(host, index, name)
   for (const device of open) if (device.shared && !sharings.has(device)) sharings.set(device, new Sharing(device))
   parkings = [parking, ...Array.from(sharings.keys(), ({ host }) => host.segment.parking)]
   markUnwrapped()

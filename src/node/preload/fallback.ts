@@ -1,4 +1,4 @@
-/** `verbena:net:fallback` of `node:diagnostics_channel`: a connection that has a rule for RDMA goes over TCP (docs/internals/channels.md). */
+/** `verbena:net:fallback` of `node:diagnostics_channel`: a connection that has a rule for RDMA goes over TCP (docs/reference/channels.md). */
 import { channel } from 'node:diagnostics_channel'
 import type { Rule } from './rules.ts'
 

@@ -1,5 +1,5 @@
 /**
- * `verbena:qp:error` and `verbena:qp:retransmit` of `node:diagnostics_channel` (docs/internals/channels.md).
+ * `verbena:qp:error` and `verbena:qp:retransmit` of `node:diagnostics_channel` (docs/reference/channels.md).
  *
  * A message is published in the thread that found out, when that returns to its event loop: what happened was found under locks, and a
  * subscriber may call any verb. Threads that only work for others, and have no subscribers, pass it to the thread that has started them,
@@ -34,6 +34,8 @@ export interface QpRetransmitMessage {
 export interface PassedNews {
   news: 'error' | 'retransmit'
   message: QpErrorMessage | QpRetransmitMessage
+  /** The number of the device in its segment. */
+  index: number
 }
 
 const channels = { error: channel('verbena:qp:error'), retransmit: channel('verbena:qp:retransmit') }
@@ -65,17 +67,18 @@ export function passNews(heardThere: Int32Array, post: (passed: PassedNews) => v
   starter = { heard: heardThere, post }
 }
 
-/** Takes what a thread passes that works for this one. */
-export function takeNews({ news, message }: PassedNews): void {
+/** Takes what a thread passes that works for this one; in the segment of `host`, if that thread does not know names of devices. */
+export function takeNews({ news, message, index }: PassedNews, host?: Host): void {
   Atomics.sub(heard, 1, 1)
+  if (host !== undefined) message.device ??= nameOf(host, index)
   channels[news].publish(message)
 }
 
-function tell(news: PassedNews['news'], message: QpErrorMessage | QpRetransmitMessage): void {
+function tell(news: PassedNews['news'], message: QpErrorMessage | QpRetransmitMessage, index: number): void {
   if (starter === null) {
     if (waiting.length === mostWaiting) return
-    if (waiting.push({ news, message }) === 1) process.nextTick(publishWaiting)
-  } else if (Atomics.add(starter.heard, 1, 1) < mostWaiting) starter.post({ news, message })
+    if (waiting.push({ news, message, index }) === 1) process.nextTick(publishWaiting)
+  } else if (Atomics.add(starter.heard, 1, 1) < mostWaiting) starter.post({ news, message, index })
   else Atomics.sub(starter.heard, 1, 1)
 }
 
@@ -106,13 +109,13 @@ export function newsOf(host: () => Host): News {
       return hears('error')
     },
     qpError(device, qpNum, state, reason) {
-      tell('error', { device: nameOf(host(), device), qpNum, state, reason })
+      tell('error', { device: nameOf(host(), device), qpNum, state, reason }, device)
     },
     get hearsRetransmits() {
       return hears('retransmit')
     },
     qpRetransmit(device, qpNum, psn, packets, reason) {
-      tell('retransmit', { device: nameOf(host(), device), qpNum, psn, packets, reason })
+      tell('retransmit', { device: nameOf(host(), device), qpNum, psn, packets, reason }, device)
     },
   }
 }
