@@ -15,6 +15,7 @@ const started = ['src', 'bench', 'test']
 export default {
   entry: [
     'src/*.ts',
+    'src/entry/*.ts',
     'src/{collectives,gateway/runtime,report,run/child,sketch,traffic,traffic/load,wire}/index.ts',
     'src/cli/{main,run}.ts',
     'bench/main.ts',

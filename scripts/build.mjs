@@ -37,6 +37,10 @@ const entryPoints = {
   traffic: 'src/traffic/index.ts',
   'traffic-load': 'src/traffic/load/index.ts',
   wire: 'src/wire/index.ts',
+  capture: 'src/entry/capture.ts',
+  trace: 'src/entry/trace.ts',
+  monitor: 'src/entry/monitor.ts',
+  replay: 'src/entry/replay.ts',
 }
 /** `run` is the command line for a process that is there already, as tests are. */
 const command = { verbena: 'src/cli/main.ts', run: 'src/cli/run.ts' }
@@ -104,7 +108,7 @@ async function bundle(entries, folder) {
       moduleSideEffects: [
         { test: /\/src\/(cli|report|run|tools)\/(.+\/)?index\.ts$/, sideEffects: false },
         {
-          test: /\/src\/(cm|cm\/ib|devices\/middleware|gsi|management|memory|memory\/native|rsocket\/protocol|verbs|verbs\/provider|wire)\/index\.ts$/,
+          test: /\/src\/(capture|cm|cm\/ib|devices\/middleware|files|gsi|management|memory|memory\/native|monitor|monitor\/api|monitor\/host|replay|rsocket\/protocol|trace|verbs|verbs\/provider|wire)\/index\.ts$/,
           sideEffects: false,
         },
       ],

@@ -15,6 +15,10 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     guide: '[verbs](../../guide/verbs.md), [RDMA CM](../../guide/rdma-cm.md), [rsockets](../../guide/rsocket.md)',
     about: 'The verbs on all devices, the RDMA CM, rsockets.',
   },
+  'verbena/capture': {
+    guide: '[captures from a program](../../guide/capture.md)',
+    about: 'pcap and pcapng files, read and written. Loads no adapter.',
+  },
   'verbena/collectives': {
     guide: '[collectives](../../guide/collectives.md)',
     about: 'Collective operations between threads, processes and hosts.',
@@ -24,10 +28,18 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
     guide: '[gateway](../../guide/gateway.md)',
     about: 'The gateway of real-time samples: configurations, nodes and paths that run.',
   },
+  'verbena/monitor': {
+    guide: '[monitor](../../guide/monitor.md#from-a-program)',
+    about: 'RDMA traffic in windows: counters, and sketches with bounds. Loads no adapter.',
+  },
   'verbena/net': { guide: '[net and dgram](../../guide/net.md)', about: 'The shape of `node:net`, over rsockets.' },
   'verbena/preload': {
     guide: '[preload](../../guide/preload.md)',
     about: 'For `node --import` or `--require`: TCP programs over RDMA.',
+  },
+  'verbena/replay': {
+    guide: '[replay](../../guide/replay.md#from-a-program)',
+    about: 'Packets of captures rewritten, their messages reconstructed. Loads no adapter.',
   },
   'verbena/report': { guide: '[report](../../guide/report.md)', about: 'Charts and pages from saved results.' },
   'verbena/run': {
@@ -37,6 +49,10 @@ const abouts: Readonly<Record<string, { guide: string; about: string }>> = {
   'verbena/sketch': {
     guide: '[sketch](../../guide/sketch.md)',
     about: 'Sketches: streams of keys in bounded memory, with bounds on every answer.',
+  },
+  'verbena/trace': {
+    guide: '[captures from a program](../../guide/capture.md#follow-the-connections)',
+    about: 'What the packets of a capture mean in their connections. Loads no adapter.',
   },
   'verbena/traffic': {
     guide: '[traffic](../../guide/traffic.md#from-a-program)',

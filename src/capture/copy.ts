@@ -4,6 +4,7 @@ import type { CaptureSink } from './sink.ts'
 import { type CaptureWriter, PcapWriter } from './write-pcap.ts'
 import { PcapngWriter } from './write-pcapng.ts'
 
+/** How a copy is written. */
 export interface CaptureCopyOptions {
   format: 'pcap' | 'pcapng'
   /** pcap only. Default: true. */
@@ -11,10 +12,15 @@ export interface CaptureCopyOptions {
 }
 
 /** pcap has one link type for the whole file; a capture that has several needs pcapng. */
-class LinkTypeError extends Error {
+export class LinkTypeError extends Error {
   override readonly name = 'UsageError'
+  readonly code = 'ERR_CAPTURE_LINK_TYPE'
 }
 
+/**
+ * Writes packets of one capture into another, in its format; interfaces are described when their first packet comes. Times and lengths
+ * stay.
+ */
 export class CaptureCopy {
   /** Packets so far. */
   written = 0
@@ -37,7 +43,7 @@ export class CaptureCopy {
     this.#nanoseconds = nanoseconds
   }
 
-  /** `known`: the interfaces of the source so far. The time is that of the packet unless another is given. */
+  /** `known`: the interfaces of the source so far. Throws a LinkTypeError. The time is that of the packet unless another is given. */
   packet(
     packet: CapturedPacket,
     known: readonly InterfaceInfo[],

@@ -27,6 +27,7 @@ export class DamageLog {
   }
 }
 
+/** The damage as a line: offset, packet, what it is. */
 export function describeDamage({ offset, packet, what }: Damage): string {
   return `offset ${offset} (before packet ${packet}): ${what}`
 }

@@ -88,6 +88,7 @@ const linkTypeNames: Readonly<Record<number, string>> = {
   [LinkType.LinuxSll2]: 'Linux cooked v2',
 }
 
+/** The name of a link type, in words; of others, that they are not read. */
 export function linkTypeName(linkType: number): string {
   return linkTypeNames[linkType] ?? `link type ${linkType}, which is not read`
 }

@@ -1,6 +1,6 @@
 /** Capture formats: pcap and pcapng, in and out. Pure: files and streams are in `src/files`. Other folders import from here only. */
 export { type Compression, compressionMagicLength, compressionOf } from './compression.ts'
-export { CaptureCopy, type CaptureCopyOptions } from './copy.ts'
+export { CaptureCopy, type CaptureCopyOptions, LinkTypeError } from './copy.ts'
 export { BlockCopy, type CapturedBlock, extrasOf } from './copy-blocks.ts'
 export { type Damage, describeDamage } from './damage.ts'
 export { LinkType, linkTypeName } from './format.ts'

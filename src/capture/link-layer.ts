@@ -19,6 +19,7 @@ export const LinkLayer = {
 } as const
 export type LinkLayerValue = (typeof LinkLayer)[keyof typeof LinkLayer]
 
+/** Where the network packet of a captured one begins: what `locate` fills. */
 export interface Located {
   layer: LinkLayerValue
   offset: number
@@ -30,6 +31,7 @@ export interface Located {
   wireLength: number
 }
 
+/** An empty record for `locate`. */
 export function located(): Located {
   return { layer: LinkLayer.Unknown, offset: 0, length: 0, etherType: 0, wireLength: 0 }
 }

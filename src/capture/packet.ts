@@ -22,9 +22,12 @@ export function unreadLinkTypes(interfaces: readonly InterfaceInfo[]): string[] 
   return [...new Set(unread.map(({ linkType }) => linkTypeName(linkType)))]
 }
 
+/** Which way a packet went, as its interface saw it. */
 export const Direction = { Unknown: 0, Inbound: 1, Outbound: 2 } as const
+/** A value of `Direction`. */
 export type PacketDirection = (typeof Direction)[keyof typeof Direction]
 
+/** One captured packet: a record that its reader fills again for each. */
 export class CapturedPacket {
   /** From 1, as tshark's frame.number, which counts some blocks of pcapng files that are no packets, too: custom and journal blocks. */
   number = 0

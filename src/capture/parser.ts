@@ -13,8 +13,13 @@ import { ByteWindow, Step, type StepValue } from './window.ts'
 export { CapturedPacket, Direction, type InterfaceInfo, type PacketDirection, unreadLinkTypes } from './packet.ts'
 export { Step } from './window.ts'
 
+/** What a capture file is. */
 export type CaptureFormat = 'pcap' | 'pcapng'
 
+/**
+ * Reads a capture that comes in chunks: `push` or `room` and `filled` take bytes, `next` gives the next packet in `packet`, `end` says
+ * that there are no more.
+ */
 export class CaptureParser {
   /** The packet of the last `Step.Packet`. */
   readonly packet: CapturedPacket = new CapturedPacket()

@@ -5,6 +5,7 @@ import { type CapturedPacket, CaptureParser, Step } from './parser.ts'
 /** Handles one packet; `false` ends the reading. The packet is valid only until it returns. */
 export type PacketHandler = (packet: CapturedPacket, parser: CaptureParser) => boolean | undefined
 
+/** How a source is read. */
 export interface ReadOptions {
   /** Called between chunks with the bytes of the file that are used up. Reading waits for the promise that it returns. */
   onProgress?: (fileOffset: number) => Promise<void> | void
@@ -18,6 +19,7 @@ export interface ReadOptions {
   chunkSize?: number
 }
 
+/** Packets that can be read: of a file, a stream, or bytes. */
 export interface CaptureSource {
   /** Whether it can be read again, from the start. */
   readonly repeatable: boolean

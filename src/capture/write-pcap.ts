@@ -24,6 +24,7 @@ export interface CaptureWriter {
   close(): void
 }
 
+/** What the header of a pcap file says. */
 export interface PcapWriterOptions {
   /** Default: Ethernet. */
   linkType?: number
@@ -37,6 +38,7 @@ export interface PcapWriterOptions {
 /** Seconds since 1970: 2106-02-07 06:28:15 UTC. */
 const latest = 0xffffffff
 
+/** Writes a pcap file. Times that do not fit into its 32 bits of seconds become the nearest that does, and are counted. */
 export class PcapWriter implements CaptureWriter {
   readonly #out: SinkBuffer
   readonly #littleEndian: boolean

@@ -4,6 +4,7 @@ import { type CaptureSink, SinkBuffer } from './sink.ts'
 import { unitsOfResolution } from './time-stamp.ts'
 import type { CaptureWriter } from './write-pcap.ts'
 
+/** What the section header says. */
 export interface PcapngWriterOptions {
   littleEndian?: boolean
   hardware?: string
@@ -13,6 +14,7 @@ export interface PcapngWriterOptions {
   comment?: string
 }
 
+/** What an Interface Description Block says. */
 export interface InterfaceOptions {
   /** Default: Ethernet. */
   linkType?: number
@@ -26,6 +28,7 @@ export interface InterfaceOptions {
   offsetSeconds?: number
 }
 
+/** What an Enhanced Packet Block says besides the packet. */
 export interface PacketOptions {
   comment?: string
   direction?: 'inbound' | 'outbound'
@@ -41,6 +44,7 @@ interface WrittenInterface {
 
 const utf8 = new TextEncoder()
 
+/** Writes a pcapng file of one section. A packet needs an interface: call `addInterface` first. Throws RangeError without. */
 export class PcapngWriter implements CaptureWriter {
   readonly #out: SinkBuffer
   readonly #littleEndian: boolean

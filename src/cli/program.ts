@@ -17,8 +17,15 @@ Examples:
 
 A setting may be a list; the run is the product of all lists. --json prints one JSON document and nothing else.`
 
-/** The commands that `wanted` is true for get their options and subcommands; of the others, only names are known. */
-export async function buildProgram(io: Io, wanted: (name: string, entry: CommandEntry) => boolean): Promise<Command> {
+/**
+ * The commands that `wanted` is true for get their options and subcommands; of the others, only names are known. `words` follow the
+ * name of the command that is asked for: what they do not name is not loaded.
+ */
+export async function buildProgram(
+  io: Io,
+  wanted: (name: string, entry: CommandEntry) => boolean,
+  words?: readonly string[],
+): Promise<Command> {
   const program = new Command('verbena')
   program
     .description('RDMA verbs in user space, and what to measure them with. No adapter, no kernel module, no root.')
@@ -42,7 +49,7 @@ export async function buildProgram(io: Io, wanted: (name: string, entry: Command
     const { summary, load, alias, hidden = false } = entry
     const command = program.command(name, { hidden }).summary(summary).description(summary)
     if (alias !== undefined) command.alias(alias)
-    if (wanted(name, entry)) await (await load()).configure(command)
+    if (wanted(name, entry)) await (await load()).configure(command, words)
   }
   return program
 }

@@ -5,8 +5,8 @@ import type { PerfTest } from '../tools/perf/index.ts'
 export interface CommandFile {
   /** Before anything else, in a process of its own: starts what takes long to start. Gets the words behind the command's name. */
   early?(words: readonly string[]): void
-  /** Adds options, arguments and the action. */
-  configure(command: Command): void | Promise<void>
+  /** Adds options, arguments and the action. `words` are those behind the command's name; without them, all that there is. */
+  configure(command: Command, words?: readonly string[]): void | Promise<void>
 }
 
 export interface CommandEntry {

@@ -19,6 +19,7 @@ async function execute(argv: readonly string[]): Promise<number> {
     const program = await buildProgram(
       io,
       (name, { alias }) => asked === name || (asked !== undefined && asked === alias),
+      asked === undefined ? [] : argv.slice(argv.indexOf(asked) + 1),
     )
     try {
       if (argv.length === 0) program.outputHelp()

@@ -11,6 +11,7 @@ import type { WindowAnswer } from './answer.ts'
 import { MonitorError } from './error.ts'
 import { counterNames, followedOf, followedOnly } from './events.ts'
 
+/** What must not be: a metric, a limit, and for how many windows. */
 export interface AlertRule {
   /** As it was written. */
   text: string
@@ -21,6 +22,7 @@ export interface AlertRule {
   windows: number
 }
 
+/** An alert that has begun or ended. */
 export interface AlertEvent {
   state: 'firing' | 'resolved'
   rule: string
@@ -120,6 +122,10 @@ interface State {
   firing: boolean
 }
 
+/**
+ * Applies rules to windows as they come: an alert begins when a rule has been broken for as many windows as it says, and ends when it is
+ * kept again.
+ */
 export class Alerts {
   readonly #rules: readonly AlertRule[]
   readonly #states: State[]

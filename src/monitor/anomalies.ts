@@ -7,6 +7,7 @@ import { macOf } from './pause.ts'
 import { query } from './query.ts'
 import { pauseClasses, type Window } from './window.ts'
 
+/** Each kind in words. */
 export const anomalyTexts = {
   incast: 'many senders fill one receiver at the same time',
   'slow-receiver': 'a receiver posts its receives later than messages come',
@@ -21,8 +22,10 @@ export const anomalyTexts = {
   timeouts: 'requesters wait until their timers end',
   overload: 'the monitor itself could not follow everything',
 } as const
+/** What can be wrong. */
 export type AnomalyKind = keyof typeof anomalyTexts
 
+/** Something that is wrong in a window, in words. */
 export interface Anomaly {
   kind: AnomalyKind
   /** `critical`: traffic stands, or data is lost. */

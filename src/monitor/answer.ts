@@ -20,11 +20,13 @@ export interface LatencyAnswer {
   max: Estimate
 }
 
+/** A message that stands out, and its flow. */
 export interface MessageAnswer extends Omit<Message, 'key'> {
   flow: string
   fields: Partial<KeyFields>
 }
 
+/** How often an event happened, and where most. */
 export interface EventAnswer {
   event: EventName
   /** Exact. */
@@ -33,6 +35,7 @@ export interface EventAnswer {
   connections: Row[]
 }
 
+/** Pause frames of a class of PFC, or of the link. */
 export interface PauseAnswer {
   /** 0 to 7, or the whole link. */
   priority: number | 'link'
@@ -41,12 +44,14 @@ export interface PauseAnswer {
   quanta: number
 }
 
+/** The latencies of a flow. */
 export interface FlowLatencyAnswer {
   flow: string
   fields: Partial<KeyFields>
   latency: LatencyAnswer
 }
 
+/** A window as plain data. */
 export interface WindowAnswer {
   kind: 'verbena monitor window'
   /** ISO 8601, of its beginning. */
@@ -80,6 +85,7 @@ export interface WindowAnswer {
   anomalies: Anomaly[]
 }
 
+/** What an answer lists. */
 export interface AnswerOptions {
   /** Which keys are listed (default connection, qp, hosts, operation). */
   keys?: readonly Key[]
@@ -92,6 +98,7 @@ export interface AnswerOptions {
 
 export const usualKeys: readonly Key[] = ['connection', 'qp', 'hosts', 'operation']
 
+/** What the window says, as plain data. Throws ERR_MONITOR_VALUE for keys and measures that there are not. */
 export function answerOf(window: Window, options: AnswerOptions = {}): WindowAnswer {
   const { keys = usualKeys, measure = 'bytes', top = 10, before } = options
   const { seconds, sketches } = window

@@ -3,6 +3,7 @@ import { mostMs } from './config.ts'
 import { isFields, type KeyFields } from './key.ts'
 import { isName } from './text.ts'
 
+/** A microburst at a host or queue pair. */
 export interface Burst {
   name: string
   /** Host, or host and QP, to which it went. */

@@ -84,6 +84,7 @@ interface Description {
 
 const wrong = (what: string): MonitorError => new MonitorError('ERR_MONITOR_BYTES', `not a window: ${what}`)
 
+/** The window as bytes, for another process or a file. */
 export function encodeWindow(window: Window): Uint8Array {
   const { plan } = window
   const latencies = [...window.flowLatencies.values()]

@@ -3,6 +3,7 @@ import type { Key, KeyFields } from './key.ts'
 import { type Measure, query } from './query.ts'
 import type { Window } from './window.ts'
 
+/** A key whose amount differs from that of the window before. */
 export interface Change {
   name: string
   fields: Partial<KeyFields>

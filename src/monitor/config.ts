@@ -14,11 +14,13 @@ export interface WindowPlan {
   seed: Uint8Array
 }
 
+/** A plan, and the memory besides. */
 export interface MonitorConfig extends WindowPlan {
   /** Memory of what is known of flows: their state, and their outstanding requests. */
   followBytes: number
 }
 
+/** What a configuration is made of. */
 export interface MonitorOptions {
   /** Seconds (default 1). */
   windowSeconds?: number

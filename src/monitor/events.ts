@@ -24,7 +24,9 @@ export const eventTexts = {
   icrc: 'packets with a wrong ICRC',
   malformed: 'packets that break a rule of the format',
 } as const
+/** A name of `eventNames`. */
 export type EventName = keyof typeof eventTexts
+/** What can happen to a packet that is counted by key. */
 export const eventNames: readonly EventName[] = Object.keys(eventTexts) as EventName[]
 export const eventNumber: Readonly<Record<EventName, number>> = Object.fromEntries(
   eventNames.map((name, i) => [name, i + 1]),
@@ -80,14 +82,17 @@ const plainCounters = {
 } as const
 /** Those that are no events. */
 export type PlainCounter = keyof typeof plainCounters
+/** A name of `counterNames`. */
 export type CounterName = PlainCounter | EventName
 /** All counters, and what they count. */
 export const counterTexts: Readonly<Record<CounterName, string>> = { ...plainCounters, ...eventTexts }
+/** The exact counters of a window. */
 export const counterNames: readonly CounterName[] = Object.keys(counterTexts) as CounterName[]
 /** Where a counter is in the counters of a window. */
 export const counterIndex: Readonly<Record<CounterName, number>> = Object.fromEntries(
   counterNames.map((name, i) => [name, i]),
 ) as Record<CounterName, number>
+/** The exact counters. */
 export type Totals = Record<CounterName, number>
 
 const countedAnyway: readonly CounterName[] = ['cnp', 'marked', 'malformed']

@@ -41,6 +41,7 @@ export interface KeyFields {
   rkey: number
   event: EventName | 'none'
 }
+/** A field of which keys are made. */
 export type KeyField = keyof KeyFields
 
 /** Keys that have a name. */

@@ -6,6 +6,7 @@
 import { mergeWindow } from './merge.ts'
 import type { Window } from './window.ts'
 
+/** When windows are handed on. */
 export interface MergerOptions {
   /** Complete windows in the order of their time, and late ones at any time. */
   onWindow(window: Window): void
@@ -15,6 +16,7 @@ export interface MergerOptions {
   hold?: number
 }
 
+/** Brings the windows of several sources together by their time, and hands each on when it is complete. */
 export class Merger {
   readonly #options: MergerOptions
   readonly #most: number

@@ -3,6 +3,7 @@ import { type Operation, opcodeTable } from '../wire/index.ts'
 import { mostMs } from './config.ts'
 import { keyWords } from './key.ts'
 
+/** A message that stands out. */
 export interface Message {
   /** Of the flow that sent it, or for a READ, of the flow that asked for it. */
   key: number[]

@@ -39,6 +39,7 @@ const priorities: readonly PauseAnswer['priority'][] = [0, 1, 2, 3, 4, 5, 6, 7, 
 const states: readonly AgentState['state'][] = ['here', 'lags', 'vanished']
 const quantiles = { p50: '0.5', p90: '0.9', p99: '0.99', p999: '0.999', max: '1' } as const
 
+/** Sums up the answers of windows, and writes them as metrics of Prometheus. */
 export class MonitorMetrics {
   readonly #totals = new Map<CounterName, number>(counterNames.map((name) => [name, 0]))
   readonly #anomalies = new Map<AnomalyKind, number>()

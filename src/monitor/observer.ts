@@ -42,6 +42,7 @@ import { SeenFlows } from './seen-flows.ts'
 import { mostSourceQps, Window } from './window.ts'
 import type { Witness } from './witness.ts'
 
+/** What an observer needs: a plan, its name, and who gets the windows. */
 export interface ObserverOptions {
   config: MonitorConfig
   /** What windows say of their origin. */
@@ -62,6 +63,7 @@ const mostWireBytes = 2 ** 24
 
 const C = counterIndex
 
+/** Makes windows of packets. Takes them in the order in which they were captured; memory is what the configuration says. */
 export class Observer {
   readonly #config: MonitorConfig
   readonly #options: ObserverOptions

@@ -23,6 +23,7 @@ import type { Window } from './window.ts'
 /** What is summed: bytes on the wire, packets, messages, or an event. */
 export type Measure = 'bytes' | 'packets' | 'messages' | EventName
 
+/** A question to a window. */
 export interface Query {
   /** A named key, or fields. */
   by: Key
@@ -33,12 +34,14 @@ export interface Query {
   top?: number
 }
 
+/** A key and its estimate. */
 export interface Row extends Estimate {
   /** As one line. */
   name: string
   fields: Partial<KeyFields>
 }
 
+/** The largest keys, and what is not among them. */
 export interface QueryAnswer {
   rows: Row[]
   /** What a key that has no row may have at most, with the confidence of the rows. */

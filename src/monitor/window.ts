@@ -98,6 +98,7 @@ export interface WindowSketches {
   rates: WaveSketch
 }
 
+/** One window of time, or several that were merged. `answerOf` and `query` read it. */
 export class Window {
   readonly plan: WindowPlan
   /** It begins `index` × `windowMs` after 1970. */

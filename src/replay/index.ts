@@ -4,7 +4,7 @@
  */
 export { CaptureCopy, type CapturedPacket } from '../capture/index.ts'
 export { parseIp } from '../wire/index.ts'
-
+export { MappingError } from './error.ts'
 export { type Mapping, type MappingKind, parseMapping, parseMappings } from './mappings.ts'
 export {
   isSeen,

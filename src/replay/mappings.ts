@@ -32,6 +32,7 @@ const mappingKinds = [
   'rkey',
   'va',
 ] as const
+/** What a mapping replaces. */
 export type MappingKind = (typeof mappingKinds)[number]
 
 interface Entry {
@@ -65,6 +66,7 @@ export interface VaMapping extends Entry {
   readonly to: bigint
 }
 
+/** What is replaced by what, and how often it was. */
 export type Mapping = NumberMapping | IpMapping | VaMapping
 
 const examples: Record<MappingKind, string> = {

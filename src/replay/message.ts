@@ -12,11 +12,15 @@ export const messageOps = [
   'atomic_write',
   'flush',
 ] as const
+/** A value of `messageOps`. */
 export type MessageOp = (typeof messageOps)[number]
 
+/** What a message can have waited for: an earlier one that its end received, or whose completion it got, or that it had sent. */
 export const waits = ['received', 'completed', 'sent'] as const
+/** A value of `waits`. */
 export type Wait = (typeof waits)[number]
 
+/** A message: who sent what, when, and what it waited for. */
 export interface TraceMessage {
   /** From 0, in the order in which they begin. */
   id: number
@@ -36,12 +40,14 @@ export interface TraceMessage {
   thinkNs: number
 }
 
+/** One end of a connection. */
 export interface TraceEnd {
   address: string
   /** null if the capture does not tell. */
   qpn: number | null
 }
 
+/** Two queue pairs and the service between them. */
 export interface TraceConnection {
   type: 'RC' | 'UC' | 'UD'
   /** Bytes; 0 if the capture does not tell. */

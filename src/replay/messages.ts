@@ -21,6 +21,7 @@ import { OpBit, opcodeTable, psnDiff, Reth, Syndrome, u32 } from '../wire/index.
 import { link } from './causes.ts'
 import type { MessageGaps, MessageOp, TraceConnection, TraceMessage } from './message.ts'
 
+/** The messages of a capture, in the order in which they begin, and what could not be reconstructed. */
 export interface TraceMessages {
   connections: TraceConnection[]
   messages: TraceMessage[]

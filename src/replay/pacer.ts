@@ -8,6 +8,7 @@ export type Pace =
   | { readonly type: 'bits'; readonly perSecond: number }
   | { readonly type: 'top' }
 
+/** Says when packets are due, one after the other. */
 export class Pacer {
   readonly #pace: Pace
   #started = false

@@ -20,8 +20,10 @@ import { Rewriter } from './rewriter.ts'
  * leaves them out, `mend` makes all checksums right and puts zeros where the capture has cut.
  */
 export const badPolicies = ['keep', 'drop', 'mend'] as const
+/** What becomes of damaged packets: they stay as they are, are left out, or get right checksums. */
 export type BadPolicy = (typeof badPolicies)[number]
 
+/** What is rewritten and passed on. */
 export interface PacketReplayOptions extends TraceOptions {
   mappings?: readonly Mapping[]
   /** Default: keep. */
@@ -31,6 +33,7 @@ export interface PacketReplayOptions extends TraceOptions {
   filter?: Filter
 }
 
+/** What became of the packets. */
 export interface PacketCounts {
   packets: number
   rdma: number

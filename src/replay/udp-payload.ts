@@ -6,6 +6,7 @@ import type { CapturedPacket } from '../capture/index.ts'
 import { computeIcrc, type Dissection, IcrcState, Kind } from '../trace/index.ts'
 import { Icrc, IcrcFlow, Ipv4, put32le, u32le } from '../wire/index.ts'
 
+/** Makes datagrams of captured packets, between two addresses. */
 export class UdpPayload {
   readonly #flow: IcrcFlow
 

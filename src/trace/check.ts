@@ -9,6 +9,7 @@ import {
 import { Datagrams } from './datagrams.ts'
 import { Dissection, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
+/** How packets are checked. */
 export interface CheckOptions extends TraceOptions {
   /** Default: true. */
   checkIcrc?: boolean
@@ -18,6 +19,7 @@ export interface CheckOptions extends TraceOptions {
 export const longestList = 1_000_000
 const longestExamples = 1000
 
+/** What is wrong in a capture, packet by packet. */
 export interface CheckResult {
   packets: number
   /** RoCEv2, RoCEv1 and InfiniBand packets. */

@@ -19,10 +19,12 @@ import { type AnalysedHandler, readAhead } from './look-ahead.ts'
 import { rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
+/** What is written, and how. */
 export interface ConvertOptions extends TraceOptions, CaptureCopyOptions {
   filter?: Filter
 }
 
+/** What was written, and what could not be. */
 export interface ConvertResult {
   packets: number
   written: number

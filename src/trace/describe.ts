@@ -17,6 +17,7 @@ import type { MadRow, Row } from './row.ts'
 import { type LinePart, type Paint, plain } from './style.ts'
 import { type TimeFormat, TimeTexts } from './time-text.ts'
 
+/** How lines look. */
 export interface LineOptions {
   /** Default: relative. */
   time?: TimeFormat

@@ -86,6 +86,10 @@ function portTable(decodeAs: DecodeAs = new Map()): Uint8Array {
   return table
 }
 
+/**
+ * What the bytes of one packet are, without its connection: a record that is filled again for each. Offsets count from the start of its
+ * `bytes`.
+ */
 export class Dissection {
   kind: number = Kind.Other
   /** Problem bits. */

@@ -28,6 +28,7 @@ import {
 } from './filter-values.ts'
 import type { Row } from './row.ts'
 
+/** A field that filters know. */
 export interface FilterField {
   text: string
   kind: ValueKind

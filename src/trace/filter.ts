@@ -14,10 +14,13 @@ import { fieldNamed, filterFields } from './filter-fields.ts'
 import type { Test, Value, ValueKind } from './filter-values.ts'
 import type { Row } from './row.ts'
 
+/** The message has the text of the filter, and a mark below the place. */
 export class FilterError extends Error {
   override readonly name = 'UsageError'
+  readonly code = 'ERR_TRACE_FILTER'
 }
 
+/** Whether a packet is wanted. */
 export type Filter = (row: Row) => boolean
 
 /** Throws a FilterError that points at the place. */

@@ -18,6 +18,7 @@ export const basisTexts = {
   ack: 'inferred: PSNs of requests and ACKs agree',
   only: 'inferred: the only flow in each direction',
 } as const
+/** How it is known that two directions belong together. */
 export type Basis = keyof typeof basisTexts
 
 /** What flows share, and how many of them there may be. */

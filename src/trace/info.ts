@@ -74,6 +74,7 @@ export interface DirectionInfo {
   latenciesUnmeasured: number
 }
 
+/** Two queue pairs that talk to each other, or one direction if the other is not known. */
 export interface ConversationInfo {
   number: number
   service: string
@@ -84,6 +85,7 @@ export interface ConversationInfo {
   directions: DirectionInfo[]
 }
 
+/** A capture as a whole: totals, and each conversation. */
 export interface CaptureInfo {
   format: string | null
   interfaces: { name: string | null; linkType: string; packetsDropped: number | null }[]

@@ -8,6 +8,7 @@ const exactLimit = 1024
 /** A capture may hold days. */
 const buckets = { precision: 8, bits: 53 }
 
+/** Latencies in nanoseconds. */
 export interface LatencySummary {
   count: number
   minNs: number

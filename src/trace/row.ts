@@ -21,6 +21,7 @@ import { problemNames } from './problems.ts'
 import { Tunnel, tunnelNames } from './tunnels.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
+/** A packet with what its connection says of it. Fields are absent where the packet has no such thing. */
 export interface Row {
   /** From 1. */
   number: number

@@ -6,12 +6,14 @@ import { readAhead } from './look-ahead.ts'
 import { type Row, rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
+/** Which packets are shown. */
 export interface ShowOptions extends TraceOptions {
   filter?: Filter
   /** Ends after so many rows. */
   limit?: number
 }
 
+/** How many packets were read and shown, and the damage of the file. */
 export interface ShowResult {
   packets: number
   shown: number

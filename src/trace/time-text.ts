@@ -12,6 +12,7 @@ export const timeFormats = {
   'utc-date': { letter: 'ud', text: 'UTC date and time' },
   epoch: { letter: 'e', text: 'seconds since 1970' },
 } as const
+/** A name of `--time`: how the time of a packet is written. */
 export type TimeFormat = keyof typeof timeFormats
 
 /** The format of that name or letter; undefined if there is none. */

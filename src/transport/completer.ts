@@ -11,6 +11,7 @@ import {
   layout,
   Opcode,
   QpState,
+  type RetransmitReason,
   WcStatus,
 } from '../verbs/provider/index.ts'
 import {
@@ -183,13 +184,20 @@ export class Completer implements Expiry {
     }
     this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
     i32[t + TransportQp.gapPsn] = psn
-    this.#restart(q, t)
+    this.#restart(q, t, this.#reasonOf(cause))
     if (free) this.#queue.armEarly(q, t, nowNs)
     else this.#queue.armAckTimeout(q, t, nowNs)
   }
 
-  #restart(q: number, t: number): void {
+  #reasonOf(cause: number): RetransmitReason {
+    const { counters } = this.#state
+    if (cause === counters.timeouts) return 'timeout'
+    return cause === counters.rcvd_seq_err ? 'nak' : 'missing-response'
+  }
+
+  #restart(q: number, t: number, reason: RetransmitReason): void {
     const i32 = this.#i32
+    this.#state.sendsAgain(q, t, reason)
     i32[t + TransportQp.resending] = i32[t + TransportQp.resending]! + 1
     i32[t + TransportQp.readsOut] = 0
     this.#sendFrom(q, t, i32[t + TransportQp.una]!)
@@ -208,7 +216,7 @@ export class Completer implements Expiry {
     }
     this.#queue.restartCounts(q, t)
     this.#queue.recovery.pause(t)
-    this.#restart(q, t)
+    this.#restart(q, t, 'takeover')
     i32[t + TransportQp.resending] = i32[t + TransportQp.una] === i32[t + TransportQp.newPsn] ? 0 : 1
     if (this.#timers.rnrRuns(t)) this.#timers.armRnr(q, t, this.#f64[(t + TransportQp.rnrExpiresNs) >> 1]!)
     else this.#queue.armAckTimeout(q, t, nowNs)
@@ -238,7 +246,7 @@ export class Completer implements Expiry {
     // The peer is there, and how long it may stay like this `rnrRetry` says.
     i32[t + TransportQp.retriesLeft] = i32[q + Qp.retryCnt]!
     this.#queue.recovery.pause(t)
-    this.#restart(q, t)
+    this.#restart(q, t, 'rnr')
     i32[t + TransportQp.resending] = 0
     // IBA 9.7.5.2.8: the time that the RNR NAK says.
     this.#timers.armRnr(q, t, nowNs + rnrTimerNs[code]!)
@@ -351,7 +359,7 @@ export class Completer implements Expiry {
       i32[t + TransportQp.heldUp] = 0
       this.#queue.recovery.restart(t, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
       i32[t + TransportQp.gapPsn] = i32[t + TransportQp.newPsn]!
-      this.#restart(q, t)
+      this.#restart(q, t, 'silence')
     }
     this.#queue.armEarly(q, t, nowNs)
   }

@@ -7,17 +7,22 @@
  */
 import {
   EventType,
+  failureOf,
+  failureOfEvent,
   type Host,
   Journal,
   journalStage,
   layout,
   noReceive,
+  type QpFailure,
   QpState,
   QpType,
+  type RetransmitReason,
   receiveTooShort,
   WcOpcode,
   WcStatus,
 } from '../verbs/provider/index.ts'
+import { psnDiff } from '../wire/index.ts'
 import { Buffers } from './buffers.ts'
 import { Congestion } from './congestion.ts'
 import { type Counters, countersOf } from './counters.ts'
@@ -234,36 +239,46 @@ export class TransportState {
   failRequest(q: number, status: number): void {
     const { i32, host } = this
     const rc = i32[q + Qp.type] === QpType.RC
-    if (host.breakQp(q, rc ? QpState.Err : QpState.Sqe) && i32[q + Qp.sqNext] !== i32[q + Qp.sqHead])
+    if (host.breakQp(q, rc ? QpState.Err : QpState.Sqe, failureOf(status)) && i32[q + Qp.sqNext] !== i32[q + Qp.sqHead])
       host.completeSend(q, status, 0)
     this.timers.cancelAll(this.of(q))
     this.flush(q)
   }
 
   /** The responder ends: its QP goes to ERR with an asynchronous event. */
-  failResponder(q: number, event: EventType): void {
+  failResponder(q: number, event: EventType, reason: QpFailure = failureOfEvent(event)): void {
     const { host } = this
-    if (!host.breakQp(q, QpState.Err)) return
+    if (!host.breakQp(q, QpState.Err, reason)) return
     host.qpEvent(q, event)
     this.flush(q)
   }
 
-  /** The QP goes to ERR without telling anybody. */
+  /** The program whose memory the QP reached has ended: it goes to ERR without an event. */
   endQp(q: number): void {
-    if (this.host.breakQp(q, QpState.Err)) this.flush(q)
+    if (this.host.breakQp(q, QpState.Err, 'ProgramGone')) this.flush(q)
   }
 
   /** The receive CQ is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
   overran(q: number): void {
-    this.failResponder(q, EventType.QpFatal)
+    this.failResponder(q, EventType.QpFatal, 'CqOverrun')
   }
 
   /** A receive ends with an error that its owner made, and the QP with it. */
   failReceive(q: number, receive: number, status: number, srcQp: number): void {
     const { host } = this
-    host.breakQp(q, QpState.Err)
+    host.breakQp(q, QpState.Err, failureOf(status))
     this.completeReceive(q, receive, status, WcOpcode.Recv, 0, 0, 0, srcQp, false)
     this.flush(q)
+  }
+
+  /** Packets are sent again from the oldest one on that is not acknowledged. */
+  sendsAgain(q: number, t: number, reason: RetransmitReason): void {
+    const { i32 } = this
+    const { news } = this.host.platform
+    if (!news?.hearsRetransmits) return
+    const una = i32[t + TransportQp.una]!
+    const packets = psnDiff(i32[t + TransportQp.newPsn]!, una)
+    if (packets > 0) news.qpRetransmit(i32[q + Qp.device]!, i32[q + Qp.number]!, una, packets, reason)
   }
 
   /** Flushes what a QP in ERR has in both queues, or one in SQE in its send queue. */

@@ -3,6 +3,15 @@
  * implements is behind the door of `provider/`.
  */
 export { WorkRequestBuilder } from './api/builder.ts'
+export {
+  heard,
+  nameDevice,
+  type PassedNews,
+  passNews,
+  type QpErrorMessage,
+  type QpRetransmitMessage,
+  takeNews,
+} from './api/channels.ts'
 export { type ConnectOptions, connectQp, defaultQkey, endpointOf, pathTo, type QpEndpoint } from './api/connect.ts'
 export { openDevice } from './api/context.ts'
 export type {

@@ -138,7 +138,7 @@ describe('TypeScript', () => {
     const { stdout } = await run(process.execPath, [tsc, '-p', config], bare).catch((error) => error)
     expect(stdout).toBe('')
     const result = await run(process.execPath, [join(bare, module, 'main.js')], bare)
-    expect(result.stdout).toBe('3 echo function 2 RC_SEND_ONLY unit 5 0.5\n')
+    expect(result.stdout).toBe('1 1 18 1 1\n3 echo function 2 RC_SEND_ONLY unit 5 0.5\n')
   })
 })
 

@@ -5,7 +5,7 @@
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { atExit, entryModule, startThread, untilLook } from '../../memory/index.ts'
-import { processHost } from '../../verbs/index.ts'
+import { heard, type PassedNews, processHost, takeNews } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { RoceDev } from './layout.ts'
 import { unpublish } from './published-counters.ts'
@@ -20,6 +20,8 @@ export const roceKind = 0x726f6365
 export interface ServiceData {
   /** The command line of the process. */
   command: string
+  /** Of the thread that has started this one. */
+  heard: Int32Array
 }
 
 /** Whether this is the thread that drives devices. */
@@ -94,6 +96,7 @@ export function awaitOwner({ segment, at }: Host): void {
 function start(host: Host): void {
   const data: ServiceData = {
     command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
+    heard,
   }
   const worker = startThread(entryModule(import.meta.url, './service'), {
     workerData: data,
@@ -103,6 +106,7 @@ function start(host: Host): void {
   })
   service = worker
   worker.unref()
+  worker.on('message', (passed: PassedNews) => takeNews(passed))
   worker.on('error', failed)
   worker.on('exit', () => {
     if (service === worker) service = null

@@ -8,6 +8,7 @@
  *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
  *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
  */
+import { parentPort } from 'node:worker_threads'
 import {
   hostLinks,
   letThreadRest,
@@ -24,7 +25,7 @@ import {
   waitReadable,
   watchHostNetwork,
 } from '../../memory/index.ts'
-import { processHost } from '../../verbs/index.ts'
+import { nameDevice, passNews, processHost } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { hostAddresses } from './addresses.ts'
 import { closeAll, followTable, lookForDrops } from './datagram-table.ts'
@@ -81,7 +82,9 @@ let loopCalls = false
 let parkings = [parking]
 /** Signals that the host's links or addresses have changed; null where the kernel does not. */
 let network: NetlinkEvents | null = null
-const publisher = new Publisher(threadData<ServiceData>().command)
+const { command, heard } = threadData<ServiceData>()
+const publisher = new Publisher(command)
+passNews(heard, (passed) => parentPort?.postMessage(passed))
 
 letThreadRest()
 standBy()
@@ -206,6 +209,7 @@ function bells(): number {
 function devicesNow(before: readonly RoceDevice[]): RoceDevice[] {
   const open = openDevices()
   for (const device of before) if (!open.includes(device)) retire(device)
+  for (const { host, index, name } of open) nameDevice(host, index, name)
   for (const device of open) if (device.shared && !sharings.has(device)) sharings.set(device, new Sharing(device))
   parkings = [parking, ...Array.from(sharings.keys(), ({ host }) => host.segment.parking)]
   markUnwrapped()

@@ -4,13 +4,16 @@
  */
 import { parentPort } from 'node:worker_threads'
 import { nowNs, Polling, pinThread, processCores, threadData, untilLook } from '../../memory/index.ts'
+import { passNews } from '../../verbs/index.ts'
 import { layout } from '../../verbs/provider/index.ts'
 import { attachSegment } from './segments.ts'
 import type { EngineData, EngineOrder } from './thread-data.ts'
 
 const { Ctx, Meta, Qp } = layout
 
-const { host, executor } = attachSegment(threadData<EngineData>().segment)
+const { segment: name, heard } = threadData<EngineData>()
+passNews(heard, (passed) => parentPort?.postMessage(passed))
+const { host, executor } = attachSegment(name)
 const { i32, segment } = host
 let pinned = false
 const polling = new Polling()

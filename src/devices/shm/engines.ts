@@ -1,6 +1,7 @@
 /** Engine threads of this process: which context each serves, and those that serve none at the moment. */
 import type { Worker } from 'node:worker_threads'
 import { untilLook } from '../../memory/index.ts'
+import { heard, type PassedNews, takeNews } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { type EngineOrder, startDeviceThread } from './thread-data.ts'
 
@@ -11,8 +12,9 @@ const engines = new Map<string, Worker>()
 const idleEngines = new Map<string | null, Worker[]>()
 const engineFailures = new WeakMap<Worker, unknown>()
 
-function startEngine(segment: string | null): Worker {
-  const worker = startDeviceThread('engine-thread', { segment })
+function startEngine(host: Host): Worker {
+  const worker = startDeviceThread('engine-thread', { segment: host.segment.name, heard })
+  worker.on('message', (passed: PassedNews) => takeNews(passed, host))
   worker.on('error', (error) => engineFailures.set(worker, error))
   return worker
 }
@@ -23,7 +25,7 @@ export function serveContext(host: Host, context: number, cores: number[]): void
   const c = host.ctxWord(context)
   const idle = idleEngines.get(segment.name) ?? []
   idleEngines.set(segment.name, idle)
-  const worker = idle.pop() ?? startEngine(segment.name)
+  const worker = idle.pop() ?? startEngine(host)
   engines.set(`${segment.name}/${context}`, worker)
   worker.postMessage({ context, cores } satisfies EngineOrder)
   if (!segment.waitUntil(c + Ctx.doorbellReady, (ready) => ready !== 0, 10_000, 10))

@@ -4,7 +4,16 @@
  * The thread that finds the failure holds the requester's send lock and must not take that of a second QP. So it changes
  * states, makes the completion and the event, and flushes only a queue whose lock it holds; the rest is for `settle`.
  */
-import { EventType, type Host, layout, QpState, QpType, WcStatus } from '../../verbs/provider/index.ts'
+import {
+  EventType,
+  failureOf,
+  failureOfEvent,
+  type Host,
+  layout,
+  QpState,
+  QpType,
+  WcStatus,
+} from '../../verbs/provider/index.ts'
 import { canRespond } from './peer.ts'
 import type { Waiting } from './waiting.ts'
 
@@ -32,7 +41,7 @@ export class Failures {
     else if (status === WcStatus.RemInvReqErr) host.count(device, 'remote_invalid_requests')
     else host.count(device, 'local_errors')
     const rc = i32[q + Qp.type] === QpType.RC
-    host.breakQp(q, rc ? QpState.Err : QpState.Sqe)
+    host.breakQp(q, rc ? QpState.Err : QpState.Sqe, failureOf(status))
     host.completeSend(q, status, 0)
     host.flushSends(q)
     if (rc) this.defer(q)
@@ -42,7 +51,8 @@ export class Failures {
   failResponder(d: number, event: EventType): void {
     const host = this.#host
     const { i32 } = host
-    if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d) || !host.breakQp(d, QpState.Err)) return
+    if (i32[d + Qp.type] !== QpType.RC || !canRespond(host, d)) return
+    if (!host.breakQp(d, QpState.Err, failureOfEvent(event))) return
     host.qpEvent(d, event)
     this.defer(d)
   }
@@ -51,7 +61,7 @@ export class Failures {
   overran(d: number): void {
     const host = this.#host
     // IBA C11-37: a full CQ is an error of the QP that completes to it.
-    if (!host.breakQp(d, QpState.Err)) return
+    if (!host.breakQp(d, QpState.Err, 'CqOverrun')) return
     host.qpEvent(d, EventType.QpFatal)
     this.defer(d)
   }
@@ -79,7 +89,7 @@ export class Failures {
     const rc = i32[q + Qp.type] === QpType.RC
     if (!isGone) return this.refused(d, rc, WcStatus.RemAccessErr)
     host.count(i32[d + Qp.device]!, 'drops_qp_state')
-    if (rc && host.breakQp(d, QpState.Err)) this.defer(d)
+    if (rc && host.breakQp(d, QpState.Err, 'ProgramGone')) this.defer(d)
     return this.#waiting.unreachable(q)
   }
 

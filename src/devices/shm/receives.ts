@@ -4,6 +4,7 @@
  */
 import {
   Access,
+  failureOf,
   type Host,
   layout,
   noReceive,
@@ -117,7 +118,7 @@ export class Receives {
     const host = this.#host
     const i32 = this.#i32
     this.consume(d, r)
-    host.breakQp(d, QpState.Err)
+    host.breakQp(d, QpState.Err, failureOf(status))
     host.complete(host.cqWord(i32[d + Qp.recvCq]!), this.id(r), status, WcOpcode.Recv, 0, 0, 0, d, srcQp, false)
     host.flushReceives(d)
     this.#failures.defer(d)

@@ -11,6 +11,8 @@ export interface JanitorData {
 export interface EngineData {
   /** Name of the segment, null for that of the process. */
   segment: string | null
+  /** Of the thread that has started this one. */
+  heard: Int32Array
 }
 
 /** What an engine thread is told when it gets a context to serve. */

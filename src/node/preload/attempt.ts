@@ -19,6 +19,7 @@ import {
   type Target,
 } from '../base/connecting.ts'
 import type { SystemError } from '../base/errors.ts'
+import { type FallbackReason, tellFallback } from './fallback.ts'
 import { UndecidedHandle } from './handle.ts'
 import { inWords, log, sayOnce, where } from './log.ts'
 import { giveHandle, keepAliveOf, type Method, type NodeSocket, onReadOf } from './node-net.ts'
@@ -171,6 +172,7 @@ export class Attempt implements Undecided {
     } else if (this.#tcpError !== undefined) this.fail(this.#tcpError)
     else {
       log(() => `connect ${this.#where}: TCP, because ${why} (${rule.text})`)
+      this.#tellFallback('failed', why)
       this.#tryTcp()
     }
   }
@@ -186,6 +188,11 @@ export class Attempt implements Undecided {
 
   #noteSilence(): void {
     if (this.#trying !== undefined) this.#peers.silent(this.#trying, this.#startedAt, performance.now())
+  }
+
+  #tellFallback(reason: FallbackReason, text: string): void {
+    const { target, rule } = this.#plan!
+    tellFallback(target.host, target.port, rule, reason, text)
   }
 
   // --- TCP ---------------------------------------------------------------------------------------------------------
@@ -210,9 +217,9 @@ export class Attempt implements Undecided {
     const { rule } = this.#plan!
     if (!this.#rdmaFailed) {
       this.#noteSilence()
-      log(
-        () => `connect ${this.#where}: TCP, because nothing answered over RDMA in ${this.#elapsedMs} ms (${rule.text})`,
-      )
+      const why = `nothing answered over RDMA in ${this.#elapsedMs} ms`
+      log(() => `connect ${this.#where}: TCP, because ${why} (${rule.text})`)
+      this.#tellFallback('silent', why)
       this.#cancelRdma!()
     }
     this.leave()

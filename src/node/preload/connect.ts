@@ -20,6 +20,7 @@ import {
 } from '../base/connecting.ts'
 import { Attempt } from './attempt.ts'
 import { decide, mayConnect } from './decide.ts'
+import { tellFallback } from './fallback.ts'
 import { UndecidedHandle } from './handle.ts'
 import { log, where } from './log.ts'
 import { type Method, type NodeSocket, socketMethods, withOwn } from './node-net.ts'
@@ -71,6 +72,7 @@ export class Connector {
     if (rule?.transport !== 'rdma') return
     const ago = `it did not answer over RDMA ${(agoMs / 1000).toFixed(1)} s ago`
     log(() => `connect ${where(String(host), port)}: TCP, because ${ago} (${rule.text})`)
+    tellFallback(String(host), port, rule, 'silent-before', ago)
   }
 
   /** The same for a socket, which may be forbidden to go there: Node says so, where it is asked at all. */

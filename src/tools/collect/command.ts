@@ -13,17 +13,28 @@ Examples:
   verbena collect trace -i eth0 -w roce.pcapng       RoCE packets as they pass
   verbena collect --out monday --duration 60         all of it, in a folder`
 
-export async function configure(command: Command): Promise<void> {
+export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
     .description('Collect what this host tells of its RDMA traffic, from its devices or from a recorded tree.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {
-    counters: ['counters of all RDMA devices in one vocabulary, with rates', () => import('./counters.ts')],
-    l2: ['interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings', () => import('./l2.ts')],
-    trace: ['RoCE packets of interfaces into pcap or pcapng files', () => import('./trace.ts')],
-  })
-  const session = await import('./session.ts')
-  session.configure(
-    command.command('session', { isDefault: true }).summary('all of it in a folder; collect --out DIR is the same'),
+  await addSubcommands(
+    command,
+    {
+      counters: {
+        summary: 'counters of all RDMA devices in one vocabulary, with rates',
+        load: () => import('./counters.ts'),
+      },
+      l2: {
+        summary: 'interfaces that carry RoCE: MTU, PFC, DSCP, ECN, GIDs, with findings',
+        load: () => import('./l2.ts'),
+      },
+      trace: { summary: 'RoCE packets of interfaces into pcap or pcapng files', load: () => import('./trace.ts') },
+      session: {
+        summary: 'all of it in a folder; collect --out DIR is the same',
+        load: () => import('./session.ts'),
+        isDefault: true,
+      },
+    },
+    words,
   )
 }

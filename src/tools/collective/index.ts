@@ -10,12 +10,19 @@ Examples:
   verbena collective tune results/here -o table.json
   VERBENA_TABLE=table.json mpirun -np 4 node program.mjs`
 
-export async function configure(command: Command): Promise<void> {
+export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
     .description('Measure the algorithms of verbena/collectives, and make the table that chooses among them.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {
-    measure: ['how long each algorithm takes, by size and number of ranks', () => import('./measure.ts')],
-    tune: ['make a table that chooses, from such results', () => import('./tune.ts')],
-  })
+  await addSubcommands(
+    command,
+    {
+      measure: {
+        summary: 'how long each algorithm takes, by size and number of ranks',
+        load: () => import('./measure.ts'),
+      },
+      tune: { summary: 'make a table that chooses, from such results', load: () => import('./tune.ts') },
+    },
+    words,
+  )
 }

@@ -1,15 +1,43 @@
-/** Commands of a command, as `verbena trace check`: each in a file of its own. */
+/** Commands of a command, as `verbena trace check`: each in a file of its own, which is loaded when it is asked for. */
 import type { Command } from 'commander'
 
 interface Module {
   configure(command: Command): void | Promise<void>
 }
 
-/** Adds each to `command`, under its name: what it does in one line, and the file that has its options and its run. */
+export interface Subcommand {
+  /** What it does, in one line. */
+  summary: string
+  /** The file that has its options and its run. */
+  load(): Promise<Module>
+  /** It runs where no other one is named. */
+  isDefault?: boolean
+}
+
+/**
+ * Adds each to `command`, under its name. `words` are what follows the name of `command` on the command line: of subcommands that
+ * cannot be meant only names and summaries are known. Without `words`, and for help, all are loaded.
+ */
 export async function addSubcommands(
   command: Command,
-  subcommands: Readonly<Record<string, readonly [summary: string, load: () => Promise<Module>]>>,
+  subcommands: Readonly<Record<string, Subcommand>>,
+  words?: readonly string[],
 ): Promise<void> {
-  for (const [name, [summary, load]] of Object.entries(subcommands))
-    await (await load()).configure(command.command(name).summary(summary))
+  const isMeant = meant(subcommands, words)
+  for (const [name, { summary, load, isDefault = false }] of Object.entries(subcommands)) {
+    const subcommand = command.command(name, { isDefault }).summary(summary)
+    if (isMeant(name)) await (await load()).configure(subcommand)
+  }
+}
+
+/** A word may also be the value of an option or a file: whatever has the name of a subcommand counts, and is at worst loaded in vain. */
+function meant(
+  subcommands: Readonly<Record<string, Subcommand>>,
+  words: readonly string[] = [],
+): (name: string) => boolean {
+  const named = words.filter((word) => Object.hasOwn(subcommands, word))
+  const isForHelp = words.length === 0 || words.some((word) => ['-h', '--help', 'help'].includes(word))
+  const fallback = Object.keys(subcommands).find((name) => subcommands[name]!.isDefault)
+  if (named.length === 0 && (isForHelp || fallback === undefined)) return () => true
+  return (name) => named.includes(name) || (name === fallback && words[0] !== named[0])
 }

@@ -11,19 +11,28 @@ Examples:
   verbena monitor roce.pcap --json | jq .anomalies   what is wrong in a capture
   verbena monitor a.pcap b.pcap --by source,rkey     two points of a network together`
 
-export async function configure(command: Command): Promise<void> {
+export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
     .description('Watch RDMA traffic: who loads the network, what is lost, where it congests.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {
-    collector: ['windows of many agents together, over HTTP or HTTPS', () => import('./collector.ts')],
-    compare: ['exact counting beside the sketches: the errors, and whether bounds hold', () => import('./compare.ts')],
-    report: ['a report of saved windows', () => import('./report.ts')],
-  })
-  const watch = await import('./watch.ts')
-  watch.configure(
-    command
-      .command('watch', { isDefault: true })
-      .summary('windows of packets from interfaces, files or standard input; monitor FILE is the same'),
+  await addSubcommands(
+    command,
+    {
+      collector: {
+        summary: 'windows of many agents together, over HTTP or HTTPS',
+        load: () => import('./collector.ts'),
+      },
+      compare: {
+        summary: 'exact counting beside the sketches: the errors, and whether bounds hold',
+        load: () => import('./compare.ts'),
+      },
+      report: { summary: 'a report of saved windows', load: () => import('./report.ts') },
+      watch: {
+        summary: 'windows of packets from interfaces, files or standard input; monitor FILE is the same',
+        load: () => import('./watch.ts'),
+        isDefault: true,
+      },
+    },
+    words,
   )
 }

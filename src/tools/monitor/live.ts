@@ -1,15 +1,17 @@
 /** Live sources of `verbena monitor watch`: interfaces of this host, and the devices of a command. */
 import { exitCodes, type Interruption, note } from '../../cli/terminal/index.ts'
 import { openLive } from '../../collect/index.ts'
+import { nativeCrc32 } from '../../memory/index.ts'
 import { watchCapture, watchLive } from '../../monitor/host/index.ts'
 import { Observer, OneView } from '../../monitor/index.ts'
-import type { TraceOptions } from '../../trace/index.ts'
+import { type TraceOptions, useCrc32 } from '../../trace/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { interfacesOf, noteDamage, readingOf, tapCommand } from '../trace-kit/index.ts'
 import { nameOf } from './agent.ts'
 import type { Run } from './run.ts'
 
 export async function watchInterfaces(_files: readonly string[], run: Run, stop: Interruption): Promise<number> {
+  useCrc32(nativeCrc32())
   const interfaces = interfacesOf(run.options.interface)
   const { durationMs } = run
   const trace = readingOf(run.options, stop)
@@ -30,6 +32,7 @@ const tapSettleMs = 200
 export async function watchCommand(words: readonly string[], run: Run, stop: Interruption): Promise<number> {
   if (words.length === 0)
     throw new UsageError('--tap', 'which command? For example: verbena monitor watch --tap -- node program.js')
+  useCrc32(nativeCrc32())
   const { durationMs } = run
   const over = new AbortController()
   const timer = Number.isFinite(durationMs) ? setTimeout(() => over.abort(), durationMs) : undefined

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { Command } from 'commander'
 import { type Interruption, note } from '../../cli/terminal/index.ts'
-import { PageServer } from '../../monitor/api/index.ts'
+import type { PageServer } from '../../monitor/api/index.ts'
 import type { LiveView } from '../../monitor/view/index.ts'
 import { pageUrl } from '../../web/index.ts'
 import { listenAddress, serverToken, UsageError } from '../kit/index.ts'
@@ -50,6 +50,7 @@ export async function startPage(
       throw new UsageError('--page', 'is needed for the other options of the page')
     return undefined
   }
+  const { PageServer } = await import('../../monitor/api/index.ts')
   const { host, port } = listenAddress('--page', page === true ? usualPort : page)
   const tls = tlsOfServer('--page-tls', pageTlsKey, pageTlsCert)
   const flags = { file: '--page-token-file', none: '--page-no-token' }

@@ -3,10 +3,9 @@ import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { endWith, exitCodes, type Interruption } from '../../cli/terminal/index.ts'
-import { nativeCrc32 } from '../../memory/index.ts'
-import { all, watchCapture, watchShares } from '../../monitor/host/index.ts'
+import { all, watchCapture } from '../../monitor/host/index.ts'
 import { Merger, Observer, plainText, type Window } from '../../monitor/index.ts'
-import { type Damage, type TraceOptions, useCrc32 } from '../../trace/index.ts'
+import type { Damage, TraceOptions } from '../../trace/index.ts'
 import type { Served } from '../../web/serve/index.ts'
 import { parseInteger, UsageError } from '../kit/index.ts'
 import {
@@ -20,7 +19,6 @@ import {
 } from '../trace-kit/index.ts'
 import { addAgentOptions, nameOf } from './agent.ts'
 import { addConfigOptions } from './config.ts'
-import { watchCommand, watchInterfaces } from './live.ts'
 import { startMetrics } from './metrics.ts'
 import { addOutputOptions, alertHelp, keyHelp } from './output.ts'
 import { pageHelp } from './page.ts'
@@ -71,7 +69,6 @@ export function configure(command: Command): void {
       if (!tap && files.length > 0 && options.duration !== undefined)
         throw new UsageError('--duration', 'is for live sources: a capture is read to its end')
       const run = new Run(options, tap || files.length > 0)
-      useCrc32(nativeCrc32())
       // Interfaces are watched until it is told to stop.
       const stop = stopOnInterrupt(!tap && files.length === 0)
       let metrics: Served | undefined
@@ -79,8 +76,7 @@ export function configure(command: Command): void {
         await run.connect(files.length > 0 && !tap)
         await run.output.start()
         metrics = await startMetrics(options, run.output.metrics)
-        const watch = tap ? watchCommand : files.length > 0 ? watchFiles : watchInterfaces
-        const code = await watch(files, run, stop)
+        const code = await (tap || files.length === 0 ? watchLive : watchFiles)(files, run, stop)
         await run.output.over(stop)
         const unsent = await run.close()
         endWith(stop.exitCode() ?? (unsent ? code || exitCodes.failed : code))
@@ -90,6 +86,12 @@ export function configure(command: Command): void {
         stop.dispose()
       }
     })
+}
+
+/** Interfaces, or a command: files need nothing of what that loads. */
+async function watchLive(words: readonly string[], run: Run, stop: Interruption): Promise<number> {
+  const { watchCommand, watchInterfaces } = await import('./live.ts')
+  return await (run.options.tap ? watchCommand : watchInterfaces)(words, run, stop)
 }
 
 async function watchFiles(files: readonly string[], run: Run, stop: Interruption): Promise<number> {
@@ -126,7 +128,8 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
         damage: readonly Damage[]
         damageCount: number
       }> => {
-        if (workers > 1)
+        if (workers > 1) {
+          const { watchShares } = await import('../../monitor/host/shares.ts')
           return await watchShares({
             ...{ file, agent, shares: workers, signal, config: () => run.config },
             ...(trace.decodeAs && { decodeAs: trace.decodeAs }),
@@ -137,6 +140,7 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
             },
             onEnd: (share) => merger.leave(`${file} ${share}`),
           })
+        }
         // Only a window can make it full.
         let isNew = false
         const onWindow = (window: Window): void => {

@@ -10,14 +10,24 @@ Examples:
   verbena replay server -d shm:lab                  the other end of connections, in one terminal,
   verbena replay client rping.pcap localhost -d shm:lab     and the messages of a capture performed on them`
 
-export async function configure(command: Command): Promise<void> {
+export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
     .description('Replay captured RDMA traffic: its packets, rewritten, or its messages, as verbs.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {
-    packets: ['the packets, with other addresses, queue pairs, keys, PSNs', () => import('./packets.ts')],
-    messages: ['the messages: operation, size, time, what each waited for', () => import('./messages.ts')],
-    server: ['the other end of a replay of messages', () => import('./server.ts')],
-    client: ['perform the messages with queue pairs, and compare', () => import('./client.ts')],
-  })
+  await addSubcommands(
+    command,
+    {
+      packets: {
+        summary: 'the packets, with other addresses, queue pairs, keys, PSNs',
+        load: () => import('./packets.ts'),
+      },
+      messages: {
+        summary: 'the messages: operation, size, time, what each waited for',
+        load: () => import('./messages.ts'),
+      },
+      server: { summary: 'the other end of a replay of messages', load: () => import('./server.ts') },
+      client: { summary: 'perform the messages with queue pairs, and compare', load: () => import('./client.ts') },
+    },
+    words,
+  )
 }

@@ -8,17 +8,13 @@ import {
   CaptureCopy,
   type Mapping,
   Pacer,
-  type PacketCounts,
   type PacketOut,
   type PacketReplayOptions,
   type PacketReplayResult,
-  parseIp,
   replayPackets,
-  trafficClassOf,
-  UdpPayload,
 } from '../../replay/index.ts'
 import { type CaptureSource, parseFilter } from '../../trace/index.ts'
-import { choiceOption, hostAddress, UsageError, wrongValue } from '../kit/index.ts'
+import { choiceOption, UsageError } from '../kit/index.ts'
 import {
   captureFile,
   exitCodeOf,
@@ -30,11 +26,9 @@ import {
   readsCapture,
   stopOnInterrupt,
 } from '../trace-kit/index.ts'
-import { LiveReplay } from './live.ts'
 import { addMappingOptions, mappingsGiven } from './mapping-options.ts'
-import { interfaceOutlet, type UdpOutlet, udpOutlet } from './outlets.ts'
 import { type PaceOptions, paceOf } from './pace.ts'
-import { type PacketReport, printReport } from './report.ts'
+import { type PacketReport, printReport, type Report, reportOf } from './report.ts'
 
 const help = `
 One target: --to writes a capture (its time stamps follow --speed, --pps or --rate), --interface sends the frames through an
@@ -93,7 +87,7 @@ export function configure(command: Command): void {
       const source = captureFile(file)
       const report =
         options.to === undefined
-          ? await toWire(source, reading, options, pacer, stop.signal)
+          ? await (await import('./to-wire.ts')).toWire(source, reading, options, pacer, stop.signal)
           : await toFile(file, source, reading, options.to, pacer, options.speed === 'top')
       stop.dispose()
       const { parser } = report.result
@@ -114,8 +108,6 @@ export function configure(command: Command): void {
 function json({ result: _, ...report }: PacketReport & { result: PacketReplayResult }, unused: Mapping[]): unknown {
   return { ...report, unused: unused.map(({ kind, text }) => `${kind} ${text}`) }
 }
-
-type Report = PacketReport & { result: PacketReplayResult }
 
 async function toFile(
   input: string,
@@ -149,68 +141,4 @@ async function toFile(
     if (output === '-') endIfClosedPipe(error)
     throw error
   }
-}
-
-async function toWire(
-  source: CaptureSource,
-  reading: PacketReplayOptions,
-  options: Options,
-  pacer: Pacer,
-  signal: AbortSignal,
-): Promise<Report> {
-  const udp = options.udp === undefined ? undefined : await openUdp(options.udp)
-  const outlet = udp?.outlet ?? interfaceOutlet(options.interface!)
-  const live = new LiveReplay(outlet, pacer, options.speed === 'top', signal)
-  let unsendable = 0
-  const out: PacketOut = (packet, d) => {
-    if (udp !== undefined) {
-      const length = udp.payload.prepare(packet, d)
-      if (length === 0) unsendable++
-      else live.take(packet, d.bth, length, trafficClassOf(packet, d))
-    } else if (packet.length < packet.originalLength || !isEthernet(packet.linkType)) unsendable++
-    else live.take(packet, packet.offset, packet.length, 0)
-  }
-  try {
-    const result = await replayPackets(source, { ...reading, onProgress: () => live.drain() }, out)
-    await live.drain()
-    const { sent, bytes, rejected, pacing, startNs, endNs } = live
-    const seconds = (endNs - startNs) / 1e9
-    const kind = udp === undefined ? 'interface' : 'udp'
-    const target = udp === undefined ? options.interface! : udp.text
-    return reportOf(kind, target, result, { sent, bytes, rejected, unsendable, seconds, pacing })
-  } finally {
-    outlet.close()
-  }
-}
-
-/** LINKTYPE_ETHERNET: what an Ethernet interface can send. */
-function isEthernet(linkType: number): boolean {
-  return linkType === 1
-}
-
-const defaultPort = 4791
-
-async function openUdp(target: string): Promise<{ outlet: UdpOutlet; payload: UdpPayload; text: string }> {
-  const [, bracketed, name, portText] = /^(?:\[([^\]]+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(target) ?? []
-  const port = portText === undefined ? defaultPort : Number(portText)
-  if ((bracketed ?? name) === undefined || port < 1 || port > 65_535)
-    throw wrongValue('--udp', target, 'an address, or address:port', '10.0.0.9, --udp [fe80::1]:4791')
-  const text = await hostAddress((bracketed ?? name)!)
-  const address = parseIp(text.replace(/%.*/, ''))!
-  const outlet = await udpOutlet(address, text, port)
-  return {
-    outlet,
-    payload: new UdpPayload(outlet.source, address, outlet.sourcePort, port),
-    text: `${text} port ${port}`,
-  }
-}
-
-function reportOf(
-  kind: PacketReport['kind'],
-  target: string,
-  result: PacketReplayResult,
-  done: Partial<PacketReport> & { sent: number; bytes: number },
-): Report {
-  const counts: PacketCounts = result.counts
-  return { kind, target, counts, rejected: 0, unsendable: 0, seconds: null, pacing: null, ...done, result }
 }

@@ -1,6 +1,6 @@
 /** What `verbena replay packets` says at its end. */
 import { print } from '../../cli/terminal/index.ts'
-import type { PacketCounts } from '../../replay/index.ts'
+import type { PacketCounts, PacketReplayResult } from '../../replay/index.ts'
 import { timeText } from '../../text/index.ts'
 import type { PacingError } from './live.ts'
 
@@ -49,4 +49,16 @@ export function printReport(report: PacketReport): void {
     lines.push(['late', `median ${timeText(medianNs)}, p99 ${timeText(p99Ns)}, max ${timeText(maxNs)}`])
   }
   for (const [name, text] of lines) print(`${name.padEnd(15)}${text}`)
+}
+
+export type Report = PacketReport & { result: PacketReplayResult }
+
+export function reportOf(
+  kind: PacketReport['kind'],
+  target: string,
+  result: PacketReplayResult,
+  done: Partial<PacketReport> & { sent: number; bytes: number },
+): Report {
+  const counts: PacketCounts = result.counts
+  return { kind, target, counts, rejected: 0, unsendable: 0, seconds: null, pacing: null, ...done, result }
 }

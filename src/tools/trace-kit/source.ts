@@ -3,7 +3,6 @@ import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
 import { fileSource, filesSource, sessionTraces } from '../../files/index.ts'
-import { nativeCrc32 } from '../../memory/index.ts'
 import {
   type CaptureSource,
   type Damage,
@@ -11,19 +10,23 @@ import {
   describeDamage,
   portUses,
   type TraceOptions,
-  useCrc32,
 } from '../../trace/index.ts'
 import { integer, UsageError, wrongValue } from '../kit/index.ts'
+import { chooseCrc32 } from './crc32.ts'
 
 const expected = 'Expected a capture, or - for standard input'
 
 /** The capture in that file. A packet's CRC is computed as fast as this machine can. */
 export function captureFile(file: string): CaptureSource {
-  useCrc32(nativeCrc32())
-  if (file === '-') return fileSource(file)
+  if (file === '-') {
+    chooseCrc32(Number.POSITIVE_INFINITY)
+    return fileSource(file)
+  }
   const info = statSync(file, { throwIfNoEntry: false })
   if (info === undefined) throw new UsageError(file, `there is no such file. ${expected}`)
   if (info.isDirectory()) return sessionFile(file)
+  // Pipes and devices have no length.
+  chooseCrc32(info.isFile() ? info.size : Number.POSITIVE_INFINITY)
   return fileSource(file)
 }
 
@@ -32,6 +35,7 @@ function sessionFile(folder: string): CaptureSource {
   const files = sessionTraces(folder)
   if (files === undefined) throw new UsageError(folder, `is a directory, and no session. ${expected}`)
   if (files.length === 0) throw new UsageError(folder, 'the session has no trace')
+  chooseCrc32(files.reduce((sum, path) => sum + statSync(path).size, 0))
   return filesSource(files)
 }
 

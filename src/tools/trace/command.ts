@@ -16,15 +16,25 @@ Examples:
   verbena trace page roce.pcap -o roce.html           a page to look at it, and to send to somebody
   verbena trace convert roce.pcap.gz roce.pcapng`
 
-export async function configure(command: Command): Promise<void> {
+export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
     .description('Look at captures of RDMA traffic: check each packet, show them, follow the connections.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {
-    check: ['ICRC, lengths and headers of every packet', () => import('./check.ts')],
-    show: ['a line for each packet, with what it means in its connection', () => import('./show.ts')],
-    info: ['the conversations: messages, losses, NAKs, latencies', () => import('./info.ts')],
-    page: ['a page that does all of this in the browser, with a capture in it or without', () => import('./page.ts')],
-    convert: ['write the packets, or some of them, in another format', () => import('./convert.ts')],
-  })
+  await addSubcommands(
+    command,
+    {
+      check: { summary: 'ICRC, lengths and headers of every packet', load: () => import('./check.ts') },
+      show: {
+        summary: 'a line for each packet, with what it means in its connection',
+        load: () => import('./show.ts'),
+      },
+      info: { summary: 'the conversations: messages, losses, NAKs, latencies', load: () => import('./info.ts') },
+      page: {
+        summary: 'a page that does all of this in the browser, with a capture in it or without',
+        load: () => import('./page.ts'),
+      },
+      convert: { summary: 'write the packets, or some of them, in another format', load: () => import('./convert.ts') },
+    },
+    words,
+  )
 }

@@ -14,15 +14,25 @@ Examples:
   verbena traffic cdf WebSearch                         a distribution of sizes
   verbena traffic client web.yaml --dry-run             which requests there will be, as JSON lines`
 
-export async function configure(command: Command): Promise<void> {
+export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
     .description('Generate RDMA traffic from a configuration: sizes, arrivals, verbs and destinations by distribution.')
     .addHelpText('after', examples)
-  await addSubcommands(command, {
-    server: ['answer requests with flows of the size that they ask for', () => import('./server.ts')],
-    client: ['send the requests of a configuration to its servers', () => import('./client.ts')],
-    merge: ['make one result of those of several clients', () => import('./merge.ts')],
-    fit: ['write a configuration that generates traffic like that of a capture', () => import('./fit.ts')],
-    cdf: ['draw a distribution of sizes, or list those that have names', () => import('./cdf.ts')],
-  })
+  await addSubcommands(
+    command,
+    {
+      server: {
+        summary: 'answer requests with flows of the size that they ask for',
+        load: () => import('./server.ts'),
+      },
+      client: { summary: 'send the requests of a configuration to its servers', load: () => import('./client.ts') },
+      merge: { summary: 'make one result of those of several clients', load: () => import('./merge.ts') },
+      fit: {
+        summary: 'write a configuration that generates traffic like that of a capture',
+        load: () => import('./fit.ts'),
+      },
+      cdf: { summary: 'draw a distribution of sizes, or list those that have names', load: () => import('./cdf.ts') },
+    },
+    words,
+  )
 }

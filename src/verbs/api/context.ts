@@ -9,6 +9,7 @@ import { elementKind } from '../provider/events.ts'
 import type { Host } from '../provider/host.ts'
 import { Ctx, Dev, Key, keyKind, Pd, Qp, Srq } from '../provider/layout.ts'
 import { createRecord, giveRecord, recordOf, recordOfHandle, slotOf, stale } from '../provider/records.ts'
+import { nameDevice, noteSubscribers } from './channels.ts'
 import { CompletionChannelObject } from './completion-channel.ts'
 import { CompletionQueueObject } from './completion-queue.ts'
 import { Handle } from './handle.ts'
@@ -100,6 +101,8 @@ class ContextObject extends Handle implements Context {
     })
     this.slot = slotOf(i32[this.#word + Ctx.ref]!)
     try {
+      nameDevice(host, device.index, device.name)
+      noteSubscribers()
       device.open(this.slot, options)
     } catch (error) {
       host.control(() => giveRecord(host, 'context', this.#word))

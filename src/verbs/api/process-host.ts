@@ -2,17 +2,15 @@
 import { randomInt } from 'node:crypto'
 import { atExit, isProcessMemoryUsed, Segment, whenWorkerEnds } from '../../memory/index.ts'
 import { Host } from '../provider/host.ts'
-import type { Platform } from '../provider/platform.ts'
 import { reapAttachment } from '../provider/reap.ts'
 import { sweepNow } from '../provider/reclaim.ts'
+import { newsOf } from './channels.ts'
 import { prepareProcess } from './prepare-process.ts'
 import { segmentOptions } from './segment-options.ts'
 
-const platform: Platform = { randomInt }
-
 /** The tables of a segment, for this thread. */
 export function hostOf(segment: Segment): Host {
-  const host = new Host(segment, platform)
+  const host: Host = new Host(segment, { randomInt, news: newsOf(() => host) })
   host.reclaim = () => sweepNow(host)
   return host
 }

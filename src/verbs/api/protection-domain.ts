@@ -10,6 +10,7 @@ import { destroyPd } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import type { WorkCompletion } from '../provider/work-completion.ts'
 import { AddressHandleObject } from './address.ts'
+import { noteSubscribers } from './channels.ts'
 import { Handle } from './handle.ts'
 import { MemoryRegionObject, MemoryWindowObject } from './memory-region.ts'
 import type {
@@ -88,6 +89,7 @@ export class ProtectionDomainObject extends Handle implements ProtectionDomain {
 
   createQp<T extends QpType>(init: QpInit<T>): QueuePair<T> {
     this.assertOpen('createQp')
+    noteSubscribers()
     return QueuePairObject.create(this, init)
   }
 

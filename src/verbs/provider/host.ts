@@ -27,6 +27,7 @@ import {
   statusPurged,
   Wqe,
 } from './layout.ts'
+import type { QpFailure } from './news.ts'
 import { completionOpcodes } from './operations.ts'
 import { slotOf } from './records.ts'
 
@@ -423,7 +424,7 @@ export class Host extends EventTables {
     i32[q + Qp.sqNext] = after
     if (e < 0) {
       // IBA C9-218: a request that cannot complete, since the CQ is full, ends its QP.
-      if (this.breakQp(q, QpState.Err)) this.qpEvent(q, EventType.QpFatal)
+      if (this.breakQp(q, QpState.Err, 'CqOverrun')) this.qpEvent(q, EventType.QpFatal)
       return false
     }
     this.commit(cq, e, wrId, status, opcode, 0, byteLen, 0, q, after, false)
@@ -437,7 +438,7 @@ export class Host extends EventTables {
   }
 
   /** Moves a QP to an error state because of what happened, unless its owner has reset it meanwhile. */
-  breakQp(q: number, state: typeof QpState.Err | typeof QpState.Sqe): boolean {
+  breakQp(q: number, state: typeof QpState.Err | typeof QpState.Sqe, reason: QpFailure): boolean {
     const { i32 } = this
     for (;;) {
       const from = Atomics.load(i32, q + Qp.state)
@@ -445,6 +446,9 @@ export class Host extends EventTables {
       if (Atomics.compareExchange(i32, q + Qp.state, from, state) === from) break
     }
     this.segment.bumpEpoch()
+    const { news } = this.platform
+    if (news?.hearsErrors)
+      news.qpError(i32[q + Qp.device]!, i32[q + Qp.number]!, state === QpState.Err ? 'ERR' : 'SQE', reason)
     return true
   }
 

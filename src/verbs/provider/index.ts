@@ -31,6 +31,7 @@ export { type CounterName, Journal, journalStage } from './layout.ts'
 export { deviceAttr, maxMessageBytes, portAttr } from './limits.ts'
 export { type MadMethods, madAgentId, madReceiver, registerMads, takeMads, unregisterMads } from './mad-classes.ts'
 export { mcastMember } from './multicast.ts'
+export { failureOf, failureOfEvent, type News, type QpFailure, type RetransmitReason } from './news.ts'
 export {
   answeredOpcodes,
   atomicOpcodes,

@@ -90,7 +90,7 @@ function endUsers(host: Host, uses: (q: number) => boolean): void {
     const q = host.qpWord(slot)
     if (i32[q + Qp.number]! <= 0 || !uses(q)) continue
     const ref = i32[q + Qp.ref]!
-    if (host.breakQp(q, QpState.Err)) host.qpEvent(q, EventType.QpFatal)
+    if (host.breakQp(q, QpState.Err, 'CqGone')) host.qpEvent(q, EventType.QpFatal)
     segment.quiesce()
     host.flushBroken(ref)
   }

@@ -65,6 +65,20 @@ describe('a peer that does not answer over RDMA', () => {
   })
 })
 
+it('the channel verbena:net:fallback says which connections go over TCP, and why', async () => {
+  const env = { VERBENA_PRELOAD: 'connect *', VERBENA_PRELOAD_TIMEOUT_MS: '50' }
+  const { out, code } = await run(['fallback.mjs'], { ...overFake, env })
+  expect(code).toBe(0)
+  expect(out).toEqual([
+    expect.stringMatching(/^127\.0\.0\.1 true connect \* failed: connect ECONNREFUSED /),
+    'reached',
+    '127.0.79.1 true connect * silent: nothing answered over RDMA in N ms',
+    'reached',
+    '127.0.79.1 true connect * silent-before: it did not answer over RDMA N s ago',
+    'reached',
+  ])
+})
+
 describe('what cannot be sent to another process', () => {
   it.each([
     ['127.0.0.1', `a socket ${notSent}`, 'a server sent', 'the child server true'],

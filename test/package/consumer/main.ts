@@ -13,14 +13,18 @@ import {
   type WorkCompletion,
   workCompletions,
 } from 'verbena'
+import { bytesSource, type CaptureSource, type PacketHandler, PcapWriter } from 'verbena/capture'
 import dgram from 'verbena/dgram'
+import { answerOf, monitorConfig, Observer, type WindowAnswer } from 'verbena/monitor'
 import net, { createServer, type Socket } from 'verbena/net'
+import { type Mapping, parseMapping, readMessages, replayPackets, type TraceMessages } from 'verbena/replay'
 import { type Results, summarize } from 'verbena/report'
 import { type RunChild, run, type TraceRecord } from 'verbena/run'
 import { createSketch, type Estimate } from 'verbena/sketch'
+import { analyseCapture, type CaptureInfo, type Filter, parseFilter, type Row, showCapture } from 'verbena/trace'
 import { Cdf, type CdfPoint, Schedule } from 'verbena/traffic'
 import { readTraffic } from 'verbena/traffic/load'
-import { opcodeName } from 'verbena/wire'
+import { emitFrame, frameLength, opcodeName, type RoceV2Frame } from 'verbena/wire'
 import 'verbena/preload'
 
 const context = openDevice('shm0')
@@ -60,6 +64,48 @@ const points: CdfPoint[] = [
 const schedule = new Schedule(readTraffic('servers: [a]\nsize: 8\ncount: 1', 'traffic.yaml'))
 schedule.next()
 const estimate: Estimate = sketch.estimate(memory.subarray(0, 3))
+
+const frame: RoceV2Frame = {
+  ethernet: { destination: Uint8Array.of(2, 0, 0, 0, 0, 2), source: Uint8Array.of(2, 0, 0, 0, 0, 1), tags: [] },
+  ipv4: {
+    ...{ tos: 2, identification: 0, dontFragment: true, ttl: 64 },
+    ...{ source: Uint8Array.of(10, 0, 0, 1), destination: Uint8Array.of(10, 0, 0, 2) },
+  },
+  ...{ sourcePort: 49152, udpChecksum: 0 },
+  packet: {
+    bth: {
+      ...{ opcode: 4, solicited: false, migReq: true, pkey: 0xffff, fecn: false, becn: false, ackReq: true },
+      ...{ destQp: 17, psn: 1 },
+    },
+    payload: new Uint8Array(8),
+  },
+}
+const chunks: Uint8Array[] = []
+const writer = new PcapWriter({ write: (bytes) => chunks.push(bytes.slice()) })
+const packet = new Uint8Array(frameLength(frame))
+writer.packet(packet, 0, emitFrame(frame, packet, 0), 1, 0)
+writer.close()
+const capture: CaptureSource = bytesSource(chunks[0]!)
+const info: CaptureInfo = await analyseCapture(capture)
+const filter: Filter = parseFilter('destqp == 17')
+const rows: Row[] = []
+await showCapture(capture, (row) => rows.push(row), { filter })
+const mapping: Mapping = parseMapping('qpn', '17=18')
+const rewritten: number[] = []
+await replayPackets(capture, { mappings: [mapping] }, ({ bytes, offset }) => rewritten.push(bytes[offset + 49]!))
+const { messages }: TraceMessages = await readMessages(capture)
+const windows: WindowAnswer[] = []
+const observer = new Observer({
+  ...{ config: monitorConfig({ seed: 1 }), agent: 'test', run: 'test' },
+  onWindow: (window) => windows.push(answerOf(window)),
+})
+const observe: PacketHandler = (one) => {
+  observer.packet(one)
+  return true
+}
+await capture.read(observe)
+observer.finish()
+console.log(info.roce, rows.length, rewritten[0], messages.length, windows[0]!.totals.packets)
 server.listen(0, '127.0.0.1', () => {
   const { port } = server.address() as { port: number }
   const client = net.connect({ port, host: '127.0.0.1', device: 'shm0' }, () => client.end('echo'))

@@ -1,0 +1,47 @@
+/**
+ * `verbena/capture`: pcap and pcapng files, read and written; compressed with gzip or zstd, or not.
+ * docs/guide/capture.md shows how to use it.
+ */
+export {
+  bytesSource,
+  CaptureCopy,
+  type CaptureCopyOptions,
+  type CapturedBlock,
+  CapturedPacket,
+  type CaptureFormat,
+  CaptureParser,
+  type CaptureSink,
+  type CaptureSource,
+  type CaptureWriter,
+  type Damage,
+  Direction,
+  describeDamage,
+  type InterfaceInfo,
+  type InterfaceOptions,
+  LinkLayer,
+  LinkType,
+  LinkTypeError,
+  type Located,
+  linkTypeName,
+  locate,
+  located,
+  type PacketDirection,
+  type PacketHandler,
+  type PacketOptions,
+  PcapngWriter,
+  type PcapngWriterOptions,
+  PcapWriter,
+  type PcapWriterOptions,
+  type ReadOptions,
+  Step,
+} from '../capture/index.ts'
+export {
+  canWriteZstd,
+  fileSink,
+  fileSource,
+  filesSource,
+  gzipSink,
+  isSameFile,
+  streamSource,
+  zstdSink,
+} from '../files/index.ts'

@@ -1,0 +1,33 @@
+/**
+ * `verbena/replay`: captured RDMA traffic again. Its packets with other addresses, queue pairs, keys and PSNs and right checksums; or its
+ * messages, with what each waited for. Reads the sources of `verbena/capture`; sending is the program's. docs/guide/replay.md shows how to use it.
+ */
+export {
+  type BadPolicy,
+  badPolicies,
+  type Mapping,
+  MappingError,
+  type MappingKind,
+  type MessageGaps,
+  type MessageOp,
+  messageOps,
+  mostMessages,
+  type Pace,
+  Pacer,
+  type PacketCounts,
+  type PacketOut,
+  type PacketReplayOptions,
+  type PacketReplayResult,
+  parseMapping,
+  parseMappings,
+  readMessages,
+  replayPackets,
+  type TraceConnection,
+  type TraceEnd,
+  type TraceMessage,
+  type TraceMessages,
+  trafficClassOf,
+  UdpPayload,
+  type Wait,
+  waits,
+} from '../replay/index.ts'

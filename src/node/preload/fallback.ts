@@ -1,0 +1,27 @@
+/** `verbena:net:fallback` of `node:diagnostics_channel`: a connection that has a rule for RDMA goes over TCP (docs/reference/channels.md). */
+import { channel } from 'node:diagnostics_channel'
+import type { Rule } from './rules.ts'
+
+const fallback = channel('verbena:net:fallback')
+
+/** Why: RDMA failed, was not answered in time, or was not answered by this address a short while ago. */
+export const fallbackReasons = ['failed', 'silent', 'silent-before'] as const
+export type FallbackReason = (typeof fallbackReasons)[number]
+
+/** Published in the thread that connects, at once. */
+export interface FallbackMessage {
+  /** As the program has named it. */
+  host: string
+  port: number
+  /** The rule of VERBENA_PRELOAD. */
+  rule: string
+  reason: FallbackReason
+  /** The same in words, for people. */
+  text: string
+}
+
+export function tellFallback(host: string, port: number, rule: Rule, reason: FallbackReason, text: string): void {
+  if (!fallback.hasSubscribers) return
+  const message: FallbackMessage = { host, port, rule: rule.text, reason, text }
+  fallback.publish(message)
+}

@@ -1,0 +1,121 @@
+/**
+ * `verbena:qp:error` and `verbena:qp:retransmit` of `node:diagnostics_channel` (docs/reference/channels.md).
+ *
+ * A message is published in the thread that found out, when that returns to its event loop: what happened was found under locks, and a
+ * subscriber may call any verb. Threads that only work for others, and have no subscribers, pass it to the thread that has started them,
+ * if that has any: `heard` says so, in memory that both see.
+ */
+import { channel } from 'node:diagnostics_channel'
+import { deviceAt } from '../provider/device.ts'
+import type { Host } from '../provider/host.ts'
+import type { News, QpFailure, RetransmitReason } from '../provider/news.ts'
+
+/** Published when a queue pair has failed. */
+export interface QpErrorMessage {
+  /** As it was opened; null if this thread does not have it open. */
+  device: string | null
+  qpNum: number
+  state: 'ERR' | 'SQE'
+  reason: QpFailure
+}
+
+/** Published when a requester of RC sends packets again. */
+export interface QpRetransmitMessage {
+  device: string | null
+  qpNum: number
+  /** Of the oldest packet that is not acknowledged, from which it begins. */
+  psn: number
+  /** How many have been sent from there on. */
+  packets: number
+  reason: RetransmitReason
+}
+
+/** From a thread that works for another one. */
+export interface PassedNews {
+  news: 'error' | 'retransmit'
+  message: QpErrorMessage | QpRetransmitMessage
+  /** The number of the device in its segment. */
+  index: number
+}
+
+const channels = { error: channel('verbena:qp:error'), retransmit: channel('verbena:qp:retransmit') }
+const bits = { error: 1, retransmit: 2 }
+/** So many messages wait for an event loop; others are left out. Counters of devices miss none. */
+const mostWaiting = 1000
+
+/** Which channels this thread has subscribers of, and how many messages are on their way to it. */
+export const heard: Int32Array = new Int32Array(new SharedArrayBuffer(8))
+
+/** Says to the threads that work for this one whether anybody listens: when a device is opened, and a queue pair made. */
+export function noteSubscribers(): void {
+  const error = channels.error.hasSubscribers ? bits.error : 0
+  Atomics.store(heard, 0, error | (channels.retransmit.hasSubscribers ? bits.retransmit : 0))
+}
+
+let waiting: PassedNews[] = []
+
+function publishWaiting(): void {
+  const now = waiting
+  waiting = []
+  for (const { news, message } of now) channels[news].publish(message)
+}
+
+let starter: { heard: Int32Array; post: (passed: PassedNews) => void } | null = null
+
+/** From now on this thread publishes nothing, and passes what there is to the thread whose `heard` this is. */
+export function passNews(heardThere: Int32Array, post: (passed: PassedNews) => void): void {
+  starter = { heard: heardThere, post }
+}
+
+/** Takes what a thread passes that works for this one; in the segment of `host`, if that thread does not know names of devices. */
+export function takeNews({ news, message, index }: PassedNews, host?: Host): void {
+  Atomics.sub(heard, 1, 1)
+  if (host !== undefined) message.device ??= nameOf(host, index)
+  channels[news].publish(message)
+}
+
+function tell(news: PassedNews['news'], message: QpErrorMessage | QpRetransmitMessage, index: number): void {
+  if (starter === null) {
+    if (waiting.length === mostWaiting) return
+    if (waiting.push({ news, message, index }) === 1) process.nextTick(publishWaiting)
+  } else if (Atomics.add(starter.heard, 1, 1) < mostWaiting) starter.post({ news, message, index })
+  else Atomics.sub(starter.heard, 1, 1)
+}
+
+/** Names of the devices that this thread has opened, by segment and number. */
+const names = new WeakMap<Host, Map<number, string>>()
+
+export function nameDevice(host: Host, index: number, name: string): void {
+  const known = names.get(host) ?? new Map<number, string>()
+  names.set(host, known.set(index, name))
+}
+
+function nameOf(host: Host, index: number): string | null {
+  try {
+    return names.get(host)?.get(index) ?? deviceAt(host, index)?.name ?? null
+  } catch {
+    // A process that is out of descriptors cannot ask for the host's addresses.
+    return null
+  }
+}
+
+const hears = (news: PassedNews['news']): boolean =>
+  starter === null ? channels[news].hasSubscribers : (Atomics.load(starter.heard, 0) & bits[news]) !== 0
+
+/** The news of one segment. */
+export function newsOf(host: () => Host): News {
+  return {
+    get hearsErrors() {
+      return hears('error')
+    },
+    qpError(device, qpNum, state, reason) {
+      tell('error', { device: nameOf(host(), device), qpNum, state, reason }, device)
+    },
+    get hearsRetransmits() {
+      return hears('retransmit')
+    },
+    qpRetransmit(device, qpNum, psn, packets, reason) {
+      tell('retransmit', { device: nameOf(host(), device), qpNum, psn, packets, reason }, device)
+    },
+  }
+}
