@@ -74,11 +74,12 @@ function onSignals(interrupt: (code: number) => void): () => void {
 
 /**
  * From now on this signal ends the process by `exit`, unless somebody else listens: a command that winds up leaves nothing behind,
- * such as a segment that it is the last to use.
+ * such as a segment that it is the last to use. A thread that does not return to its event loop does not see it.
  */
 function endInOrder(name: keyof typeof signals): void {
   if (process.listeners(name).includes(enders[name])) return
-  process.on(name, enders[name])
+  // First, so that it sees a listener that the same signal makes go.
+  process.prependListener(name, enders[name])
 }
 
 const enders = {

@@ -212,8 +212,13 @@ export class StreamConnection implements StreamLink {
     return this.in.recv(buffer, offset, length, peek)
   }
 
+  /** True if messages wait for an entry of the send queue, which the completions that were taken last may have freed. */
+  private get putOff(): boolean {
+    return this.saying >= 0 || this.in.due
+  }
+
   get hasNews(): boolean {
-    return this.cq.filled || this.qp.sendCq.filled
+    return this.cq.filled || this.qp.sendCq.filled || this.putOff
   }
 
   /** Takes all messages that have come; how many. */
@@ -350,7 +355,7 @@ export class StreamConnection implements StreamLink {
    */
   probe(): void {
     if (this.waits) this.sendKeepalive()
-    if (this.cq.filled || this.saying >= 0 || this.in.due) this.process()
+    if (this.cq.filled || this.putOff) this.process()
     this.reap()
   }
 

@@ -31,7 +31,7 @@ export interface StreamLink {
   sendDirect(addr: number, lkey: number, length: number): number
   isDone(number: number): boolean
   recv(buffer: Uint8Array, offset: number, length: number, peek?: boolean): number
-  /** True if `process` or `reap` may find something. */
+  /** True if `process` or `reap` may find something, or may go on with what was put off. */
   readonly hasNews: boolean
   process(): number
   reap(): void

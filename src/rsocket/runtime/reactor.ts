@@ -9,7 +9,7 @@ import { inRootContext, nowNs, Polling } from '../../memory/index.ts'
 export interface Member {
   /** Takes what has come and calls those that wait for it; true if anything happened. */
   turn(): boolean
-  /** After a turn in which nothing happened: arms the completion event; what has come since is reported now, and true returned. */
+  /** After a turn that returned false: arms the completion event; what has come since is reported now, and true returned. */
   arm(): boolean
 }
 

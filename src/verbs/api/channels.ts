@@ -36,6 +36,8 @@ export interface PassedNews {
   message: QpErrorMessage | QpRetransmitMessage
   /** The number of the device in its segment. */
   index: number
+  /** The segment, in the thread that has made the message: names are looked up without locks. */
+  host?: Host
 }
 
 const channels = { error: channel('verbena:qp:error'), retransmit: channel('verbena:qp:retransmit') }
@@ -57,7 +59,10 @@ let waiting: PassedNews[] = []
 function publishWaiting(): void {
   const now = waiting
   waiting = []
-  for (const { news, message } of now) channels[news].publish(message)
+  for (const { news, message, index, host } of now) {
+    if (host !== undefined) message.device = nameOf(host, index)
+    channels[news].publish(message)
+  }
 }
 
 let starter: { heard: Int32Array; post: (passed: PassedNews) => void } | null = null
@@ -74,12 +79,19 @@ export function takeNews({ news, message, index }: PassedNews, host?: Host): voi
   channels[news].publish(message)
 }
 
-function tell(news: PassedNews['news'], message: QpErrorMessage | QpRetransmitMessage, index: number): void {
+function tell(
+  news: PassedNews['news'],
+  message: QpErrorMessage | QpRetransmitMessage,
+  index: number,
+  host: Host,
+): void {
   if (starter === null) {
     if (waiting.length === mostWaiting) return
-    if (waiting.push({ news, message, index }) === 1) process.nextTick(publishWaiting)
-  } else if (Atomics.add(starter.heard, 1, 1) < mostWaiting) starter.post({ news, message, index })
-  else Atomics.sub(starter.heard, 1, 1)
+    if (waiting.push({ news, message, index, host }) === 1) process.nextTick(publishWaiting)
+  } else if (Atomics.add(starter.heard, 1, 1) < mostWaiting) {
+    message.device = names.get(host)?.get(index) ?? null
+    starter.post({ news, message, index })
+  } else Atomics.sub(starter.heard, 1, 1)
 }
 
 /** Names of the devices that this thread has opened, by segment and number. */
@@ -109,13 +121,13 @@ export function newsOf(host: () => Host): News {
       return hears('error')
     },
     qpError(device, qpNum, state, reason) {
-      tell('error', { device: nameOf(host(), device), qpNum, state, reason }, device)
+      tell('error', { device: null, qpNum, state, reason }, device, host())
     },
     get hearsRetransmits() {
       return hears('retransmit')
     },
     qpRetransmit(device, qpNum, psn, packets, reason) {
-      tell('retransmit', { device: nameOf(host(), device), qpNum, psn, packets, reason }, device)
+      tell('retransmit', { device: null, qpNum, psn, packets, reason }, device, host())
     },
   }
 }

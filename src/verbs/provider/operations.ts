@@ -110,9 +110,9 @@ function byOpcode(of: (operation: Operation) => number): Uint8Array {
   return values
 }
 
-/** True if a mask has this opcode, of those that are any. */
+/** True if a mask has this opcode. A word that another process has written may be any number. */
 export function hasOpcode(mask: number, opcode: number): boolean {
-  return ((mask >>> opcode) & 1) !== 0
+  return opcode >>> 0 < 16 && ((mask >>> opcode) & 1) !== 0
 }
 
 /** Operations that a type of queue pair executes. */

@@ -30,8 +30,11 @@ export class Connections {
   readonly #outer = new WeakMap<Socket, Socket>()
   #isClosing = false
 
-  /** Before the server listens. `most`: connections, besides WebSockets, whose server limits them. */
-  constructor(server: Server, most: number = mostConnections) {
+  /**
+   * Is made before the server listens. `upgrades`: the server takes connections that want to be something else; without a listener
+   * Node.js serves such a request as any other. `most`: connections, besides WebSockets, whose server limits them.
+   */
+  constructor(server: Server, upgrades: boolean, most: number = mostConnections) {
     this.#server = server
     server.on('connection', (socket: Socket) => {
       this.#sockets.set(socket, 0)
@@ -48,6 +51,7 @@ export class Connections {
         if (this.#use(socket, -1) === 0 && this.#isClosing) socket.destroySoon()
       })
     })
+    if (!upgrades) return
     server.on('upgrade', (_, socket) => {
       // Of TLS, this is the connection inside.
       const outer = this.#outerOf(socket as Socket)

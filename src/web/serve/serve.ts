@@ -90,13 +90,13 @@ export async function serve(options: ServeOptions): Promise<Served> {
   const listener: RequestListener = (request, response) => {
     for (const [name, value] of Object.entries({ ...allHeaders, ...headers })) response.setHeader(name, value)
     response.once('finish', () => discardRest(request))
-    const asked = askedOf(request)
-    // The adapter makes an address of both, or answers itself; not all that comes is one.
-    request.headers.host = 'localhost'
+    // The adapter makes an address of this and the host, or answers itself; not all that comes is one.
     request.url = request
       .url!.replace(/^https?:\/\/[^/?]+/i, '')
       .replace(/^(?!\/)/, '/')
       .replaceAll('\\', '%5C')
+    const asked = askedOf(request)
+    request.headers.host = 'localhost'
     const answer = async (forRoutes: Request): Promise<Response> => {
       const refusal = await whyNot(request, asked)
       return refusal === null ? await app.fetch(forRoutes) : responseOf(refusal, errors)
@@ -106,7 +106,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
   }
 
   const server = tls ? createSecureServer({ ...serverLimits, ...tls }, listener) : createServer(serverLimits, listener)
-  const connections = new Connections(server, options.mostConnections)
+  const connections = new Connections(server, upgrade !== undefined, options.mostConnections)
   if (upgrade !== undefined)
     server.on('upgrade', (request, socket, head) => {
       // A client that goes away at once.

@@ -78,3 +78,18 @@ it.each([
     for (const listener of others) process.on(name, listener as () => void)
   }
 })
+
+it.each(['SIGTERM', 'SIGINT'] as const)(
+  '%s that ends an interruption, in which another one had ended, ends nothing else',
+  (name) => {
+    const exit = vi.spyOn(process, 'exit').mockImplementation(() => undefined as never)
+    const stderr = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const before = new Set(process.listeners(name))
+    const outer = runWith({ stdout: stderr, stderr }, [], () => interruptible(''))
+    runWith({ stdout: stderr, stderr }, [], () => interruptible('')).dispose()
+    outer.signal.addEventListener('abort', () => outer.dispose())
+    for (const listener of process.listeners(name)) if (!before.has(listener) || listener.name === name) listener(name)
+    expect(outer.signal.aborted).toBe(true)
+    expect(exit).not.toHaveBeenCalled()
+  },
+)

@@ -362,3 +362,20 @@ describe('mapped buffers', () => {
     b.context.free(bytes)
   })
 })
+
+test('what waits for an entry of the send queue is news, since the completions that free one may have been taken', () => {
+  const { b } = start()
+  expect(b.connection.hasNews).toBe(false)
+  const { out } = b.connection as unknown as { out: { controlsPosted: number } }
+  // As many control messages as there may be have no completion yet.
+  out.controlsPosted += 4
+  b.connection.shutdownWrite()
+  expect(b.connection.hasNews).toBe(true)
+  // Their completions come, and are taken as in the turn of a socket: after it has looked for messages.
+  out.controlsPosted -= 4
+  b.connection.reap()
+  expect(b.connection.hasNews).toBe(true)
+  b.connection.process()
+  b.connection.reap()
+  expect(b.connection.hasNews).toBe(false)
+})

@@ -7,7 +7,7 @@ import { Connections, serverLimits } from '../../../src/web/serve/connections.ts
 
 it('keeps nobody out: the one that has waited longest goes', async () => {
   const server = createServer(serverLimits, (_, response) => response.end('here'))
-  const connections = new Connections(server, 4)
+  const connections = new Connections(server, false, 4)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   const open = async (): Promise<{ socket: Socket; isClosed: boolean }> => {

@@ -77,6 +77,21 @@ async function dial(served: Served) {
   return dialled
 }
 
+it('serves a request to become something else as any other where nothing can be had, and counts its connection', async () => {
+  const served = await start({ mostConnections: 3 })
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: h2c\r\n'
+  const dialled = await Promise.all(Array.from({ length: 3 }, () => dial(served)))
+  for (const { socket } of dialled) socket.write(`GET /data HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`)
+  for (const each of dialled) await expect.poll(() => each.text).toMatch(/^HTTP\/1\.1 401 /)
+  // The fourth takes the place of one that waits.
+  await dial(served)
+  await expect.poll(() => dialled.filter(({ isClosed }) => isClosed).length).toBe(1)
+  const gone = await dial(served)
+  gone.socket.write(`GET /data HTTP/1.1\r\nHost: localhost\r\n${upgrade}\r\n`)
+  gone.socket.resetAndDestroy()
+  expect((await ask(served, { headers: known })).text).toBe('data')
+})
+
 describe('who may ask', () => {
   it('is who knows the token', async () => {
     const served = await start()
