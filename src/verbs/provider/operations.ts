@@ -1,6 +1,6 @@
 /**
- * The operations of a send queue: the fields of their requests, and a table with a row for each. The masks and arrays that the data path asks are made of the rows when this is
- * loaded: bit or index n is of opcode n.
+ * The operations of a send queue: the fields of their requests, and a table with a row for each. The masks and arrays that the data
+ * path asks are made of the rows when this is loaded: bit or index n is of opcode n.
  */
 import { type FlushSelectivity, type MwType, Opcode, QpType, WcOpcode } from './constants.ts'
 
@@ -50,16 +50,18 @@ type Remote = {
   rkey: number
 }
 
-/** The fields that each operation needs, `ibv_send_wr` with its unions resolved. */
+/** The fields that each operation needs, `ibv_send_wr` with its unions resolved. One opcode each: a QP type permits some of them. */
 export type SendOperation =
   | { opcode: Opcodes['Send'] }
   | { opcode: Opcodes['SendWithImm']; immData: number }
   | { opcode: Opcodes['SendWithInv']; invalidateRkey: number }
-  | ({ opcode: Opcodes['Write'] | Opcodes['Read'] | Opcodes['AtomicWrite'] } & Remote)
+  | ({ opcode: Opcodes['Write'] } & Remote)
   | ({ opcode: Opcodes['WriteWithImm']; immData: number } & Remote)
+  | ({ opcode: Opcodes['Read'] } & Remote)
   | ({ opcode: Opcodes['AtomicCmpAndSwp']; compareAdd: bigint; swap: bigint } & Remote)
   | ({ opcode: Opcodes['AtomicFetchAndAdd']; compareAdd: bigint } & Remote)
   | ({ opcode: Opcodes['Flush']; flushLength: number; placement: number; selectivity: FlushSelectivity } & Remote)
+  | ({ opcode: Opcodes['AtomicWrite'] } & Remote)
   | { opcode: Opcodes['LocalInv']; invalidateRkey: number }
   | { opcode: Opcodes['BindMw']; bindMw: MwBind & { mw: { rkey: number; type: MwType }; rkey: number } }
 
