@@ -87,7 +87,7 @@ const { none, immediate, key, swap, add, flush, bind } = operandKind
 const O = Opcode
 const C = WcOpcode
 
-/** A new operation is a row, its packets in `transport/requester.ts`, and what executes it: CONTRIBUTING.md has the steps. */
+/** A new operation is a row, its packets in `transport/requester.ts`, and what executes it: docs/internals/recipes.md has the steps. */
 const operations: readonly Operation[] = [
   // IBA 9.4.3: RDMA WRITE, on reliable and unreliable connections.
   {
