@@ -1,6 +1,7 @@
 /** What nobody uses: files, exports, packages (`npm run unused`, part of `npm run lint`). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { pages } from './scripts/pages.mjs'
 
 /** Modules that threads and processes start with, as the build finds them. */
 const started = ['src', 'bench', 'test']
@@ -27,7 +28,7 @@ export default {
     'test/compliance/threads/*.ts',
     'test/package/consumer/main.ts',
     'examples/**/*.mjs',
-    'src/{report/browser,gateway/page,monitor/page,trace/page,trace/worker}/main.ts',
+    ...pages.map(({ input }) => input),
     ...started,
   ],
   project: ['src/**/*.ts', 'bench/**/*.ts', 'test/**/*.ts', 'scripts/**/*.{mjs,ts}'],

@@ -18,7 +18,7 @@ import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Made } from './made.mjs'
-import { buildGatewayPage, buildMonitorPage, buildReportPage, buildTracePage } from './pages.mjs'
+import { buildPages } from './pages.mjs'
 import { startedModules } from './started-modules.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -186,10 +186,7 @@ async function buildPackage(dist) {
     const declarations = join(fresh, 'declarations')
     const modules = await Promise.all([
       bundle({ ...entryPoints, ...command }, fresh),
-      buildReportPage(root, join(fresh, 'report-page.js')),
-      buildGatewayPage(root, join(fresh, 'gateway-page.js')),
-      buildMonitorPage(root, join(fresh, 'monitor-page.js')),
-      buildTracePage(root, join(fresh, 'trace-page.js'), join(fresh, 'trace-worker.js')),
+      buildPages(root, fresh),
       declare(declarations),
       describeCommands(fresh),
     ])

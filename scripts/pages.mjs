@@ -31,32 +31,25 @@ function notice() {
   return `/*! Contains Apache ECharts ${versionOf('echarts')} (Apache License, Version 2.0) and ZRender ${versionOf('zrender')}:\n${zrender}\n*/\n`
 }
 
-/** Writes the script of the report to `file`; resolves with the modules that went in, as the others do. */
-export async function buildReportPage(root, file) {
-  return write(file, notice(), await bundled(root, 'src/report/browser/main.ts'))
-}
+/** The scripts of pages: the file that `pageScript` of src/web reads, and the module that is bundled to it. */
+export const pages = [
+  { script: 'report-page.js', input: 'src/report/browser/main.ts', notices: notice },
+  { script: 'gateway-page.js', input: 'src/gateway/page/main.ts' },
+  { script: 'monitor-page.js', input: 'src/monitor/page/main.ts' },
+  { script: 'trace-page.js', input: 'src/trace/page/main.ts' },
+  { script: 'trace-worker.js', input: 'src/trace/worker/main.ts', notices: () => mitNotice('fflate', 'fzstd') },
+]
 
-/** Writes the script of the gateway's live page, which has nothing of others in it, to `file`. */
-export async function buildGatewayPage(root, file) {
-  return write(file, '', await bundled(root, 'src/gateway/page/main.ts'))
-}
-
-/** Writes the script of the monitor's live page, which has nothing of others in it either, to `file`. */
-export async function buildMonitorPage(root, file) {
-  return write(file, '', await bundled(root, 'src/monitor/page/main.ts'))
-}
-
-/** Writes the script of `verbena trace page` and that of its worker to these files. */
-export async function buildTracePage(root, page, worker) {
-  return [
-    ...write(page, '', await bundled(root, 'src/trace/page/main.ts')),
-    ...write(worker, mitNotice('fflate', 'fzstd'), await bundled(root, 'src/trace/worker/main.ts')),
-  ]
-}
-
-function write(file, notices, { code, modules }) {
-  writeFileSync(file, notices + code)
-  return modules
+/** Writes all of them into `folder`; resolves with the modules that went in. */
+export async function buildPages(root, folder) {
+  const modules = await Promise.all(
+    pages.map(async ({ script, input, notices = () => '' }) => {
+      const { code, modules } = await bundled(root, input)
+      writeFileSync(join(folder, script), notices() + code)
+      return modules
+    }),
+  )
+  return modules.flat()
 }
 
 /** The code of a page's script, in one piece, and its modules. */

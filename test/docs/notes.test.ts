@@ -1,10 +1,14 @@
-/** ARCHITECTURE.md and the notes at the head of folders (README.md): what they name exists, they are short, and each is found from the first. */
+/**
+ * ARCHITECTURE.md and the notes at the head of folders (README.md): what they name exists, they are short, and each is found from the first.
+ * So it is with docs/internals/recipes.md.
+ */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { linksOf, namesOf, pages, root, textOf } from './markdown.ts'
 
 const notes = pages.filter((page) => /^(src|bench|scripts)\/(.*\/)?README\.md$|^test\/README\.md$/.test(page))
+const recipes = 'docs/internals/recipes.md'
 const folders = ['src', 'bench', 'scripts', 'test']
 const files = folders.flatMap((folder) =>
   (readdirSync(join(root, folder), { recursive: true }) as string[]).map((name) => join(folder, name)),
@@ -60,3 +64,30 @@ it('ARCHITECTURE.md links to every note', () => {
   const linked = new Set(linksOf(textOf('ARCHITECTURE.md')).map(({ path }) => normalize(path)))
   expect(notes.filter((note) => !linked.has(note))).toEqual([])
 })
+
+const parts = textOf(recipes).split(/^## /m).slice(1)
+
+describe.each(parts.map((part) => [part.slice(0, part.indexOf('\n')), part] as const))(
+  'the recipe of %s',
+  (_, text) => {
+    const { files: named, words } = namesOf(text)
+
+    it('names files, folders and code that exist', () => {
+      let folder = ''
+      for (const name of named) {
+        if (name.includes('/')) folder = name.slice(0, name.lastIndexOf('/'))
+        const path = name.includes('/') || existsSync(join(root, name)) ? name : `${folder}/${name}`
+        if (!path.includes('NAME')) expect([name, existsSync(join(root, path))]).toEqual([name, true])
+      }
+      expect(words.filter((word) => word !== 'NAME' && !code.has(word))).toEqual([])
+    })
+
+    it('is at most 16 lines', () => {
+      const lines = text
+        .split('\n')
+        .slice(1)
+        .filter((line) => line !== '')
+      expect(lines.length).toBeLessThanOrEqual(16)
+    })
+  },
+)

@@ -1,6 +1,14 @@
 /** Rules of the formats, one by one; what is malformed, and where. */
 import { describe, expect, it } from 'vitest'
-import { describeProblem, formatOf, GatewayError, longestRest, Samples, signalsOf } from '../../src/gateway/index.ts'
+import {
+  describeProblem,
+  formatNames,
+  formatOf,
+  GatewayError,
+  longestRest,
+  Samples,
+  signalsOf,
+} from '../../src/gateway/index.ts'
 import { converted, type Description, encodedMessage } from './streams.ts'
 
 const headless = (type: string): Description => ({ type, header: false })
@@ -271,6 +279,12 @@ it.each(['villas.human', 'csv', 'json', 'value'])(
     expect(problems.first[0]!.what).toContain(`more than ${longestRest} bytes`)
   },
 )
+
+it.each(formatNames)('%s says whether its bytes are text', async (name) => {
+  const { bytes } = await converted('1.25(7)\t-2.5\n', 'villas.human', name, 'f')
+  const isText = bytes.every((byte) => (byte >= 0x20 && byte < 0x7f) || byte === 0x09 || byte === 0x0a)
+  expect(formatOf(name).isBinary ?? false).toBe(!isText)
+})
 
 describe('settings', () => {
   const refused: [() => unknown, string][] = [

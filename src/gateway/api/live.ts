@@ -16,7 +16,6 @@ const batch = 256
 /** Of a viewer that is too slow; more is left out. */
 const mostBufferedBytes = 1 << 20
 const mostViewers = 64
-const binary: readonly string[] = ['villas.binary', 'villas.web', 'raw', 'gtnet', 'protobuf', 'opal.asyncip']
 
 export class LiveData {
   readonly #server = new WebSocketServer({
@@ -89,6 +88,7 @@ class Viewer {
   #watch: ReturnType<SuperNode['watch']>
   #samples = new Samples(batch, 1)
   #encoder: Encoder | null = null
+  #isBinary = false
   #bytes = new Uint8Array(0)
 
   constructor(client: WebSocket, node: string, format: string, gateway: SuperNode) {
@@ -114,7 +114,7 @@ class Viewer {
     }
     filled = this.#put(framing?.close, filled)
     // A copy: ws may keep it for a while.
-    this.client.send(this.#bytes.slice(0, filled), { binary: binary.includes(this.#format) })
+    this.client.send(this.#bytes.slice(0, filled), { binary: this.#isBinary })
   }
 
   #put(bytes: Uint8Array | undefined, at: number): number {
@@ -146,7 +146,9 @@ class Viewer {
 
   #encoderOf(signals: readonly Signal[]): Encoder | null {
     try {
-      return formatOf(this.#format, true).encoder(signals)
+      const format = formatOf(this.#format, true)
+      this.#isBinary = format.isBinary === true
+      return format.encoder(signals)
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error
       // A close reason has at most 123 bytes.

@@ -21,6 +21,8 @@ import { ValueDecoder, ValueEncoder } from './value.ts'
 /** A format whose settings were checked. */
 export interface Format {
   readonly name: string
+  /** Its bytes are no text. */
+  readonly isBinary?: true
   /** `inMessages`: each chunk that is decoded as the last one is a message of a network by itself, and not a part of a stream. */
   decoder(signals: readonly Signal[], inMessages?: boolean): Decoder
   encoder(signals: readonly Signal[]): Encoder
@@ -75,6 +77,7 @@ function message(littleEndian: boolean): Maker {
       validateSourceIndex: reader.boolean('validate_source_index', false),
     }
     return {
+      isBinary: true,
       decoder: (signals) => new MessageDecoder(signals, settings),
       encoder: (signals) => new MessageEncoder(signals, settings),
     }
@@ -90,6 +93,7 @@ function raw(endianess: 'little' | 'big'): Maker {
       fake: reader.boolean('fake', false),
     }
     return {
+      isBinary: true,
       decoder: (signals, messages = false) => new RawDecoder(signals, settings, messages),
       encoder: (signals) => new RawEncoder(signals, settings),
     }
@@ -99,6 +103,7 @@ function raw(endianess: 'little' | 'big'): Maker {
 const protobuf: Maker = (reader) => {
   const settings = { origin: reader.boolean('ts_origin', true), sequence: reader.boolean('sequence', true) }
   return {
+    isBinary: true,
     decoder: (signals) => new ProtobufDecoder(signals),
     encoder: (signals) => new ProtobufEncoder(signals, settings),
   }
@@ -107,6 +112,7 @@ const protobuf: Maker = (reader) => {
 const asyncIp: Maker = (reader) => {
   const device = reader.integer('dev_id', 0, 0, 65_535)
   return {
+    isBinary: true,
     decoder: (signals) => new AsyncIpDecoder(signals),
     encoder: (signals) => new AsyncIpEncoder(signals, device),
   }

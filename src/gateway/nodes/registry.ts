@@ -1,43 +1,37 @@
 /** The types of nodes by name, as VILLASnode calls them. Each is loaded when a configuration names it, with the client that it needs. */
 import type { NodeType, SecretSettings } from '../index.ts'
 
-export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
-  amqp: async () => (await import('./amqp.ts')).amqp,
-  exec: async () => (await import('./exec.ts')).exec,
-  file: async () => (await import('./file/index.ts')).file,
-  infiniband: async () => (await import('./infiniband/index.ts')).infiniband,
-  influxdb: async () => (await import('./influxdb.ts')).influxdb,
-  kafka: async () => (await import('./kafka/index.ts')).kafka,
-  loopback: async () => (await import('./loopback.ts')).loopback,
-  mqtt: async () => (await import('./mqtt.ts')).mqtt,
-  redis: async () => (await import('./redis/index.ts')).redis,
-  shmem: async () => (await import('./shmem/index.ts')).shmem,
-  'signal.v2': async () => (await import('./signal/index.ts')).signalV2,
-  signal: async () => (await import('./signal/index.ts')).signal,
-  socket: async () => (await import('./socket/index.ts')).socket,
-  stats: async () => (await import('./stats.ts')).stats,
-  test_rtt: async () => (await import('./test-rtt/index.ts')).testRtt,
-  websocket: async () => (await import('./websocket.ts')).websocket,
-  zeromq: async () => (await import('./zeromq.ts')).zeromq,
+interface Row {
+  load(): Promise<NodeType>
+  /** Settings that nobody may see, not even through the API. Whatever is an address is looked at in any case. */
+  readonly secret: readonly string[]
 }
 
-/** Settings of each type that nobody may see, not even through the API. Whatever is an address is looked at in any case. */
-export const secretSettings: SecretSettings = {
-  amqp: ['password'],
-  exec: ['environment'],
-  file: [],
-  infiniband: [],
-  influxdb: [],
-  kafka: ['sasl.password'],
-  loopback: [],
-  mqtt: ['password'],
-  redis: ['password'],
-  shmem: [],
-  'signal.v2': [],
-  signal: [],
-  socket: [],
-  stats: [],
-  test_rtt: [],
-  websocket: ['token'],
-  zeromq: ['curve.private_key', 'curve.secret_key'],
+const rows: Readonly<Record<string, Row>> = {
+  amqp: { load: async () => (await import('./amqp.ts')).amqp, secret: ['password'] },
+  exec: { load: async () => (await import('./exec.ts')).exec, secret: ['environment'] },
+  file: { load: async () => (await import('./file/index.ts')).file, secret: [] },
+  infiniband: { load: async () => (await import('./infiniband/index.ts')).infiniband, secret: [] },
+  influxdb: { load: async () => (await import('./influxdb.ts')).influxdb, secret: [] },
+  kafka: { load: async () => (await import('./kafka/index.ts')).kafka, secret: ['sasl.password'] },
+  loopback: { load: async () => (await import('./loopback.ts')).loopback, secret: [] },
+  mqtt: { load: async () => (await import('./mqtt.ts')).mqtt, secret: ['password'] },
+  redis: { load: async () => (await import('./redis/index.ts')).redis, secret: ['password'] },
+  shmem: { load: async () => (await import('./shmem/index.ts')).shmem, secret: [] },
+  'signal.v2': { load: async () => (await import('./signal/index.ts')).signalV2, secret: [] },
+  signal: { load: async () => (await import('./signal/index.ts')).signal, secret: [] },
+  socket: { load: async () => (await import('./socket/index.ts')).socket, secret: [] },
+  stats: { load: async () => (await import('./stats.ts')).stats, secret: [] },
+  test_rtt: { load: async () => (await import('./test-rtt/index.ts')).testRtt, secret: [] },
+  websocket: { load: async () => (await import('./websocket.ts')).websocket, secret: ['token'] },
+  zeromq: { load: async () => (await import('./zeromq.ts')).zeromq, secret: ['curve.private_key', 'curve.secret_key'] },
 }
+
+export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = Object.fromEntries(
+  Object.entries(rows).map(([name, { load }]) => [name, load]),
+)
+
+/** Of each type, its settings that are secret. */
+export const secretSettings: SecretSettings = Object.fromEntries(
+  Object.entries(rows).map(([name, { secret }]) => [name, secret]),
+)

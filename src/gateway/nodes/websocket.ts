@@ -54,7 +54,6 @@ const heartbeatMs = 10_000
 const endMs = 1000
 /** How often a node that waits for its connections looks for them. */
 const lookMs = 20
-const text: readonly string[] = ['villas.human', 'csv', 'tsv', 'json', 'value']
 
 function websocketSettings(settings: SettingsReader): WebsocketSettings {
   const format = formatSetting(settings, 'villas.web', inMessages)
@@ -99,7 +98,7 @@ class Channel {
 
   constructor(context: NodeContext, format: Format, counters: Counters, inbox: Inbox) {
     this.receive = inbox.channel(format)
-    const binary = !text.includes(format.name)
+    const binary = format.isBinary === true
     this.frames = new FramesOut(context, format, counters, {
       limit: frameLimit,
       send: (frame, count) => {

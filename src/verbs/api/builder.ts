@@ -9,9 +9,10 @@
  *     qp.wr.complete()
  */
 import { checkObject, describe } from '../provider/arguments.ts'
-import type { AddressHandleLike, MwBind } from '../provider/attributes.ts'
+import type { AddressHandleLike } from '../provider/attributes.ts'
 import { type FlushSelectivity, MwType, Opcode } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
+import type { MwBind } from '../provider/operations.ts'
 import { fillBind, ScatterGather, SendWorkRequest, sgesOf } from '../provider/work-request.ts'
 import { isRight, wrongIn } from '../provider/work-request-checks.ts'
 

@@ -20,7 +20,6 @@ import type {
   DeviceAttr,
   Engine,
   GidEntry,
-  MwBind,
   PortAttr,
   QpAttr,
   QpCap,
@@ -32,6 +31,7 @@ import type {
 } from '../provider/attributes.ts'
 import type { EventType, MwType, QpState, QpType } from '../provider/constants.ts'
 import type { Device } from '../provider/device.ts'
+import type { MwBind } from '../provider/operations.ts'
 import type { WorkCompletion } from '../provider/work-completion.ts'
 import type { RecvWorkRequest, SendWorkRequest } from '../provider/work-request.ts'
 import type { WorkRequestBuilder } from './builder.ts'

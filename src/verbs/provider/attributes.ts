@@ -2,18 +2,8 @@
  * The attributes that verbs take and give, as libibverbs names them. Lengths in bytes, addresses as numbers below
  * 2^53 in the address space of the device, GIDs as 16-byte Uint8Arrays, GUIDs as bigint.
  */
-import type {
-  FlushSelectivity,
-  GidType,
-  LinkLayer,
-  MwType,
-  Opcode,
-  PathMigState,
-  PathMtu,
-  PortState,
-  QpState,
-  QpType,
-} from './constants.ts'
+import type { GidType, LinkLayer, PathMigState, PathMtu, PortState, QpState, QpType } from './constants.ts'
+import type { SendOperation, UcOpcode, UdOpcode } from './operations.ts'
 
 /** `ibv_device_attr`(`_ex`). Every limit is enforced. */
 export interface DeviceAttr {
@@ -381,50 +371,13 @@ interface SendWrCommon {
   /** What is sent, or where a response goes. */
   sgList?: readonly Sge[]
 }
-type Remote = {
-  /** Address in the peer's memory region. */
-  remoteAddr: number
-  /** The key of the peer's region or window. */
-  rkey: number
-}
-type O = typeof Opcode
 
-/** The fields that each operation needs, `ibv_send_wr` with its unions resolved. */
-export type SendOperation =
-  | { opcode: O['Send'] }
-  | { opcode: O['SendWithImm']; immData: number }
-  | { opcode: O['SendWithInv']; invalidateRkey: number }
-  | ({ opcode: O['Write'] | O['Read'] | O['AtomicWrite'] } & Remote)
-  | ({ opcode: O['WriteWithImm']; immData: number } & Remote)
-  | ({ opcode: O['AtomicCmpAndSwp']; compareAdd: bigint; swap: bigint } & Remote)
-  | ({ opcode: O['AtomicFetchAndAdd']; compareAdd: bigint } & Remote)
-  | ({ opcode: O['Flush']; flushLength: number; placement: number; selectivity: FlushSelectivity } & Remote)
-  | { opcode: O['LocalInv']; invalidateRkey: number }
-  | { opcode: O['BindMw']; bindMw: MwBind & { mw: { rkey: number; type: MwType }; rkey: number } }
-
-/** `ibv_mw_bind_info`: an empty `length` unbinds. */
-export interface MwBind {
-  /** The region that the window opens, with `Access.MwBind`. */
-  mr: { lkey: number }
-  /** First address of the window, in the region. */
-  addr: number
-  /** Bytes. */
-  length: number
-  /** Remote rights of `Access`. */
-  accessFlags: number
-}
-
-type DatagramOperation = Extract<SendOperation, { opcode: O['Send'] | O['SendWithImm'] }> & {
+type UcOperation = Extract<SendOperation, { opcode: UcOpcode }>
+type DatagramOperation = Extract<SendOperation, { opcode: UdOpcode }> & {
   ah: AddressHandleLike
   remoteQpn: number
   remoteQkey: number
 }
-type UcOperation = Extract<
-  SendOperation,
-  {
-    opcode: O['Send'] | O['SendWithImm'] | O['Write'] | O['WriteWithImm'] | O['LocalInv'] | O['BindMw']
-  }
->
 
 /** What an address handle looks like to a work request. */
 export interface AddressHandleLike {

@@ -1,8 +1,8 @@
 /**
- * The operations of a send queue, a row for each. The masks and arrays that the data path asks are made of the rows when this is
- * loaded: bit or index n is of opcode n.
+ * The operations of a send queue: the fields of their requests, and a table with a row for each. The masks and arrays that the data
+ * path asks are made of the rows when this is loaded: bit or index n is of opcode n.
  */
-import { Opcode, QpType, WcOpcode } from './constants.ts'
+import { type FlushSelectivity, type MwType, Opcode, QpType, WcOpcode } from './constants.ts'
 
 /** What a request has besides its elements and the address at the peer. */
 export const operandKind = {
@@ -42,12 +42,52 @@ interface Operation {
   readonly response?: 'fills' | 'empty'
 }
 
+type Opcodes = typeof Opcode
+type Remote = {
+  /** Address in the peer's memory region. */
+  remoteAddr: number
+  /** The key of the peer's region or window. */
+  rkey: number
+}
+
+/** The fields that each operation needs, `ibv_send_wr` with its unions resolved. One opcode each: a QP type permits some of them. */
+export type SendOperation =
+  | { opcode: Opcodes['Send'] }
+  | { opcode: Opcodes['SendWithImm']; immData: number }
+  | { opcode: Opcodes['SendWithInv']; invalidateRkey: number }
+  | ({ opcode: Opcodes['Write'] } & Remote)
+  | ({ opcode: Opcodes['WriteWithImm']; immData: number } & Remote)
+  | ({ opcode: Opcodes['Read'] } & Remote)
+  | ({ opcode: Opcodes['AtomicCmpAndSwp']; compareAdd: bigint; swap: bigint } & Remote)
+  | ({ opcode: Opcodes['AtomicFetchAndAdd']; compareAdd: bigint } & Remote)
+  | ({ opcode: Opcodes['Flush']; flushLength: number; placement: number; selectivity: FlushSelectivity } & Remote)
+  | ({ opcode: Opcodes['AtomicWrite'] } & Remote)
+  | { opcode: Opcodes['LocalInv']; invalidateRkey: number }
+  | { opcode: Opcodes['BindMw']; bindMw: MwBind & { mw: { rkey: number; type: MwType }; rkey: number } }
+
+/** `ibv_mw_bind_info`: an empty `length` unbinds. */
+export interface MwBind {
+  /** The region that the window opens, with `Access.MwBind`. */
+  mr: { lkey: number }
+  /** First address of the window, in the region. */
+  addr: number
+  /** Bytes. */
+  length: number
+  /** Remote rights of `Access`. */
+  accessFlags: number
+}
+
+/** Operations of UD, as in the table. */
+export type UdOpcode = Opcodes['Send'] | Opcodes['SendWithImm']
+/** Operations of UC, as in the table. */
+export type UcOpcode = UdOpcode | Opcodes['Write'] | Opcodes['WriteWithImm'] | Opcodes['LocalInv'] | Opcodes['BindMw']
+
 const { RC, UC, UD, GSI } = QpType
 const { none, immediate, key, swap, add, flush, bind } = operandKind
 const O = Opcode
 const C = WcOpcode
 
-/** A new operation is a row, its packets in `transport/requester.ts`, and what executes it. */
+/** A new operation is a row, its packets in `transport/requester.ts`, and what executes it: docs/internals/recipes.md has the steps. */
 const operations: readonly Operation[] = [
   // IBA 9.4.3: RDMA WRITE, on reliable and unreliable connections.
   {

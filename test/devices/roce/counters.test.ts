@@ -33,6 +33,11 @@ it('docs/internals/roce.md has a line for each counter, and for nothing else', (
   expect([...documented].sort()).toEqual([...layout.counterNames].sort())
 })
 
+it('there is room for all of them in the record of a device', () => {
+  const { Dev, counterNames } = layout
+  expect(Dev.counters + 2 * counterNames.length).toBeLessThanOrEqual(Dev.managementBases)
+})
+
 it('each name is counted somewhere', () => {
   const sources = new URL('../../../src/', import.meta.url)
   const files = readdirSync(sources, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'))

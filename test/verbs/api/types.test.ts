@@ -58,6 +58,7 @@ const attributes: (() => void)[] = [
 const requests: (() => void)[] = [
   () => rc.postSend({ opcode: Opcode.Read, ...remote }),
   () => rc.postSend({ opcode: Opcode.AtomicCmpAndSwp, compareAdd: 0n, swap: 1n, ...remote }),
+  () => uc.postSend({ opcode: Opcode.Write, ...remote }),
   () => uc.postSend({ opcode: Opcode.WriteWithImm, immData: 1, ...remote }),
   () => ud.postSend({ opcode: Opcode.SendWithImm, immData: 1, ...to }),
   // @ts-expect-error no READ on UC
