@@ -36,9 +36,9 @@ import type { WorkCompletion } from '../provider/work-completion.ts'
 import type { RecvWorkRequest, SendWorkRequest } from '../provider/work-request.ts'
 import type { WorkRequestBuilder } from './builder.ts'
 
-/** What all objects share: they are closed once and used only before. */
+/** Base of all objects: they are closed once and used only before. */
 export interface VerbsObject extends Disposable {
-  /** Whether `close` was called here. */
+  /** True if `close` was called here. */
   readonly closed: boolean
   /** Ends the object. EBADF if it is closed already, EBUSY while others need it. */
   close(): void
@@ -48,41 +48,41 @@ export interface VerbsObject extends Disposable {
 
 // --- handles: what another thread or process imports; plain data, to be posted or sent as JSON -----------------------
 
-/** Of a protection domain, for `context.importPd`. */
+/** Handle of a protection domain, for `context.importPd`. */
 export interface PdHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'pd'
   /** Names the object, also after another has taken its slot. */
   ref: number
 }
 
-/** Of a memory region, for `context.importMr`. */
+/** Handle of a memory region, for `context.importMr`. */
 export interface MrHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'mr'
   /** The key of the region. */
   lkey: number
 }
 
-/** Of a completion queue, for `context.importCq`. */
+/** Handle of a completion queue, for `context.importCq`. */
 export interface CqHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'cq'
   /** Names the object, also after another has taken its slot. */
   ref: number
 }
 
-/** Of a shared receive queue, for `context.importSrq`. */
+/** Handle of a shared receive queue, for `context.importSrq`. */
 export interface SrqHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'srq'
   /** Names the object, also after another has taken its slot. */
   ref: number
 }
 
-/** Of a queue pair, for `context.importQp`. */
+/** Handle of a queue pair, for `context.importQp`. */
 export interface QpHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'qp'
   /** Names the object, also after another has taken its slot. */
   ref: number
@@ -96,7 +96,7 @@ export interface QpHandle {
 
 /** `ibv_async_event`: what happened, and to which object of this context. */
 export interface AsyncEvent {
-  /** What happened. */
+  /** Type of the event. */
   type: EventType
   /** The name of `type`, as in `EventType`. */
   name: string
@@ -112,15 +112,15 @@ export interface AsyncEvent {
   portNum?: number
 }
 
-/** How `createCq` makes a completion queue. */
+/** Options of `createCq`. */
 export interface CqOptions extends CqInit {
-  /** Where the events of the queue go (`reqNotify`); without one it can only be polled. */
+  /** Channel of the queue's events (`reqNotify`); without one, the queue can only be polled. */
   channel?: CompletionChannel
   /** Any value of the program, kept as `cq.cqContext`. */
   cqContext?: unknown
-  /** @internal It is polled from the event loop, and waited for in ways that tell the device otherwise (`Device.leavesLoop`). */
+  /** @internal True if the queue is polled from the event loop, and its waits notify the device in other ways (`Device.leavesLoop`). */
   inLoop?: boolean
-  /** @internal Completions show `solicitedFlag` in `wcFlags` where the sender asked for a solicited event. */
+  /** @internal True if completions show `solicitedFlag` in `wcFlags` where the sender requested a solicited event. */
   tellsSolicited?: boolean
 }
 
@@ -134,20 +134,20 @@ export type MemberKind = 'pd' | 'cq' | 'channel' | 'srq' | 'mr' | 'mw' | 'ah' | 
 export interface Context extends VerbsObject {
   /** The name that the device was opened by. */
   readonly name: string
-  /** Whether the posting thread or a thread of the adapter executes requests. */
+  /** Thread that executes requests: the posting thread, or a thread of the adapter. */
   readonly engine: Engine
 
   /** `ibv_query_device_ex`: limits and identity of the device. EBADF if the context is closed. */
   queryDevice(): DeviceAttr
   /** `ibv_query_port`; ports count from 1. EINVAL if there is no such port. */
   queryPort(port: number): PortAttr
-  /** `ibv_query_gid`: the 16 bytes of an entry of the GID table. ENODATA if there is no entry `index`. */
+  /** `ibv_query_gid`: the 16 bytes of an entry of the GID table. ENODATA if the table has no entry `index`. */
   queryGid(port: number, index: number): Uint8Array
-  /** `ibv_query_gid_ex`: an entry of the GID table. ENODATA if there is no entry `index`. */
+  /** `ibv_query_gid_ex`: an entry of the GID table. ENODATA if the table has no entry `index`. */
   queryGidEx(port: number, index: number): GidEntry
   /** `ibv_query_gid_table`: all entries of the GID tables of all ports. */
   queryGidTable(): GidEntry[]
-  /** `ibv_query_pkey`: an entry of the P_Key table. EINVAL if there is no entry `index`. */
+  /** `ibv_query_pkey`: an entry of the P_Key table. EINVAL if the table has no entry `index`. */
   queryPkey(port: number, index: number): number
   /** `ibv_get_pkey_index`: the index of a P_Key in the table. EINVAL if it is not there. */
   getPkeyIndex(port: number, pkey: number): number
@@ -196,7 +196,7 @@ export interface Context extends VerbsObject {
   getAsyncEvent(timeoutMs?: number): AsyncEvent | null
   /** Events as they come: `for await (const event of context.asyncEvents())`. Ends when the context closes. */
   asyncEvents(): AsyncGenerator<AsyncEvent, void, undefined>
-  /** Kept for those who know `ibv_ack_async_event`: events need no acknowledgement here. */
+  /** Does nothing: events need no acknowledgement here. It exists for programs that expect `ibv_ack_async_event`. */
   ackAsyncEvent(event: AsyncEvent): void
 
   /** `ibv_close_device`: frees memory from `alloc`. EBUSY while anything that was made from it is open. */
@@ -214,7 +214,7 @@ export interface Context extends VerbsObject {
 
 // --- protection domain, memory ---------------------------------------------------------------------------------------
 
-/** What can be registered: bytes from `context.alloc`, or a range of device addresses, in bytes. */
+/** Memory that can be registered: bytes from `context.alloc`, or a range of device addresses, in bytes. */
 export type Registrable = Uint8Array | { addr: number; length: number }
 
 /**
@@ -225,13 +225,13 @@ export type Registrable = Uint8Array | { addr: number; length: number }
 export interface ProcessRange {
   /** The process, by its number here. */
   pid: number
-  /** Of the first byte there. */
+  /** Address of the first byte in that process. */
   address: number
   /** Bytes. */
   length: number
 }
 
-/** How `createQp` makes a queue pair. */
+/** Options of `createQp`. */
 export interface QpInit<T extends QpType> {
   /** RC, UC, UD or GSI. */
   type: T
@@ -305,8 +305,8 @@ export interface ProtectionDomain extends VerbsObject {
 }
 
 /**
- * `ibv_mr`: rights to a range of memory, behind a random key. Any thread of the segment uses the keys; the thread that registered
- * it changes and closes it.
+ * `ibv_mr`: rights to a range of memory, accessed by a random key. Any thread of the segment uses the keys; the thread that registered the
+ * region changes and closes it.
  */
 export interface MemoryRegion extends VerbsObject {
   /** The protection domain that it belongs to. */
@@ -325,8 +325,8 @@ export interface MemoryRegion extends VerbsObject {
   readonly handle: MrHandle
 
   /**
-   * `ibv_rereg_mr`: changes what `flags` (of `ReregFlag`) say; the keys stay. EINVAL if anything is wrong, EBUSY while windows
-   * are bound to the region: nothing is changed then.
+   * `ibv_rereg_mr`: changes what `flags` (of `ReregFlag`) select; the keys stay. EINVAL if anything is wrong, EBUSY while windows are bound
+   * to the region: nothing is changed then.
    */
   rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void
   /** @internal The same for memory of another process, in place of `buffer`. */
@@ -363,7 +363,7 @@ export interface MemoryWindow extends VerbsObject {
 export interface AddressHandle extends VerbsObject {
   /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
-  /** What it was made or modified with. */
+  /** Address vector that the handle was created or last modified with. */
   readonly attr: Readonly<AhAttr>
   /** From now on it leads elsewhere; requests that were posted keep their path. EINVAL names the field that is wrong. */
   modify(attr: AhAttr): void
@@ -387,9 +387,9 @@ export interface AddressHandle extends VerbsObject {
 export interface CompletionQueue extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
-  /** Where its events go, null if it can only be polled. */
+  /** Channel of its events, null if the queue can only be polled. */
   readonly channel: CompletionChannel | null
-  /** What `createCq` was given. */
+  /** Value that was passed to `createCq`. */
   readonly cqContext: unknown
   /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
   readonly current: WorkCompletion
@@ -397,7 +397,7 @@ export interface CompletionQueue extends VerbsObject {
   readonly handle: CqHandle
   /** Completions that fit. */
   readonly cqe: number
-  /** Whether `poll` would find something without giving the device time first. */
+  /** True if `poll` would find a completion without a call of the device's `progress` first. */
   readonly filled: boolean
 
   /**
@@ -409,7 +409,7 @@ export interface CompletionQueue extends VerbsObject {
   startPoll(): boolean
   /** `ibv_next_poll`: the same for the next completion. */
   nextPoll(): boolean
-  /** Kept for those who know `ibv_end_poll`: nothing is to be ended here. */
+  /** Does nothing: no poll needs to be ended here. It exists for programs that expect `ibv_end_poll`. */
   endPoll(): void
   /**
    * `ibv_req_notify_cq`: the next completion (with `solicitedOnly`: the next solicited one, or one with an error) makes an event
@@ -436,7 +436,7 @@ export interface CompletionChannel extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
   /**
-   * Whether there is an event already.
+   * True if an event is pending.
    *
    * @internal
    */
@@ -493,11 +493,11 @@ export interface SharedReceiveQueue extends VerbsObject {
   readonly ref: number
 }
 
-/** What `qp.query` gives. */
+/** Result of `qp.query`. */
 export interface QpQuery<T extends QpType = QpType> {
   /** The attributes as they are now. */
   attr: QpAttr
-  /** What it was made with. */
+  /** Values that the QP was created with. */
   initAttr: {
     type: T
     cap: QpCap
@@ -523,11 +523,11 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   readonly sendCq: CompletionQueue
   /** Gets the completions of receives. */
   readonly recvCq: CompletionQueue
-  /** Where receives are taken from, null if they are posted to the QP itself. */
+  /** Shared receive queue of the QP, null if receives are posted to the QP itself. */
   readonly srq: SharedReceiveQueue | null
   /** The sizes of its queues. */
   readonly cap: Readonly<QpCap>
-  /** What `createQp` was given. */
+  /** Value that was passed to `createQp`. */
   readonly qpContext: unknown
   /** For `context.importQp` in another thread. */
   readonly handle: QpHandle
@@ -560,10 +560,10 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   /** `ibv_bind_mw`: binds a window of type 1; an empty length unbinds. Afterwards `mw.rkey` is the new key. Errors as of `postSend`. */
   bindMw(mw: MemoryWindow, info: MwBind, options?: { wrId?: number; sendFlags?: number }): void
   /**
-   * `ibv_attach_mcast`: lets this UD QP receive what is sent to the multicast group `gid` (16 bytes: ff…, or an IPv4 group as
-   * ::ffff:224.0.0.0 and above). EINVAL if it is attached already, ENOMEM if the group or the table is full, and what the device
-   * says if it cannot join the group: then the QP is not attached. A device with addresses in several networks joins it in that of
-   * the GID `sgidIndex`, or without one in that to which the host's routes lead; all QPs of the device in the same.
+   * `ibv_attach_mcast`: lets this UD QP receive messages to the multicast group `gid` (16 bytes: ff…, or an IPv4 group as ::ffff:224.0.0.0
+   * and above). EINVAL if it is attached already, ENOMEM if the group or the table is full, and the error of the device if it cannot join
+   * the group: then the QP is not attached. A device with addresses in several networks joins the group in the network of the GID
+   * `sgidIndex`, or without it in the network to which the host's routes lead; all QPs of the device in the same.
    */
   attachMcast(gid: Uint8Array, lid?: number, sgidIndex?: number): void
   /** `ibv_detach_mcast`: ends what `attachMcast` began; EINVAL if the QP is not attached. */

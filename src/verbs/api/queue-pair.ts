@@ -46,7 +46,7 @@ export const defaultCap: Readonly<QpCap> = {
   maxInlineData: 64,
 }
 
-/** Who executes the requests of a QP. */
+/** Returns the executor of the requests of a QP, as in `qpEngine`. */
 function engineOf(verb: string, { device, engine }: Context, hosted: boolean | undefined): number {
   if (hosted !== true) return engine === 'thread' ? qpEngine.thread : qpEngine.poster
   if (device.reachProcess === undefined || device.hosts === false || engine === 'thread')
@@ -77,7 +77,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
   readonly #f64: Float64Array
   readonly #q: number
   readonly #entries: SendEntries
-  /** `recvCq`, whose last completion says how far the receive queue has been used. */
+  /** `recvCq`, whose last completion determines how far the receive queue has been used. */
   readonly #polled: CompletionQueueObject
   readonly #fast: FastPath | null
   #builder: WorkRequestBuilder | null = null
@@ -268,7 +268,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     // A sender remembers its peer from RTR on, and itself from RTS on; of a peer in RTR what RTS may change is the access that it gives.
     const remembered = from >= QpState.Rtr && (from !== QpState.Rtr || values.accessFlags !== undefined)
     if (to === from || from < QpState.Rts) {
-      // Errors may move the QP meanwhile; then they win. Nobody can have posted a request before RTS.
+      // Errors may move the QP meanwhile; then they win. No thread can have posted a request before RTS.
       if (to !== from) Atomics.compareExchange(i32, q + Qp.state, from, to)
       if (remembered) segment.bumpEpoch()
       return
@@ -318,7 +318,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     i32[q + Qp.executor] = 0
     i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
-    // What was polled before the purge says nothing of the receive queue that begins now.
+    // Completions polled before the purge do not apply to the receive queue that begins now.
     segment.bumpEpoch()
   }
 

@@ -1,4 +1,7 @@
-/** When what was closed is reclaimed: a moment later, in the event loop of the thread that closed it, or sooner if that is much. */
+/**
+ * The time at which closed objects are reclaimed: a moment later, in the event loop of the thread that closed them, or sooner if there are
+ * many.
+ */
 import { inRootContext } from '../../memory/index.ts'
 import { sweepIsDue } from '../provider/graves.ts'
 import type { Host } from '../provider/host.ts'

@@ -174,7 +174,7 @@ export interface QpCap {
 /** `poster`: the thread that posts executes the request. `thread`: a thread of its own plays the adapter. */
 export type Engine = 'poster' | 'thread'
 
-/** How a device is opened. */
+/** Options of `openDevice`. */
 export interface OpenOptions {
   /** Default `poster`. */
   engine?: Engine
@@ -187,25 +187,26 @@ export interface OpenOptions {
    */
   wrap?: readonly Wrap[]
   /**
-   * Of devices on a network: packets say that routers may mark them (ECT), marks are answered with CNPs, and CNPs slow
-   * the sender down (DCQCN). The device's like `wrap`; off unless asked for here or by VERBENA_CONGESTION_CONTROL=1.
+   * Congestion control of devices on a network: packets indicate that routers may mark them (ECT), marks are answered with CNPs, and CNPs
+   * slow the sender down (DCQCN). It applies to the device, like `wrap`; default off, unless VERBENA_CONGESTION_CONTROL=1.
    */
   congestionControl?: boolean
   /**
-   * Of `roce`: false does not wait until the thread runs that answers peers while the program computes, which this starts. It takes
-   * about as long to start as the library took to load. Default true; with middleware, or without koffi, it is always waited for.
+   * Flag of `roce`: false does not wait until the thread runs that answers peers while the program computes, and which this call starts.
+   * That thread takes about as long to start as the library took to load. Default true; with middleware, or without koffi, the call always
+   * waits.
    */
   waitForService?: boolean
   /** @internal This thread hosts queue pairs, and drives the device itself where middleware makes it the only one that does. */
   drives?: boolean
-  /** Of named segments: only one that is in use; ENODEV if there is none, where otherwise it would be made. */
+  /** Flag of named segments: the segment must be in use already; ENODEV if it is not, instead of creating it. */
   existing?: boolean
 }
 
 /** A layer of middleware, as plain data so that the thread which runs it can be another one. */
 export type Wrap = FaultsWrap | TapWrap | TraceWrap
 
-/** What happens to packets, each with its probability from 0 to 1; times in milliseconds. */
+/** Probabilities of packet faults, each from 0 to 1; times in milliseconds. */
 export interface FaultRates {
   /** The packet is dropped. */
   loss?: number
@@ -221,7 +222,7 @@ export interface FaultRates {
   delayMs?: number
   /** And by up to this, at random. */
   jitterMs?: number
-  /** What is sent, what comes, or both (the default). */
+  /** Direction of the packets: sent, received, or both (the default). */
   direction?: 'out' | 'in' | 'both'
   /** The same seed and the same packets give the same faults. Default 1. */
   seed?: number
@@ -229,19 +230,19 @@ export interface FaultRates {
 
 /** A layer that damages traffic; see `faults`. */
 export interface FaultsWrap extends FaultRates {
-  /** Which layer this is. */
+  /** Kind of the layer. */
   kind: 'faults'
 }
 /** A layer that records all packets in a file; see `tap`. */
 export interface TapWrap {
-  /** Which layer this is. */
+  /** Kind of the layer. */
   kind: 'tap'
   /** A pcapng file, made new. */
   path: string
 }
 /** A layer that describes each packet in a line; see `trace`. */
 export interface TraceWrap {
-  /** Which layer this is. */
+  /** Kind of the layer. */
   kind: 'trace'
   /** Called in the thread that opened the device; standard error without it. */
   onLine?: (line: string) => void
@@ -267,7 +268,7 @@ export interface SrqInit {
   hosted?: boolean
 }
 
-/** What `srq.modify` can change; `srqLimit` arms the limit event, `maxWr` resizes. */
+/** Attributes that `srq.modify` can change; `srqLimit` arms the limit event, `maxWr` resizes the queue. */
 export interface SrqAttr {
   /** Outstanding receives. */
   maxWr?: number
@@ -285,7 +286,7 @@ export interface QpAttr {
   pathMtu: PathMtu
   /** State of automatic path migration. */
   pathMigState: PathMigState
-  /** Of UD; 32 bits. */
+  /** Q_Key of a UD QP; 32 bits. */
   qkey: number
   /** PSN of the first packet that is expected; 24 bits. */
   rqPsn: number
@@ -309,7 +310,7 @@ export interface QpAttr {
   maxRdAtomic: number
   /** READs and atomics that the peer may have outstanding. */
   maxDestRdAtomic: number
-  /** Time that RNR NAKs ask the peer to wait; encoded, 0 to 31. */
+  /** Time that the peer must wait after an RNR NAK; encoded, 0 to 31. */
   minRnrTimer: number
   /** The port of this end, counted from 1. */
   port: number
@@ -350,7 +351,7 @@ export type QpAttrOf<T extends QpType> = T extends DatagramType
     ? Pick<QpAttr, Common | Connected>
     : Pick<QpAttr, Common | Connected | Reliable>
 
-/** What `qp.modify` takes. */
+/** Attributes that `qp.modify` takes. */
 export type QpModify<T extends QpType> = Partial<QpAttrOf<T>>
 
 /** `ibv_sge`: `addr` in the device's address space, `length` in bytes. */
@@ -367,7 +368,7 @@ export interface Sge {
 export interface RecvWrInit {
   /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
   wrId?: number
-  /** Where the message goes. */
+  /** Scatter list for the message. */
   sgList?: readonly Sge[]
   /** The next request of a list that is posted together. */
   next?: RecvWrInit | null
@@ -378,7 +379,7 @@ interface SendWrCommon {
   wrId?: number
   /** Bits of `SendFlag`. */
   sendFlags?: number
-  /** What is sent, or where a response goes. */
+  /** Gather list of the message, or scatter list of a response. */
   sgList?: readonly Sge[]
 }
 type Remote = {
@@ -426,9 +427,9 @@ type UcOperation = Extract<
   }
 >
 
-/** What an address handle looks like to a work request. */
+/** Part of an address handle that a work request needs. */
 export interface AddressHandleLike {
-  /** Where it leads. */
+  /** Address vector of the destination. */
   readonly attr: Readonly<AhAttr>
   /** @internal A reference to the protection domain. */
   readonly pdRef: number

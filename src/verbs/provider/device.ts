@@ -1,6 +1,6 @@
 /**
- * What a device must do. A device keeps its queues and tables in a segment (see layout.ts); the objects of this folder
- * write requests into the queues, and the device executes them and completes them through the `Host`.
+ * The interface of a device. A device keeps its queues and tables in a segment (see layout.ts); the objects of this folder write requests
+ * into the queues, and the device executes them and completes them through the `Host`.
  */
 import type { AhAttr, DeviceAttr, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
 import { VerbsError } from './errors.ts'
@@ -35,7 +35,7 @@ export interface Device {
   readonly pkeys: readonly number[]
   /** Words that the device keeps for each QP, zeroed when it is created or reset; at `Qp.wire`. */
   readonly qpWords: number
-  /** Whether the device must be given time by `progress` for anything to arrive: polls that find nothing do that. */
+  /** True if anything arrives only when `progress` is called: polls that find nothing call it. */
   readonly driven: boolean
 
   /** The index of the device that an address vector leads to, −1 if none answers there. */
@@ -44,15 +44,15 @@ export interface Device {
   /** For the QP whose record begins at `q`; null if the device has none. */
   fastPath(q: number): FastPath | null
   /**
-   * Requests are in the send queue of `q`, whose send lock is held: executes them or sees that another thread does. A `driven`
-   * device is also told, without the lock, of a QP that its owner has moved to ERR.
+   * Requests are in the send queue of `q`, whose send lock is held: executes them or ensures that another thread does. A `driven` device is
+   * also notified, without the lock, of a QP that its owner has moved to ERR.
    */
   doorbell(q: number): void
   /** Called after the send lock was released: does what `doorbell` had to defer. */
   settle(): void
   /**
-   * `q` is about to close: what it has received is acknowledged before nobody can do that any more, by this thread whoever does the work
-   * otherwise. Not where requests are executed in memory.
+   * Acknowledges what `q` has received, before `q` closes and no thread can do so any more; this thread does it, whichever thread works for
+   * the QP otherwise. Absent in devices that execute requests in memory.
    */
   acknowledge?(q: number): void
   /**
@@ -91,7 +91,7 @@ export interface Device {
   endSleep?(): void
   /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void
-  /** What one `joinGroup` began is over. */
+  /** Ends the membership that one call of `joinGroup` began. */
   leaveGroup(gid: Uint8Array): void
   /**
    * This thread is going to wait, and does not drive the device while it does: in its event loop, where the device may wake
@@ -106,8 +106,8 @@ export interface Device {
   /** Begins a context, by the slot of its record; throws if `options` cannot be fulfilled. */
   open(context: number, options: OpenOptions): void
   /**
-   * A thread was killed: if it was driving the device, this thread takes that over and brings what was interrupted into order.
-   * Does nothing while nobody dead holds the device.
+   * A thread was killed: if it was driving the device, this thread takes that over and restores a consistent state. Does nothing unless a
+   * dead thread holds the device.
    */
   takeOver?(): void
   /** Ends what `open` began. */
@@ -127,7 +127,7 @@ export interface FastPath {
   prepare(): void
 }
 
-/** What makes devices of one kind. */
+/** Factory of the devices of one kind. */
 export interface DeviceDriver {
   /** The kind, as in `DeviceInfo`. */
   readonly kind: string

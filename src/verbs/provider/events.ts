@@ -45,7 +45,10 @@ export class EventTables extends SegmentTables {
     i32[channel + Chan.tail] = ref
   }
 
-  /** A thread was killed that may have been making an event for a channel or a context of this device: nobody is to wait in vain. */
+  /**
+   * A thread was killed that may have been making an event for a channel or a context of this device: repairs both, so that no thread waits
+   * in vain.
+   */
   repairEvents(device: number): void {
     const { i32, at, segment } = this
     const channels = new Map<number, number[]>()

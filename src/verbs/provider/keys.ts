@@ -83,7 +83,7 @@ function freeKeyEntry(host: Host, entry: number): void {
   }
 }
 
-/** Takes a region or window out of the key table; afterwards nobody uses it. Windows that are bound to the region are unbound. */
+/** Takes a region or window out of the key table; afterwards no thread uses it. Windows that are bound to the region are unbound. */
 export function destroyKey(host: Host, entry: number): void {
   withdrawKey(host, entry)
   if (host.i32[entry + Key.kind] === keyKind.region && host.i32[entry + Key.region]! > 0) {
@@ -100,7 +100,7 @@ export function destroyKey(host: Host, entry: number): void {
   removeKey(host, entry)
 }
 
-/** Ends the rights of a region or window; nobody uses them any more, but it is still there. */
+/** Ends the rights of a region or window; no thread uses them any more, but the entry is still there. */
 export function withdrawKey(host: Host, entry: number): void {
   Atomics.store(host.i32, entry + Key.valid, 0)
   host.segment.bumpEpoch()
@@ -127,7 +127,7 @@ function releaseKey(host: Host, entry: number): void {
 /** The entry may be another key's. Under the control lock. */
 export function giveKey(host: Host, entry: number): void {
   const { i32, at } = host
-  // In this order: with none in use, whoever cleans up after this thread looks at none.
+  // In this order: with none in use, the thread that cleans up after this one looks at none.
   freeKeyEntry(host, entry)
   i32[at.meta + Meta.keysUsed] = i32[at.meta + Meta.keysUsed]! - 1
 }

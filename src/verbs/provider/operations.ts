@@ -1,10 +1,10 @@
 /**
- * The operations of a send queue, a row for each. The masks and arrays that the data path asks are made of the rows when this is
- * loaded: bit or index n is of opcode n.
+ * The operations of a send queue, a row for each. The masks and arrays that the data path reads are made of the rows when this is loaded:
+ * bit or index n is of opcode n.
  */
 import { Opcode, QpType, WcOpcode } from './constants.ts'
 
-/** What a request has besides its elements and the address at the peer. */
+/** Operands of a request besides its elements and the address at the peer. */
 export const operandKind = {
   none: 0,
   /** `immData` */
@@ -36,8 +36,8 @@ interface Operation {
   /** Its elements may be copied into the request (`SendFlag.Inline`). */
   readonly isInlineable?: true
   /**
-   * The responder keeps a resource for it, and answers with a response: one that fills the elements of the request, whose bytes the
-   * completion tells, or an empty one.
+   * Kind of the response, for which the responder keeps a resource: one that fills the elements of the request, whose byte count is in the
+   * completion, or an empty one.
    */
   readonly response?: 'fills' | 'empty'
 }

@@ -1,8 +1,8 @@
 /**
- * Memory regions whose bytes lie in another process. In the table of keys such a region is one like all others, and so are the
- * windows bound to it, but for the address: that of byte 0 of the other process is −2^52, so that it is negative wherever
- * the region begins. `Host.resolve` makes all checks of it that it makes of others, and what it answers then is negative, as
- * its answer to a failed check is: code that knows nothing of other processes refuses. Code that does asks `ProcessRegions`.
+ * Memory regions whose bytes lie in another process. In the table of keys such a region is one like all others, and so are the windows
+ * bound to it, except for the address: that of byte 0 of the other process is −2^52, so that it is negative wherever the region begins.
+ * `Host.resolve` makes the same checks of it as of other regions, and its result then is negative, as for a failed check: code without
+ * support for other processes rejects the access. Code with support calls `ProcessRegions`.
  *
  * The kernel lets a process reach the memory of another only if it is an ancestor (Yama), so only the thread that registered the region
  * touches its bytes.
@@ -13,7 +13,7 @@ import { Key, keyKind } from './layout.ts'
 /** User space ends below 2^47, with the largest page tables below 2^57, of which Linux hands out nothing unasked. */
 const base = 2 ** 52
 
-/** What the table has for an address of another process; negative, and never −1. */
+/** Returns the table's form of an address of another process; negative, and never −1. */
 export function inProcess(address: number): number {
   return address - base
 }
@@ -53,7 +53,7 @@ export class ProcessRegions {
     }
   }
 
-  /** The process behind the region or window with this key, −1 if it is not this thread's to touch. */
+  /** Returns the process of the region or window with this key, −1 if this thread may not touch it. */
   #processOf(key: number): number {
     const { i32, at, segment } = this.#host
     let entry = this.#host.findKey(key)

@@ -1,4 +1,4 @@
-/** What a thread leaves behind that ended without closing its objects. */
+/** The clean-up after a thread that ended without closing its objects. */
 import { deviceAt } from './device.ts'
 import { leaveFarewell } from './farewells.ts'
 import { tellAgents } from './gsi-agents.ts'
@@ -11,8 +11,8 @@ import { sweepNow } from './reclaim.ts'
 import { giveRecord } from './records.ts'
 
 /**
- * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind, and wakes all that wait. The objects
- * are counted at the first device of the segment, and at each other one that the thread had open.
+ * Destroys everything that a thread owned, as the kernel destroys the objects of a process that ends, and wakes all waiting threads. The
+ * objects are counted at the first device of the segment, and at each other one that the thread had open.
  */
 export function reapAttachment(host: Host, owner: number): void {
   const { i32, at } = host

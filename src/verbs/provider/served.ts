@@ -1,19 +1,19 @@
 /**
- * The addresses for which somebody has a port or takes requests, as a bound socket of the kernel has them:
+ * The addresses for which an agent has a port or takes requests, as a bound socket of the kernel has them:
  *
  *     all      IPv4 and IPv6: `::`
  *     ipv4     `0.0.0.0`
  *     ipv6     `::` of a socket that is for IPv6 only
  *     one      a single address
  *
- * Two of them on one port conflict when they have an address in common. In a record they take five words: which of these it is, and
- * the address as a GID, which is zero unless it is one.
+ * Two of them on one port conflict when they have an address in common. In a record they take five words: the kind, and the address as a
+ * GID, which is zero unless the kind is `one`.
  */
 import { gidOfIp } from '../../wire/index.ts'
 
 export const servedWords = 5
 
-/** Zero, as in a record that nobody has written to, is all. */
+/** Kinds of addresses. Zero, as in a record that was never written, is `all`. */
 export const ServedKind = { all: 0, one: 1, ipv4: 4, ipv6: 6 } as const
 export type ServedKind = (typeof ServedKind)[keyof typeof ServedKind]
 
@@ -38,7 +38,7 @@ export function servesOne(address: Uint8Array): Int32Array {
   return served
 }
 
-/** Whether what begins at `a[at]` and what begins at `b[bt]` have an address in common. */
+/** Returns true if the addresses that begin at `a[at]` and those that begin at `b[bt]` have one in common. */
 export function servedOverlap(a: Int32Array, at: number, b: Int32Array, bt: number): boolean {
   const kind = a[at]!
   const other = b[bt]!

@@ -27,7 +27,7 @@ export class ScatterGather implements Sge {
 export class RecvWorkRequest {
   /** Comes back in the completion. */
   wrId: number
-  /** Where the message goes. */
+  /** Scatter list for the message. */
   sgList: ScatterGather[]
   /** The next request of a list that is posted together. */
   next: RecvWorkRequest | null = null
@@ -46,7 +46,7 @@ export class SendWorkRequest {
   opcode: Opcode
   /** Bits of `SendFlag`. */
   sendFlags: number
-  /** What is sent, or where a response goes. */
+  /** Gather list of the message, or scatter list of a response. */
   sgList: ScatterGather[]
   /** SEND and WRITE with immediate: 32 bits. */
   immData = 0
@@ -204,7 +204,7 @@ function received(verb: string, init: RecvWrInit): RecvWorkRequest {
 export const allFlags: number = SendFlag.Fence | SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline
 const opcodes: ReadonlySet<number> = new Set(Object.values(Opcode))
 
-/** Prepares a send work request, with all that are linked to it; says which field is missing or wrong. */
+/** Prepares a send work request, with all that are linked to it; its errors name the field that is missing or wrong. */
 export function sendWr<T extends QpType>(init: SendWrInit<T>): SendWorkRequest {
   const first = prepare(init as SendWrInit)
   let last = first
