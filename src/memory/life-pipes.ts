@@ -98,7 +98,7 @@ export class LifePipes {
     this.#followed = new Followed(segment, open, closeSync)
   }
 
-  /** Whether others have attached or become janitors since `follow`. */
+  /** True if other threads have attached or become janitors since `follow`. */
   get outdated(): boolean {
     return Atomics.load(this.#segment.i32, Header.janitors) !== this.#begun
   }
@@ -109,14 +109,14 @@ export class LifePipes {
     return this.#followed.update()
   }
 
-  /** How many descriptors it has written, which can be read when a process has ended. */
+  /** Writes the descriptors that become readable when a process ends into `into`, from index `from` on; returns their number. */
   descriptors(into: Int32Array, from: number): number {
     let count = 0
     for (const fd of this.#followed.pipes.values()) if (fd !== null) into[from + count++] = fd
     return count
   }
 
-  /** Whether a process has ended since this was asked last. */
+  /** Returns true if a process has ended since the last call. */
   ended(): boolean {
     const { pipes } = this.#followed
     if (pipes.size === 0) return false
@@ -137,7 +137,7 @@ export class LifePipes {
     return true
   }
 
-  /** This thread is no janitor any more. */
+  /** Ends this thread's service as a janitor. */
   close(): void {
     this.#followed.clear()
     Atomics.store(this.#segment.i32, attachmentWord(this.#segment.me) + Attachment.janitor, 0)

@@ -42,7 +42,7 @@ export const runOwnerShift = 21
 /** Free pages that keep their memory: 4 MiB. */
 const slackPages = 1024
 
-/** Where the memory comes from. */
+/** Source of the memory. */
 export interface Backing {
   /** Makes the system give memory for these bytes, which keep what they hold; throws where it has none. */
   commit(byteOffset: number, lengthBytes: number): void
@@ -125,7 +125,7 @@ export class Pages {
     this.#commit(firstPage, endPage, null, 0)
   }
 
-  /** Whether they have it. */
+  /** Returns true if all of these pages have memory. */
   committed(firstPage: number, endPage: number): boolean {
     const { granuleTable } = this.#layout
     const last = Math.floor((endPage - 1) / granulePages)
@@ -186,7 +186,7 @@ export class Pages {
     Atomics.compareExchange(i32, pageTable + page, entry, (entry & runPagesMask) | (owner << runOwnerShift))
   }
 
-  /** Whether a run of this owner begins here. */
+  /** Returns true if a run of this owner begins here. */
   isOf(page: number, owner: number): boolean {
     return this.length(page) > 0 && this.#i32[this.#layout.pageTable + page]! >>> runOwnerShift === owner
   }

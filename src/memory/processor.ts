@@ -1,4 +1,4 @@
-/** How the processor orders memory, and back-off. */
+/** Memory ordering of the processor, and back-off. */
 
 /**
  * x86 keeps stores in order, and loads in order (TSO): there a plain store releases a lock or publishes an entry, and a

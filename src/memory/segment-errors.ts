@@ -1,4 +1,4 @@
-/** What goes wrong with a segment. */
+/** Errors of a segment. */
 import { NativeError } from './native/index.ts'
 
 export class SegmentError extends Error {

@@ -1,4 +1,4 @@
-/** Being told that files change (inotify), those without a name too: they are watched by their descriptors. */
+/** Notification that files change (inotify), those without a name too: they are watched by their descriptors. */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
@@ -24,7 +24,7 @@ export interface FileEvents {
   overflowed(): void
 }
 
-/** What a file is watched for: that it is written to, and the ends of its descriptions; or that its times are set. */
+/** Events for which a file is watched: writes to it, and the ends of its descriptions; or changes of its times. */
 export const watchedFor: Readonly<Record<'changes' | 'touches', number>> = {
   changes: IN_MODIFY | IN_CLOSE_WRITE,
   touches: IN_ATTRIB,

@@ -40,7 +40,7 @@ export class KernelSocket {
   readonly #family: 4 | 6
   readonly #blocking: boolean
   readonly #scratch = nativeScratch(scratchBytes)
-  /** Where the memory of the buffer that was used last begins. */
+  /** Buffer that was used last, and the address of its memory. */
   #buffer: ArrayBufferLike | undefined
   #base = 0
   #open = true
@@ -195,7 +195,7 @@ export class KernelSocket {
     return (u8[addressAt + 2]! << 8) | u8[addressAt + 3]!
   }
 
-  /** How long calls of one that blocks wait at most; then they give EAGAIN. 0 waits for ever. */
+  /** Sets the maximum wait of calls that block; after it they give EAGAIN. 0 waits for ever. */
   setTimeout(ms: number): void {
     const { setsockopt } = requireLibc('setsockopt')
     const { u32, address } = this.#scratch

@@ -11,7 +11,7 @@ const RLIMIT_NOFILE = 7
 const RLIMIT_LOCKS = 10
 /** Marks are taken from so many numbers below the limit that there is. */
 const marks = 2 ** 40
-/** What is above is no limit. */
+/** Value above which a limit counts as unlimited. */
 const most = 2 ** 52
 
 /** struct rlimit64: of now, and the most. */

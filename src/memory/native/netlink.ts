@@ -1,4 +1,4 @@
-/** Questions to the kernel by netlink(7), and what it says without being asked. */
+/** Requests to the kernel by netlink(7), and its unsolicited notifications. */
 import { errnoName, errnos, NativeError } from './error.ts'
 import { type Libc, nativeScratch, requireLibc } from './libc.ts'
 import { closeFd } from './poll.ts'
@@ -56,8 +56,8 @@ function send(
 }
 
 /**
- * Asks with a message of `type` and this payload, and returns the payload of the answer. Throws NativeError with what the kernel
- * says: EOPNOTSUPP, ENODEV, EPERM, …; ETIMEDOUT after a second.
+ * Sends a request of `type` with this payload, and returns the payload of the answer. Throws NativeError with the error of the kernel:
+ * EOPNOTSUPP, ENODEV, EPERM, …; ETIMEDOUT after a second.
  */
 export function netlinkRequest(protocol: number, type: number, payload: Uint8Array): Uint8Array {
   return withSocket(protocol, (fd, room, libc) => {
@@ -89,7 +89,7 @@ export function netlinkDump(protocol: number, type: number, payload: Uint8Array,
   })
 }
 
-/** Notifications of the kernel. The descriptor is readable when something has changed; what it is has to be asked. */
+/** Notifications of the kernel. The descriptor is readable when something has changed; a query has to determine what. */
 export class NetlinkEvents {
   readonly fd: number
 

@@ -85,7 +85,7 @@ export class PacketSender {
     return this.#count
   }
 
-  /** Whether a frame of so many bytes can be added before the next `flush`. */
+  /** Returns true if a frame of `length` bytes can be added before the next `flush`. */
   hasRoom(length: number): boolean {
     return this.#count < mostFrames && this.#used + length <= roomBytes
   }

@@ -13,7 +13,7 @@ export const maxPolled = 65_536
 /** struct timespec, and what is read or written. */
 const scratch = libc === null ? null : nativeScratch(32)
 const timespecAddress = scratch?.address ?? 0
-/** What is read from pipes, for nobody. */
+/** Bytes that one call reads from a pipe and discards. */
 const drainedBytes = 512
 const drainedAddress = libc === null ? 0 : nativeScratch(drainedBytes).address
 const valueAt = 16
@@ -28,10 +28,10 @@ function makeRoom(count: number): void {
 }
 
 /**
- * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to
- * the nanosecond; Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if
- * given, gets for each 0, 1 where there is something to read, or 2 where it is closed or broken, which counts as ready: reading it tells. A
- * negative number stands for no descriptor.
+ * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to the nanosecond;
+ * Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if given, gets for each 0, 1 where
+ * there is something to read, or 2 where it is closed or broken, which counts as ready: reading it returns the reason. A negative number
+ * stands for no descriptor.
  */
 export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, ready?: Uint8Array): number {
   const { ppoll, koffi } = requireLibc('ppoll')
@@ -141,7 +141,7 @@ export function readAgain(pipe: number, nonBlocking = true): number {
   return openAgain(pipe, nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC)
 }
 
-/** The same for both directions: who writes waits while the pipe is full. */
+/** Opens a pipe again in the same way, for both directions: a writer waits while it is full. */
 export function loopAgain(pipe: number, nonBlocking: boolean): number {
   return openAgain(pipe, O_RDWR | (nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC))
 }
@@ -162,7 +162,7 @@ export function becomeDescriptor(fd: number, of: number): void {
   throw nativeError('dup3', errnoName(errno), errno, `descriptor ${fd} could not become ${of}`)
 }
 
-/** Reads what is in a pipe, so that it is unreadable until somebody writes again. */
+/** Reads all bytes in a pipe, so that it is unreadable until the next write. */
 export function drainPipe(fd: number): void {
   const { read, koffi } = requireLibc('read')
   for (;;) {
@@ -173,7 +173,7 @@ export function drainPipe(fd: number): void {
   }
 }
 
-/** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */
+/** Writes one byte. A pipe that is full, or that has no reader any more, is left as it is. */
 export function writeByte(fd: number): void {
   requireLibc('write').write(fd, valueAddress, 1)
 }

@@ -20,7 +20,7 @@ const peerAt = nameBytes
 const fromAt = 2 * nameBytes
 const lengthAt = 3 * nameBytes
 
-/** Why a socket cannot be made at a path. */
+/** Reasons why a socket cannot be made at a path. */
 const whyNot: Readonly<Record<string, string>> = {
   EADDRINUSE: 'it exists, and is no socket',
   ENOENT: 'its folder is not there',
@@ -46,7 +46,7 @@ export class UnixDatagrams {
     if (peer !== null) this.#peerBytes = this.#write(peerAt, peer)
     if (path === null) return
     const there = lstatSync(path, { throwIfNoEntry: false })
-    // An empty file is what mktemp makes; one with something in it is somebody's.
+    // An empty file is the result of mktemp; one with content belongs to another program.
     if (there?.isSocket() || (there?.isFile() && there.size === 0)) unlinkSync(path)
     const length = this.#write(ownAt, path)
     if (bind(this.fd, this.#scratch.address + ownAt, length) === 0) return
@@ -74,7 +74,7 @@ export class UnixDatagrams {
     return this.#base + bytes.byteOffset
   }
 
-  /** Bytes that were sent, or a negative error number: −2 or −111 if nobody is there, −11 if the peer does not keep up. */
+  /** Sends the bytes; returns their number, or a negative error number: −2 or −111 without a peer, −11 if the peer does not keep up. */
   send(bytes: Uint8Array): number {
     const { sendto, koffi } = requireLibc('sendto')
     const to = this.#scratch.address + peerAt
@@ -92,7 +92,7 @@ export class UnixDatagrams {
     return n < 0 ? -koffi.errno() : n
   }
 
-  /** Whether the last datagram came from the peer. */
+  /** True if the last datagram came from the peer. */
   get isFromPeer(): boolean {
     const { u8, u32 } = this.#scratch
     const length = u32[lengthAt / 4]!
@@ -110,7 +110,7 @@ export class UnixDatagrams {
     try {
       unlinkSync(this.#path)
     } catch {
-      // Somebody else has removed it.
+      // Another process has removed it.
     }
   }
 }
