@@ -25,7 +25,7 @@ export type JanitorKind = 'thread' | 'loop'
 export abstract class Attachments {
   readonly i32: Int32Array
   readonly f64: Float64Array
-  /** This thread's attachment number. */
+  /** Attachment number of this thread. */
   readonly me: number
   /** Value that this thread writes into locks: its attachment number, and the generation of that use of the number. */
   readonly lockValue: number
@@ -168,7 +168,7 @@ export abstract class Attachments {
     return dead
   }
 
-  /** Says that this thread cleans up after dead processes, and where its life pipe is (`fd` −1: nowhere). */
+  /** Records that this thread cleans up after dead processes, and the location of its life pipe (`fd` −1: it has none). */
   becomeJanitor(kind: JanitorKind, fd: number, inode: number): void {
     const a = attachmentWord(this.me)
     this.i32[a + Attachment.janitorThread] = kind === 'thread' ? 1 : 0

@@ -116,7 +116,7 @@ export class Bells {
     })
   }
 
-  /** From now on this thread waits in another way. */
+  /** Gives up the descriptors: from now on this thread waits in another way. */
   #give(): void {
     this.#pipe = -1
     this.#kernelSignals = -1
@@ -124,14 +124,14 @@ export class Bells {
     this.#rung()
   }
 
-  /** In a named segment: the pipe by which others end this thread's waits in the kernel; makes it. −1 if it cannot be had. */
+  /** Pipe, in a named segment, by which other threads end this thread's waits in the kernel; makes it. −1 if that is not possible. */
   get pipe(): number {
     return this.usable || this.#pipe >= 0 ? this.#pipe : -1
   }
 
   /**
-   * From the first call on this event loop is also rung for when a descriptor can be read that `make` makes. Its number in this thread, with
-   * which it is closed; −1 if `make` gives none, or it cannot be had.
+   * Makes a descriptor with `make`; from the first call on this event loop is also woken when that can be read. Returns its number in this
+   * thread, with which it is closed; −1 if `make` gives none, or it cannot be made.
    */
   hear(make: () => number): number {
     if (this.#heard !== undefined) return this.#heard
@@ -206,7 +206,7 @@ export class Bells {
     return true
   }
 
-  /** Before anything is looked at. */
+  /** Called when the loop is woken, before anything is looked at. */
   onRing: () => void = () => {}
 
   /** Ends the waits whose words have changed; whether there were any. */
@@ -222,7 +222,7 @@ export class Bells {
     return any
   }
 
-  /** This thread has changed such a word itself. */
+  /** Looks in a moment: this thread has itself changed a word on which it waits. */
   lookSoon(): void {
     if (this.#looksSoon || this.#waits.size === 0) return
     this.#looksSoon = true

@@ -60,7 +60,7 @@ function held(): string[] {
   return all
 }
 
-/** This thread is about to make such a call. */
+/** Called before such a call of this thread: notes what is held. */
 export function lookAtHeld(call: string): void {
   const what = held()
   if (what.length === 0) return

@@ -84,7 +84,7 @@ export function hostIfAddresses(): HostIfAddress[] {
   return found.map((bytes) => parseIfAddress(bytes)).filter((address) => address !== null)
 }
 
-/** Is signalled when links or addresses of this host change. Throws NativeError. */
+/** Returns notifications of changes of links or addresses of this host. Throws NativeError. */
 export function watchHostNetwork(): NetlinkEvents {
   return new NetlinkEvents(NETLINK_ROUTE, linkAndAddressGroups)
 }

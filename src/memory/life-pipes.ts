@@ -63,7 +63,7 @@ export class Followed<Pipe> {
     return true
   }
 
-  /** Its process has ended. */
+  /** Notes that its process has ended. */
   ended(use: number): void {
     this.pipes.set(use, null)
   }

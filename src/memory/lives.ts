@@ -29,7 +29,7 @@ function readerOf(fd: number): Socket {
   return new Socket({ fd, writable: false, onread } as SocketConstructorOpts).on('error', () => undefined).unref()
 }
 
-/** Nothing of it keeps the thread alive. */
+/** Janitor of this thread; it does not keep the thread alive. */
 export class Lives {
   readonly #segment: Segment
   readonly #ended: () => void
@@ -86,7 +86,7 @@ export class Lives {
     })
   }
 
-  /** Tells of the end of the process as soon as others, too, can see it. */
+  /** Reports the end of the process as soon as other threads, too, can see it. */
   #retry(use: number, n: number): void {
     setTimeout(() => {
       this.#ended()

@@ -45,7 +45,7 @@ function watcherOf(watched: number): number {
   return -1
 }
 
-/** Has the event loop do what waits for it. */
+/** Waits for one turn of the event loop, in which it runs pending callbacks. */
 export function turnOfLoop(): Promise<void> {
   // Those are called after the callbacks of the events that the kernel has reported.
   return new Promise((resolve) => setImmediate(resolve))

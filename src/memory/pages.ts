@@ -20,9 +20,9 @@ export const granuleBytes: number = granulePages * pageBytes
 
 /** Words that the pages need in the header of the segment. */
 export const P = {
-  /** No page below this one is free. */
+  /** Page below which no page is free. */
   hint: 0,
-  /** No page from this one on was ever handed out. */
+  /** Page from which on no page was ever handed out. */
   high: 1,
   /** Pages handed out, and granules of them and the free ones that have memory: about, after a process was killed. */
   used: 2,
@@ -60,7 +60,7 @@ export interface PagesLayout {
   readonly end: number
 }
 
-/** All calls but the constructor and `length` are for the thread that has the pages' lock. */
+/** The pages of a heap. All calls but the constructor and `length` are for the thread that has the pages' lock. */
 export class Pages {
   readonly #i32: Int32Array
   readonly #layout: PagesLayout
@@ -120,7 +120,7 @@ export class Pages {
     return start + pages <= end ? start : -1
   }
 
-  /** Sees to it that these pages have memory. */
+  /** Ensures that these pages have memory. */
   commit(firstPage: number, endPage: number): void {
     this.#commit(firstPage, endPage, null, 0)
   }
@@ -217,7 +217,9 @@ export class Pages {
     return this.#i32[header + P.backed]! * granulePages - this.#i32[header + P.used]!
   }
 
-  /** After more has come into use, less that becomes free is worth a look. */
+  /**
+   * Lowers the number of free pages at which `#trim` runs: after more pages have come into use, fewer that become free are worth a look.
+   */
   #lowerTrim(): void {
     const i32 = this.#i32
     const { header } = this.#layout

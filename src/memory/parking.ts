@@ -35,7 +35,7 @@ export interface ParkingSegment {
   readonly i32: Int32Array
   readonly f64: Float64Array
   readonly me: number
-  /** Not null: other processes share it. */
+  /** Name of the segment; not null if other processes share it. */
   readonly name: string | null
   readonly buffer: ArrayBuffer | SharedArrayBuffer
   uses(): Iterable<number>
@@ -102,7 +102,7 @@ export class Parking {
     Atomics.load(this.#i32, this.#parked)
   }
 
-  /** Between `beginWait` and `endWait`: what ends a wait in the kernel; −1 if it cannot be had. */
+  /** Descriptor that ends a wait in the kernel, between `beginWait` and `endWait`; −1 if there is none. */
   get descriptor(): number {
     return this.#descriptor
   }
@@ -119,18 +119,18 @@ export class Parking {
     return this.#hearingMs > longestHearingMs ? this.#watchTouches() : -1
   }
 
-  /** The same in any case; −1 if it cannot be had. */
+  /** Returns the same descriptor in any case; −1 if it cannot be made. */
   #watchTouches(): number {
     const { name, buffer } = this.#segment
     return name === null ? -1 : this.bells.hear(() => watchTouches(buffer as ArrayBuffer))
   }
 
-  /** Nothing has come in as long a wait as there may be. */
+  /** Notes that nothing has come in a wait of the maximum length. */
   rested(): void {
     if (this.#watchTouches() >= 0) this.#hearingMs = Math.min(2 * this.#hearingMs, Math.max(longestHearingMs, seldomMs))
   }
 
-  /** Something has. */
+  /** Notes that something has come. */
   stirred(): void {
     this.#hearingMs = longestHearingMs
   }
@@ -213,7 +213,7 @@ export class Parking {
     return this.bells.signalCount
   }
 
-  /** This thread no longer blocks. A wake-up that ended its wait may have been meant for the event loop. */
+  /** Marks this thread as no longer blocked. A wake-up that ended its wait may have been meant for the event loop. */
   #runOn(): void {
     Atomics.store(this.#i32, this.#parked, parked.no)
     // Of a segment of one process both have the same descriptor.
@@ -224,8 +224,8 @@ export class Parking {
   // --- waking ------------------------------------------------------------------------------------------------------
 
   /**
-   * From now on `wake` only notes whom to wake, until `wakeDeferred`: for a thread that holds locks or is in an operation. The kernel
-   * may let the other thread run at once in its place, which then would wait for those locks.
+   * Makes `wake` only note the threads to wake, until `wakeDeferred`: for a thread that holds locks or is in an operation. The kernel may
+   * let the other thread run at once in its place, which then would wait for those locks.
    */
   deferWakes(): void {
     this.#defers = true
@@ -298,7 +298,7 @@ export class Parking {
   }
 }
 
-/** For each descriptor of a wait, whether it can be read. */
+/** Readability of each descriptor of a wait. */
 let ready = new Uint8Array(64)
 
 /**

@@ -12,15 +12,15 @@ import { allowedCores, involuntarySwitches, runDelayNs } from './native/index.ts
 
 /** Cost of sleeping and waking together, ns. Polling for as long costs at most twice the best choice. */
 export const sleepCostNs = 100e3
-/** At most so many waits in a row do not poll because polling did not pay; then one tries whether it pays again. */
+/** Maximum number of waits in a row that do not poll because polling did not pay; then one tries whether it pays again. */
 const mostSkipped = 64
-/** The same because cores are crowded: each time that this is seen, ... */
+/** The same maximum because cores are crowded: each time that this is seen, ... */
 const mostCrowded = 4096
 /** ... so many times as many as before; each wait that polls undisturbed halves it. */
 const crowdedFactor = 16
 /**
- * They are where this thread waits for a core for more than this part of the time. On two cores that have nothing else to do it is some
- * 2 %, though threads of the system and of V8 put others aside a hundred times a second; beside four processes that compute 20 to 50 %.
+ * Share of the time above which, if this thread waits for a core, cores are crowded. On two cores that have nothing else to do it is some 2
+ * %, though threads of the system and of V8 preempt others a hundred times a second; beside four processes that compute 20 to 50 %.
  */
 const crowdedShare = 1 / 8
 /** Shortest interval in which crowding can be measured, ns: a preempted thread waits for as long as a slice of the scheduler. */
@@ -32,11 +32,11 @@ const askEvery = 16
 
 /** Properties of the machine that a thread can know. */
 export interface Cores {
-  /** On how many cores this process may run, as far as control groups let it. */
+  /** Returns the number of cores on which this process may run, as far as control groups permit. */
   count(): number
   /** Returns the number of times that the scheduler preempted this thread; any number that only grows. */
   switches(): number
-  /** For how many nanoseconds this thread has waited for a core, in all; NaN where that is unknown. */
+  /** Returns the total number of nanoseconds for which this thread has waited for a core; NaN where that is unknown. */
   delayNs(): number
   /** The time, in nanoseconds. */
   nowNs(): number
@@ -114,7 +114,7 @@ export class Crowding {
   }
 }
 
-/** That of this thread. */
+/** Crowding of this thread. */
 const crowding = new Crowding({ count: allowedCores, switches: involuntarySwitches, delayNs: runDelayNs, nowNs })
 
 /**
@@ -126,7 +126,7 @@ export class Polling {
   #skipped = 0
   /** Waits that do not poll after the next one that polls in vain. */
   #next = 1
-  /** Until when the wait that goes on polls; 0 if none does. */
+  /** Time until which the current wait polls; 0 if none does. */
   #untilNs = 0
 
   constructor(ofThread: Crowding = crowding) {
@@ -142,7 +142,7 @@ export class Polling {
     return this.#crowding.begin() ? sleepCostNs : 0
   }
 
-  /** Nothing has come by `nowNs`: whether to poll once more. If not, the thread sleeps. */
+  /** Nothing has come by `nowNs`: returns true to poll once more. If false, the thread sleeps. */
   goesOn(nowNs: number): boolean {
     if (this.#untilNs === 0) {
       const ns = this.begin()
@@ -182,7 +182,7 @@ export class Polling {
     this.#next = 1
   }
 
-  /** It did not. */
+  /** Notes that it did not. */
   wasted(): void {
     this.#crowding.ended()
     this.#skipped = this.#next

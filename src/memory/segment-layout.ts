@@ -35,7 +35,7 @@ export const Header = {
 } as const
 export const headerState = { fresh: 0, ready: 1, retired: 2 }
 export const maxAttachments = 1023
-/** No attachment: owns memory that is freed when a grace period is over (`Segment.retireMemory`). */
+/** Owner of memory that is freed when a grace period is over (`Segment.retireMemory`); not an attachment. */
 export const graveOwner = 1023
 const attachmentBytes = 128
 const attachmentRecords = 1024
@@ -52,7 +52,7 @@ export const Attachment = {
   /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
   stopped: 7,
   bell: 8,
-  /** In the segment of a process: the descriptor and 1 by which threads and the kernel wake this one; else 0. See parking.ts. */
+  /** Descriptor and 1 by which threads and the kernel wake this one, in the segment of a process; else 0. See parking.ts. */
   eventFd: 12,
   /** PID namespace in which the IDs of the process are valid. */
   pidNamespace: 13,

@@ -103,9 +103,9 @@ export class Segment extends Attachments {
   readonly #operation: number
   readonly #shared: boolean
   readonly #pages: Pages
-  /** This thread has given its attachment back. */
+  /** True if this thread has given its attachment back. */
   #left = false
-  /** `membarrier` reaches this process, and `Header.freeEntry` indicates that it is needed. */
+  /** True if `membarrier` reaches this process, and `Header.freeEntry` indicates that it is needed. */
   #registered = false
   readonly #barrierScope: BarrierScope
   #parking: Parking | undefined
@@ -692,10 +692,7 @@ export class Segment extends Attachments {
     return byteOffset % pageBytes === 0 ? this.#pages.length(byteOffset / pageBytes) * pageBytes : 0
   }
 
-  /**
-   * Sees to it that a part of the tables has memory, before something is written to it for the first time. Throws
-   * `SegmentError` (ENOMEM).
-   */
+  /** Ensures that a part of the tables has memory, before the first write to it. Throws `SegmentError` (ENOMEM). */
   commit(byteOffset: number, lengthBytes: number): void {
     if (this.#shared) return
     const [first, end] = pagesFor(byteOffset, lengthBytes)

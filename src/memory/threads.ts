@@ -55,7 +55,7 @@ function workerEnded(): void {
   for (const callback of whenEnded) callback()
 }
 
-/** This library, of which a thread has loaded only the beginning. */
+/** Functions of this library, of which a thread has loaded only the beginning. */
 export interface LateLibrary {
   /** Makes what threads inherit of the one that starts them. */
   prepare(): void
@@ -67,8 +67,9 @@ let gatesWorkers = false
 let late: LateLibrary | undefined
 
 /**
- * From now on `terminate` of every `Worker` that this thread starts, not only by `startThread`, waits until that loads no native code. For
- * programs whose workers load this library indirectly, and that end them at any time; perhaps before this thread has loaded it (`library`).
+ * Makes `terminate` of every `Worker` that this thread starts from now on, not only by `startThread`, wait until that loads no native code.
+ * For programs whose workers load this library indirectly, and that end them at any time; perhaps before this thread has loaded it
+ * (`library`).
  */
 export function gateWorkers(library?: LateLibrary): void {
   if (gatesWorkers) return
@@ -163,7 +164,7 @@ export function pidNamespace(): number {
 interface ThreadStat {
   /** `R`, `S`, `Z`, …: field 3. */
   readonly state: string
-  /** It is ending, and runs no instruction of its program any more: `PF_EXITING` in field 9. */
+  /** True if it is ending, and runs no instruction of its program any more: `PF_EXITING` in field 9. */
   readonly exiting: boolean
   /** Clock ticks from the start of the machine: field 22. */
   readonly startTime: number

@@ -80,7 +80,7 @@ export const op = {
   ltUnsigned: [0x49],
   ifThen: [0x04, 0x40],
   loop: [0x03, 0x40],
-  /** To the beginning of the innermost loop, if the word on the stack is not 0. */
+  /** Branch to the beginning of the innermost loop, if the word on the stack is not 0. */
   again: [0x0d, 0x00],
   end: [0x0b],
   returnNow: [0x0f],
@@ -91,7 +91,7 @@ export const op = {
 export const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)]
 
 export interface WasmFunction {
-  /** Beside the parameters: how many of which type. */
+  /** Numbers of locals besides the parameters, with their types. */
   readonly locals: readonly (readonly [count: number, type: number])[]
   readonly code: readonly number[]
 }

@@ -25,7 +25,7 @@ import { gated } from './loading.ts'
 
 export interface NativeCrc32 {
   readonly name: string
-  /** From this length on it is faster than slicing-by-8 in JavaScript. */
+  /** Length in bytes from which it is faster than slicing-by-8 in JavaScript. */
   readonly fromBytes: number
   /**
    * The CRC of b[start, end) after others whose CRC is `crc`, both as int32: beyond those V8 makes an object of a number.

@@ -23,7 +23,7 @@ const mostLooks = 50
 const signalNames = Object.keys(constants.signals) as NodeJS.Signals[]
 const info = libc === null ? null : nativeScratch(128)
 
-/** From now on this process is the parent of all descendants whose parents have ended. */
+/** Makes this process the parent of all descendants whose parents have ended, from now on. */
 export function adoptDescendants(): void {
   const { prctl, koffi } = requireLibc('prctl')
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) === 0) return

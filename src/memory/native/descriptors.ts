@@ -76,7 +76,7 @@ export interface Passed {
  * process alive.
  */
 export class DescriptorServer {
-  /** Can be read when `serve` has something to do. */
+  /** Descriptor that is readable when `serve` has work to do. */
   readonly fd: number
   readonly #server: Server
   readonly #offer: () => readonly Passed[]

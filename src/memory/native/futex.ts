@@ -11,7 +11,7 @@ import { baseOf } from './mapping.ts'
 
 const FUTEX_WAIT = 0
 const FUTEX_WAKE = 1
-/** With this operation the time-out is a point on CLOCK_MONOTONIC instead of a duration. */
+/** Operation whose time-out is a point on CLOCK_MONOTONIC instead of a duration. */
 const FUTEX_WAIT_BITSET = 9
 const anyBit = 0xffffffff
 

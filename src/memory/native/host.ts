@@ -240,7 +240,7 @@ export function askForShortSlices(): void {
 /** The threads that `membarrier` makes pass a barrier: those of this process, or of every process that has registered for it. */
 export type BarrierScope = 'process' | 'processes'
 
-/** Asks the kernel to let `membarrier` with this scope reach the threads of this process; false where it cannot. */
+/** Registers this process with the kernel, so that `membarrier` with this scope reaches its threads; false where that is not supported. */
 export function registerMembarrier(scope: BarrierScope): boolean {
   const command = scope === 'process' ? MEMBARRIER_REGISTER_PRIVATE_EXPEDITED : MEMBARRIER_REGISTER_GLOBAL_EXPEDITED
   return libc !== null && membarrierCall(libc, command)

@@ -16,7 +16,7 @@ const pathBytes = 64
 const path = libc === null ? null : nativeScratch(pathBytes)
 
 export interface FileEvents {
-  /** It was written to. */
+  /** Called when the file was written to. */
   modified(watch: number): void
   /** The last descriptor and the last mapping of one description that could write have gone; there may be others. */
   closed(watch: number): void

@@ -12,7 +12,7 @@ import { setTimeout as after } from 'node:timers/promises'
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads'
 import { atExitLast } from './at-exit.ts'
 
-/** Under this key threads inherit the gates above them. */
+/** Key of the environment data by which threads inherit the gates above them. */
 const key = 'verbena gates'
 const Gate = { loaders: 0, closed: 1, used: 2 }
 /** A thread that was killed while it loaded does not hold up others any longer. */

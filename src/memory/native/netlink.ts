@@ -71,7 +71,7 @@ export function netlinkRequest(protocol: number, type: number, payload: Uint8Arr
   })
 }
 
-/** Asks for all of a kind, and returns the payloads of the messages of type `wanted`. Throws as `netlinkRequest` does. */
+/** Requests all objects of a kind, and returns the payloads of the messages of type `wanted`. Throws as `netlinkRequest` does. */
 export function netlinkDump(protocol: number, type: number, payload: Uint8Array, wanted: number): Uint8Array[] {
   return withSocket(protocol, (fd, room, libc) => {
     send(fd, room, libc, type, NLM_F_DUMP, payload)

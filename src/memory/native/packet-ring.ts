@@ -62,7 +62,7 @@ const vlanTpidValid = 1 << 6
 const vlanEtherType = 0x8100
 const outgoing = 4
 
-/** One instruction of classic BPF: struct sock_filter. */
+/** Instruction of classic BPF: struct sock_filter. */
 export interface BpfInstruction {
   readonly code: number
   readonly jt: number
@@ -90,15 +90,15 @@ export interface PacketRingOptions {
 export class RingPacket {
   offset = 0
   length = 0
-  /** On the wire. */
+  /** Length on the wire. */
   originalLength = 0
   /** Time of day. */
   seconds = 0
   nanoseconds = 0
   interfaceIndex = 0
-  /** This host sends it. */
+  /** True if this host sends the frame. */
   outbound = false
-  /** Not 0: it is several UDP datagrams with one header, each with so much payload; the last one may have less. */
+  /** Payload bytes of each datagram if the frame is several UDP datagrams with one header (the last one may have less); else 0. */
   segmentBytes = 0
 }
 
@@ -262,7 +262,10 @@ export class PacketRing {
     }
   }
 
-  /** Since the ring was opened: frames that passed the filter (those dropped included), and those for which it had no room. */
+  /**
+   * Returns the numbers of frames since the ring was opened: those that passed the filter (those dropped included), and those for which it
+   * had no room.
+   */
   statistics(): { received: number; dropped: number } {
     const { getsockopt } = requireLibc('getsockopt')
     const { u32, address } = scratch()

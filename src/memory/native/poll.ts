@@ -134,8 +134,8 @@ export function makeLoopPipe(): number {
 }
 
 /**
- * Another descriptor of a pipe, for reading, with a description of its own. Node does not know it, so that a socket can own it:
- * a worker keeps a list of those that `fs.openSync` gave it, and takes one that a socket has closed for its own still.
+ * Opens a pipe again for reading: the new descriptor has a description of its own. Node does not know it, so that a socket can own it: a
+ * worker keeps a list of those that `fs.openSync` gave it, and still regards one that a socket has closed as its own.
  */
 export function readAgain(pipe: number, nonBlocking = true): number {
   return openAgain(pipe, nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC)

@@ -2,7 +2,7 @@
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { ProcessVm } from './process-vm.ts'
 
-/** So much is copied by one call. */
+/** Maximum number of bytes that one call copies. */
 export const programMemoryBytes = 65_536
 const buffer = libc === null ? null : nativeScratch(programMemoryBytes)
 const bufferAddress = buffer?.address ?? 0

@@ -16,7 +16,7 @@ const PTRACE_DETACH = 17
 const PTRACE_GETSIGINFO = 0x4202
 const PTRACE_SEIZE = 0x4206
 const PTRACE_INTERRUPT = 0x4207
-/** Their default action is none. */
+/** Signals whose default action is to be ignored. */
 const ignoredSignals = [constants.signals.SIGURG, constants.signals.SIGWINCH, constants.signals.SIGCHLD]
 
 /** siginfo_t: the signal, and in the third word why; at a stop of ours the event is in its second byte. */

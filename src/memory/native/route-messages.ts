@@ -75,7 +75,7 @@ export interface HostIfAddress {
   readonly state: 'usable' | 'tentative' | 'duplicate'
 }
 
-/** One message in a buffer: its type, and where its payload is. */
+/** Message in a buffer: its type, and the range of its payload. */
 export interface NetlinkMessage {
   readonly type: number
   readonly start: number

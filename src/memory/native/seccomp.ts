@@ -75,7 +75,7 @@ const answerWord = 20
 const answerAddress = notifAddress + 80
 const addWord = 26
 const addAddress = notifAddress + 104
-/** All signals, and those that this thread had blocked. */
+/** Words of all signals, and of those that this thread had blocked. */
 const allSignalsWord = 32
 const allSignalsAddress = notifAddress + 128
 const signalsBeforeAddress = allSignalsAddress + signalSetBytes

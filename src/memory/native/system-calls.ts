@@ -137,7 +137,7 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
   },
 }
 
-/** This processor; undefined where programs cannot be served. */
+/** Constants of this processor; undefined where programs cannot be served. */
 export const thisProcessor: Processor | undefined = processors[process.arch as keyof typeof processors]
 
 /** Returns the number of the call on this processor; −1, which no kernel has, on one that is not listed. */

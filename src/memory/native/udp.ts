@@ -65,9 +65,9 @@ export interface UdpOptions {
   readonly port: number
   /** Index of the interface of a link-local address. */
   readonly scopeId?: number
-  /** Asked from the kernel, which may give less; 8 MiB. */
+  /** Bytes that are requested from the kernel, which may give less; 8 MiB. */
   readonly receiveBufferBytes?: number
-  /** Asked from the kernel, which may give less; 4 MiB. */
+  /** Bytes that are requested from the kernel, which may give less; 4 MiB. */
   readonly sendBufferBytes?: number
   /** Flag: several sockets that all set it may bind the same port; wanted for multicast groups. */
   readonly reuseAddress?: boolean

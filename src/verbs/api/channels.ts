@@ -12,7 +12,7 @@ import type { News, QpFailure, RetransmitReason } from '../provider/news.ts'
 
 /** Published when a queue pair has failed. */
 export interface QpErrorMessage {
-  /** As it was opened; null if this thread does not have it open. */
+  /** Name under which the device was opened; null if this thread does not have it open. */
   device: string | null
   qpNum: number
   state: 'ERR' | 'SQE'
@@ -30,7 +30,7 @@ export interface QpRetransmitMessage {
   reason: RetransmitReason
 }
 
-/** From a thread that works for another one. */
+/** Message of a thread that works for another one. */
 export interface PassedNews {
   news: 'error' | 'retransmit'
   message: QpErrorMessage | QpRetransmitMessage
@@ -40,7 +40,7 @@ export interface PassedNews {
 
 const channels = { error: channel('verbena:qp:error'), retransmit: channel('verbena:qp:retransmit') }
 const bits = { error: 1, retransmit: 2 }
-/** So many messages wait for an event loop; others are left out. Counters of devices miss none. */
+/** Maximum number of messages that wait for an event loop; further messages are dropped. Counters of devices miss none. */
 const mostWaiting = 1000
 
 /** First word: bits of the channels to which this thread has subscribers. Second word: number of messages in transit to this thread. */

@@ -140,7 +140,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
     }
   }
 
-  /** Before waiting in the event loop (`inLoop`), or no longer: carries on with what can go on. */
+  /** Called before a wait in the event loop (`inLoop`), and after the last one: continues pending work. */
   #giveTime(inLoop: boolean): void {
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()

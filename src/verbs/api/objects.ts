@@ -52,7 +52,7 @@ export interface VerbsObject extends Disposable {
 export interface PdHandle {
   /** Kind of the object. */
   kind: 'pd'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
 }
 
@@ -68,7 +68,7 @@ export interface MrHandle {
 export interface CqHandle {
   /** Kind of the object. */
   kind: 'cq'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
 }
 
@@ -76,7 +76,7 @@ export interface CqHandle {
 export interface SrqHandle {
   /** Kind of the object. */
   kind: 'srq'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
 }
 
@@ -84,11 +84,11 @@ export interface SrqHandle {
 export interface QpHandle {
   /** Kind of the object. */
   kind: 'qp'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
   /** The number that peers send to. */
   qpNum: number
-  /** Its type. */
+  /** Type of the queue pair. */
   type: QpType
 }
 
@@ -102,7 +102,7 @@ export interface AsyncEvent {
   name: string
   /** The queue pair to which it happened. */
   qp?: QueuePair
-  /** Its number. */
+  /** Number of the queue pair. */
   qpNum?: number
   /** The completion queue to which it happened. */
   cq?: CompletionQueue
@@ -116,7 +116,7 @@ export interface AsyncEvent {
 export interface CqOptions extends CqInit {
   /** Channel of the queue's events (`reqNotify`); without one, the queue can only be polled. */
   channel?: CompletionChannel
-  /** Any value of the program, kept as `cq.cqContext`. */
+  /** Value of the program, kept as `cq.cqContext`. */
   cqContext?: unknown
   /** @internal True if the queue is polled from the event loop, and its waits notify the device in other ways (`Device.leavesLoop`). */
   inLoop?: boolean
@@ -166,7 +166,7 @@ export interface Context extends VerbsObject {
    * `alloc` of this context returned, and was not freed before.
    */
   free(buffer: Uint8Array): void
-  /** @internal This memory is freed with a region. */
+  /** @internal Forgets this memory, which is freed with a region. */
   forget(buffer: Uint8Array): void
 
   /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */
@@ -235,19 +235,19 @@ export interface ProcessRange {
 export interface QpInit<T extends QpType> {
   /** RC, UC, UD or GSI. */
   type: T
-  /** Gets the completions of sends. Of the context of the protection domain. */
+  /** Completion queue of sends; belongs to the context of the protection domain. */
   sendCq: CompletionQueue
-  /** Gets the completions of receives; may be `sendCq`. */
+  /** Completion queue of receives; may be `sendCq`. */
   recvCq: CompletionQueue
   /** Receives are taken from it, and none are posted to the QP itself. */
   srq?: SharedReceiveQueue
   /** Sizes of the queues; what is missing is as in `defaultCap`. */
   cap?: Partial<QpCap>
-  /** Every send work request makes a completion, signaled or not. */
+  /** True if every send work request makes a completion, signaled or not. */
   sqSigAll?: boolean
-  /** Any value of the program, kept as `qp.qpContext`. */
+  /** Value of the program, kept as `qp.qpContext`. */
   qpContext?: unknown
-  /** @internal Its receives are posted when a message finds none: see `Host.refill`. */
+  /** @internal True if the receives of the queue pair are posted when a message finds none: see `Host.refill`. */
   hosted?: boolean
 }
 
@@ -255,7 +255,7 @@ export interface QpInit<T extends QpType> {
 export interface ProtectionDomain extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
-  /** For `context.importPd` in another thread. */
+  /** Handle for `context.importPd` in another thread. */
   readonly handle: PdHandle
 
   /**
@@ -321,7 +321,7 @@ export interface MemoryRegion extends VerbsObject {
   readonly length: number
   /** Bits of `Access`. */
   readonly access: number
-  /** For `context.importMr` in another thread. */
+  /** Handle for `context.importMr` in another thread. */
   readonly handle: MrHandle
 
   /**
@@ -365,7 +365,7 @@ export interface AddressHandle extends VerbsObject {
   readonly pd: ProtectionDomain
   /** Address vector that the handle was created or last modified with. */
   readonly attr: Readonly<AhAttr>
-  /** From now on it leads elsewhere; requests that were posted keep their path. EINVAL names the field that is wrong. */
+  /** Changes the address vector; requests that were posted keep their path. EINVAL names the field that is wrong. */
   modify(attr: AhAttr): void
   /** The address vector as it is now. */
   query(): AhAttr
@@ -393,7 +393,7 @@ export interface CompletionQueue extends VerbsObject {
   readonly cqContext: unknown
   /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
   readonly current: WorkCompletion
-  /** For `context.importCq` in another thread. */
+  /** Handle for `context.importCq` in another thread. */
   readonly handle: CqHandle
   /** Completions that fit. */
   readonly cqe: number
@@ -473,7 +473,7 @@ export interface CompletionChannel extends VerbsObject {
 export interface SharedReceiveQueue extends VerbsObject {
   /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
-  /** For `context.importSrq` in another thread. */
+  /** Handle for `context.importSrq` in another thread. */
   readonly handle: SrqHandle
   /**
    * `ibv_post_srq_recv`: posts a receive request and all that are linked to it. ENOMEM when `maxWr` are posted, EINVAL for more
@@ -519,9 +519,9 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   readonly type: T
   /** The number that peers send to; 24 bits. */
   readonly qpNum: number
-  /** Gets the completions of sends. */
+  /** Completion queue of sends. */
   readonly sendCq: CompletionQueue
-  /** Gets the completions of receives. */
+  /** Completion queue of receives. */
   readonly recvCq: CompletionQueue
   /** Shared receive queue of the QP, null if receives are posted to the QP itself. */
   readonly srq: SharedReceiveQueue | null
@@ -529,7 +529,7 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   readonly cap: Readonly<QpCap>
   /** Value that was passed to `createQp`. */
   readonly qpContext: unknown
-  /** For `context.importQp` in another thread. */
+  /** Handle for `context.importQp` in another thread. */
   readonly handle: QpHandle
   /** The state now; errors change it. */
   readonly state: QpState

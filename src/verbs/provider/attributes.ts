@@ -131,9 +131,9 @@ export interface PortAttr {
 export interface GidEntry {
   /** 16 bytes. */
   gid: Uint8Array
-  /** Its index in the table. */
+  /** Index of the entry in the table. */
   gidIndex: number
-  /** Its port, counted from 1. */
+  /** Port of the entry, counted from 1. */
   portNum: number
   /** InfiniBand, RoCE v1 or RoCE v2. */
   gidType: GidType
@@ -197,7 +197,7 @@ export interface OpenOptions {
    * waits.
    */
   waitForService?: boolean
-  /** @internal This thread hosts queue pairs, and drives the device itself where middleware makes it the only one that does. */
+  /** @internal True if this thread hosts queue pairs, and drives the device itself where middleware makes it the only one that does. */
   drives?: boolean
   /** Flag of named segments: the segment must be in use already; ENODEV if it is not, instead of creating it. */
   existing?: boolean
@@ -216,11 +216,11 @@ export interface FaultRates {
   reordering?: number
   /** Milliseconds after which a held packet goes on alone. */
   reorderMs?: number
-  /** One bit is flipped. */
+  /** Probability that one bit of the packet is flipped. */
   corruption?: number
-  /** Every packet comes later by this. */
+  /** Delay of every packet. */
   delayMs?: number
-  /** And by up to this, at random. */
+  /** Maximum of an additional random delay. */
   jitterMs?: number
   /** Direction of the packets: sent, received, or both (the default). */
   direction?: 'out' | 'in' | 'both'
@@ -264,7 +264,7 @@ export interface SrqInit {
   maxSge?: number
   /** The limit event comes when fewer receives are left; 0 (the default) for none. */
   srqLimit?: number
-  /** @internal Its receives are posted when a message finds none: see `Host.refill`. */
+  /** @internal True if the receives of the queue are posted when a message finds none: see `Host.refill`. */
   hosted?: boolean
 }
 
@@ -276,7 +276,7 @@ export interface SrqAttr {
   srqLimit?: number
 }
 
-/** All attributes of `ibv_qp_attr` that modify takes; which are required and optional is in `qpTransitions`. */
+/** Attributes of `ibv_qp_attr` that modify takes; `qpTransitions` defines which are required and optional. */
 export interface QpAttr {
   /** The state to move to. */
   state: QpState
@@ -366,7 +366,7 @@ export interface Sge {
 
 /** `ibv_recv_wr`. */
 export interface RecvWrInit {
-  /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
+  /** ID that the completion returns; an integer from 0 to 2^53 − 1. */
   wrId?: number
   /** Scatter list for the message. */
   sgList?: readonly Sge[]
@@ -375,7 +375,7 @@ export interface RecvWrInit {
 }
 
 interface SendWrCommon {
-  /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
+  /** ID that the completion returns; an integer from 0 to 2^53 − 1. */
   wrId?: number
   /** Bits of `SendFlag`. */
   sendFlags?: number

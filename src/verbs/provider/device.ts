@@ -41,7 +41,7 @@ export interface Device {
   /** The index of the device that an address vector leads to, −1 if none answers there. */
   route(attr: AhAttr): number
 
-  /** For the QP whose record begins at `q`; null if the device has none. */
+  /** Returns the fast path of the QP whose record begins at `q`; null if the device has none. */
   fastPath(q: number): FastPath | null
   /**
    * Requests are in the send queue of `q`, whose send lock is held: executes them or ensures that another thread does. A `driven` device is
@@ -56,8 +56,8 @@ export interface Device {
    */
   acknowledge?(q: number): void
   /**
-   * This thread may poll, or is about to wait without its event loop, perhaps for ever: what the device does in event loops
-   * needs a thread from now on.
+   * Prepares for a thread that may poll, or is about to wait without its event loop, perhaps for ever: the work that the device does in
+   * event loops needs a thread from now on.
    */
   leavesLoop?(): void
   /**
@@ -73,29 +73,32 @@ export interface Device {
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
   /**
-   * For a thread that hosts queue pairs and sleeps until it is woken: in how many milliseconds it has to call `progress` without that,
-   * Infinity if not at all. Missing where no queue pairs are hosted.
+   * Returns the number of milliseconds in which a thread that hosts queue pairs, and sleeps until it is woken, has to call `progress`
+   * without a wake-up; Infinity if it need not. Missing where no queue pairs are hosted.
    */
   dueInMs?(): number
   /**
-   * Such a thread takes what has come for a `driven` device, once in each of its turns; how much came. From the first time on `progress`
-   * leaves that to this, so that looks at queues and for events cost no system calls.
+   * Takes, in such a thread, all that has arrived for a `driven` device, once in each of the thread's turns; returns how much it was. From
+   * the first call on `progress` leaves that to this, so that looks at queues and for events cost no system calls.
    */
   look?(): number
   /**
-   * Such a thread is going to wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes the
-   * descriptors to wait for as well; how many there are, −1 if there is something to do already. Then follows `endSleep`, before `progress`.
+   * Prepares such a thread for a wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes
+   * the descriptors to wait for as well, and returns their number, −1 if there is work already. Then follows `endSleep`, before `progress`.
    */
   beginSleep?(into: Int32Array, from: number): number
-  /** After the wait that `beginSleep` began. */
+  /** Ends the wait that `beginSleep` began. */
   endSleep?(): void
-  /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
+  /**
+   * Joins the multicast group to which a QP was attached, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the
+   * device cannot join it.
+   */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void
   /** Ends the membership that one call of `joinGroup` began. */
   leaveGroup(gid: Uint8Array): void
   /**
-   * This thread is going to wait, and does not drive the device while it does: in its event loop, where the device may wake
-   * it when something comes (`inLoop`), or otherwise.
+   * Prepares for a wait of this thread, which does not drive the device meanwhile: in its event loop, where the device may wake it when
+   * something arrives (`inLoop`), or otherwise.
    */
   rest(inLoop: boolean): void
   /**

@@ -4,7 +4,7 @@ import { Chan, Cq, Ctx, Meta, Qp, Srq } from './layout.ts'
 import { slotOf } from './records.ts'
 import { SegmentTables } from './tables.ts'
 
-/** To what an asynchronous event happened. */
+/** Kinds of the object to which an asynchronous event happened. */
 export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
 
 /** The tables of a segment, with the events that are kept in them. Channel and event locks are taken last, alone. */

@@ -36,7 +36,7 @@ export function nameConnection(qp: ConnectedQp, localCommId: number, remoteCommI
   Atomics.store(host.i32, q + Qp.localCommId, localCommId)
 }
 
-/** Before a QP of a thread that died is destroyed: true if there is something to be sent for it. */
+/** Called before a QP of a dead thread is destroyed: adds its connection to the ring; returns true if there is a DREQ to be sent for it. */
 export function leaveFarewell(host: Host, q: number): boolean {
   const { i32, at } = host
   // In a segment the peers look for themselves.

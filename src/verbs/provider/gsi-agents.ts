@@ -53,7 +53,7 @@ export function dropAgent(host: Host, q: number): void {
   tellAgents(host)
 }
 
-/** All get an event, so that they look for connections to an agent that has ended, and for what is left of those of others. */
+/** Wakes all agents, so that they look for connections to an agent that has ended, and for connections that other agents have left. */
 export function tellAgents(host: Host): void {
   const { i32, at } = host
   for (let slot = 1; slot < i32[at.meta + Meta.agentsUsed]!; slot++) {

@@ -150,7 +150,7 @@ function isService(host: Host, s: number, wanted: readonly number[], served: Int
   )
 }
 
-/** As they stand in a record, from `Service.idHigh` on. */
+/** Returns the words of a service ID and its mask, as in a record from `Service.idHigh` on. */
 function serviceWords(serviceId: bigint, mask: bigint): [number, number, number, number] {
   return [...words(serviceId & mask), ...words(mask)]
 }

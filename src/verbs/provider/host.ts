@@ -172,7 +172,7 @@ export class Host extends EventTables {
     }
   }
 
-  /** After a completion was published, and an atomic store: makes the event for which the CQ is armed, if it is. */
+  /** Makes the event for which the CQ is armed, if it is; called after a completion was published, and an atomic store. */
   fireIfArmed(cq: number, solicited: boolean): void {
     const { i32 } = this
     // Atomic: elsewhere than on x86 a plain load may come before that store is seen.
@@ -182,7 +182,7 @@ export class Host extends EventTables {
       this.fire(cq)
   }
 
-  /** One completion from start to end; false if the CQ overran. */
+  /** Makes one completion from start to end; false if the CQ overran. */
   complete(
     cq: number,
     wrId: number,

@@ -114,7 +114,7 @@ export function removeKey(host: Host, entry: number): void {
   })
 }
 
-/** It counts no more in its device and its protection domain; a window is unbound. Under the control lock. */
+/** Removes the key from the counts of its device and its protection domain; unbinds a window. Under the control lock. */
 function releaseKey(host: Host, entry: number): void {
   const { i32 } = host
   const isRegion = i32[entry + Key.kind] === keyKind.region
@@ -124,7 +124,7 @@ function releaseKey(host: Host, entry: number): void {
   releasePd(host, i32[entry + Key.pd]!, isRegion ? Pd.mrs : Pd.mws)
 }
 
-/** The entry may be another key's. Under the control lock. */
+/** Frees the entry: another key may use it. Under the control lock. */
 export function giveKey(host: Host, entry: number): void {
   const { i32, at } = host
   // In this order: with none in use, the thread that cleans up after this one looks at none.

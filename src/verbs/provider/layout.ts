@@ -177,7 +177,7 @@ export const Cqe = {
   slid: 9,
   /** Receive: position of the receive queue of its QP (`rqTail`) after it. */
   rqTail: 10,
-  /** Means nothing: a producer on shared memory writes it early, to have the line in time. */
+  /** Word without meaning: a producer on shared memory writes it early, to have the line in time. */
   claim: 11,
 } as const
 
@@ -393,7 +393,7 @@ export const Key = {
   kind: 1,
   pd: 2,
   access: 3,
-  /** In the segment; negative: in another process, see process-regions.ts. */
+  /** Address in the segment; negative: in another process, see process-regions.ts. */
   addr: 4 /* f64 */,
   length: 6 /* f64 */,
   iova: 8 /* f64 */,
@@ -462,11 +462,11 @@ export const Service = {
   group: 8,
   /** Counter, in the record of the first agent of a group, that selects the agent of the next request. */
   turn: 9,
-  /** For requests to which addresses: see served.ts. */
+  /** Addresses to which the requests are sent: see served.ts. */
   served: 10 /* 5 words */,
 } as const
 
-/** In the same table, of `state` 2: a class of MADs, and methods of it, of which requests go to an agent. See mad-classes.ts. */
+/** Record in the same table, of `state` 2: a class of MADs, and methods of it, of which requests go to an agent. See mad-classes.ts. */
 export const MadClass = {
   state: 0,
   agent: 1,
@@ -483,7 +483,7 @@ export const MadClass = {
 } as const
 export const serviceState = { free: 0, service: 1, madClass: 2 } as const
 
-/** To which agent, by the number of its queue pair, a request for a shared service went; `key` names the request. */
+/** Agent, by the number of its queue pair, to which a request for a shared service went; `key` identifies the request. */
 export const RecentRequest = { words: 2, key: 0, qpNum: 1 } as const
 
 /** Connection of a thread that died, whose peer is to be notified: see farewells.ts. */
@@ -511,9 +511,9 @@ export const Port = {
   reuse: 5,
   listening: 6,
   owner: 7,
-  /** For which addresses: see served.ts. */
+  /** Addresses of the port: see served.ts. */
   served: 8 /* 5 words */,
-  /** Not 0: listeners in other threads that give the same number share the port. */
+  /** Group number, or 0: listeners in other threads that give the same number share the port. */
   group: 13,
 } as const
 
@@ -664,7 +664,7 @@ function tables(): Record<Table | 'words', number> {
     pending: place(1, PendingList.list + maxQps),
     /** A bit for each record of each table in `Records` that is in use. */
     slots: place(1, slotWords),
-    /** All of them together. */
+    /** Words of all tables together. */
     words: words,
   }
 }

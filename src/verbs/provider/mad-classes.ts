@@ -24,7 +24,7 @@ const ouiAt = 37
 const methodWords = 4
 const methodMask = 0x7f
 
-/** Before it is connected: from now on the queue pair gets MADs, and no messages of the communication manager. */
+/** Makes the queue pair get MADs from now on, and no messages of the communication manager; called before it is connected. */
 export function takeMads(qp: GsiQueuePair): void {
   const { host } = qp.pd.context.device
   Atomics.store(host.i32, agentWord(host, agentSlotOf('takeMads', qp)) + Agent.takesMads, 1)

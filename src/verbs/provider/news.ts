@@ -37,6 +37,6 @@ export interface News {
   qpError(device: number, qpNum: number, state: 'ERR' | 'SQE', reason: QpFailure): void
   /** True if a subscriber listens for packets that are sent again. */
   readonly hearsRetransmits: boolean
-  /** It sends again from `psn` on, `packets` of them. */
+  /** Reports that a queue pair sends again from `psn` on, `packets` of them. */
   qpRetransmit(device: number, qpNum: number, psn: number, packets: number, reason: RetransmitReason): void
 }

@@ -19,11 +19,11 @@ export interface PortRequest {
   portSpace: number
   /** 0 takes any free one. */
   port: number
-  /** For which addresses: see served.ts. */
+  /** Addresses of the port: see served.ts. */
   served: Int32Array
   /** Shares the port with others that set this flag, as long as none of them listens. */
   reuse?: boolean
-  /** Not 0: shares the port with other threads that give the same number, also while they listen. Each has it once. */
+  /** Group number, or 0: the port is shared with other threads that give the same number, also while they listen. Each has it once. */
   group?: number
 }
 
@@ -53,7 +53,10 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
   })
 }
 
-/** From now on only its group shares the port, which is for `served` alone; EADDRINUSE if others have it for some of that. */
+/**
+ * Makes the port listen, for `served` alone: only its group shares it from now on; EADDRINUSE if others have it for some of these
+ * addresses.
+ */
 export function listenOnPort(host: Host, taken: TakenPort, served: Int32Array): void {
   const { i32, at } = host
   host.control(() => {

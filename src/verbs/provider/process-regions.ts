@@ -23,7 +23,7 @@ export function processAddress(at: number): number {
   return at + base
 }
 
-/** No range: what `resolve` answers to a failed check. */
+/** Result of `resolve` for a failed check: not a range. */
 const forbidden = -1
 
 export class ProcessRegions {
@@ -36,8 +36,8 @@ export class ProcessRegions {
   }
 
   /**
-   * For a range to which `Host.resolve` gave a negative answer: where it is, as `inProcess` has it, and its process in
-   * `process`; −1 if it is forbidden after all, or this thread may not touch it.
+   * Resolves a range for which `Host.resolve` returned a negative value: returns its address, in the form of `inProcess`, and sets
+   * `process` to its process; −1 if it is forbidden after all, or this thread may not touch it.
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const host = this.#host

@@ -19,7 +19,7 @@ interface Attributes {
   optional: readonly QpAttrName[]
 }
 
-/** One legal transition and its attributes for each QP type. `state` may always be given. */
+/** Legal transition and its attributes for each QP type. `state` may always be given. */
 export interface QpTransition {
   /** The state that it leaves. */
   from: QpState

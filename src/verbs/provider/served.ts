@@ -20,17 +20,17 @@ export type ServedKind = (typeof ServedKind)[keyof typeof ServedKind]
 /** ::ffff in the third word of a GID, as the machine (little-endian) reads it. */
 const mappedWord = 0xffff0000 | 0
 
-/** All addresses of both families. */
+/** Words for all addresses of both families. */
 export const servesAll: Int32Array = new Int32Array(servedWords)
 
-/** For an address of 4 or 16 bytes, where all zeros are a wildcard; `afOnly`: `::` is for IPv6 alone. */
+/** Returns the words for an address of 4 or 16 bytes, where all zeros are a wildcard; `afOnly`: `::` is for IPv6 alone. */
 export function servedBy(address: Uint8Array, afOnly: boolean): Int32Array {
   if (!address.every((byte) => byte === 0)) return servesOne(address)
   const kind = address.length === 4 ? ServedKind.ipv4 : afOnly ? ServedKind.ipv6 : ServedKind.all
   return Int32Array.of(kind, 0, 0, 0, 0)
 }
 
-/** For one address alone, also if it is all zeros. */
+/** Returns the words for one address alone, also if it is all zeros. */
 export function servesOne(address: Uint8Array): Int32Array {
   const served = new Int32Array(servedWords)
   served[0] = ServedKind.one

@@ -140,7 +140,7 @@ export class SegmentTables {
     }
   }
 
-  /** All counters of a device, by name. */
+  /** Returns all counters of a device, by name. */
   counters(device: number): Record<string, number> {
     const at = (this.deviceWord(device) + Dev.counters) / 2
     return Object.fromEntries(counterNames.map((name, i) => [name, this.f64[at + i]!]))

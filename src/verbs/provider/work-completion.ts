@@ -12,9 +12,9 @@ export class WorkCompletion {
   opcode: WcOpcode = 0
   /** Bytes received, or read by READ and atomics; with a GRH its 40 bytes count. */
   byteLen = 0
-  /** With `WcFlag.WithImm`: the immediate, 32 bits. */
+  /** Immediate of 32 bits, with `WcFlag.WithImm`. */
   immData = 0
-  /** With `WcFlag.WithInv`: the key that the peer invalidated. */
+  /** Key that the peer invalidated, with `WcFlag.WithInv`. */
   invalidatedRkey = 0
   /** The number of the QP of this end. */
   qpNum = 0
