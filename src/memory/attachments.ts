@@ -111,7 +111,7 @@ export abstract class Attachments {
     return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
-  /** The word that counts what others have left to this thread. */
+  /** Word that counts the work that other threads have left to this thread. */
   get workWord(): number {
     return attachmentWord(this.me) + Attachment.work
   }

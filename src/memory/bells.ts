@@ -189,7 +189,7 @@ export class Bells {
     })
   }
 
-  /** Adds one that works when this thread is rung for. */
+  /** Adds a listener that works when this thread is woken. */
   listen(listener: Listener): void {
     this.#listeners.add(listener)
   }
@@ -209,7 +209,7 @@ export class Bells {
   /** Called when the loop is woken, before anything is looked at. */
   onRing: () => void = () => {}
 
-  /** Ends the waits whose words have changed; whether there were any. */
+  /** Ends the waits whose words have changed; returns true if there were any. */
   #look(): boolean {
     let any = false
     for (const wait of this.#waits) {

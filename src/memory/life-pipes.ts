@@ -9,7 +9,10 @@ import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'
 
-/** Makes this thread a janitor of the segment, with a life pipe; its descriptor, −1 if there can be none: then others find out by looking. */
+/**
+ * Makes this thread a janitor of the segment, with a life pipe; returns its descriptor, −1 if there can be none: then other threads detect
+ * its end by looking.
+ */
 export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
   let fd = -1
   try {
@@ -44,7 +47,7 @@ export class Followed<Pipe> {
     this.#close = close
   }
 
-  /** Opens those of all other processes. Whether the end of each of these will be seen there. */
+  /** Opens the life pipes of all other processes. Returns true if the end of each of these will be seen there. */
   update(): boolean {
     const segment = this.#segment
     const pids = new Set([process.pid])
@@ -103,7 +106,7 @@ export class LifePipes {
     return Atomics.load(this.#segment.i32, Header.janitors) !== this.#begun
   }
 
-  /** Opens the pipes of all that have one. Whether the end of every other process will be seen there. */
+  /** Opens the pipes of all that have one. Returns true if the end of every other process will be seen there. */
   follow(): boolean {
     this.#begun = Atomics.load(this.#segment.i32, Header.janitors)
     return this.#followed.update()

@@ -47,7 +47,7 @@ export class Lives {
       (use) => this.#open(use),
       (life) => life.destroy(),
     )
-    // Rung for from now on, if it can be.
+    // Woken from now on, if that is possible.
     const { bells } = segment.parking
     if (bells.usable) bells.listen({ rung: begun, waitsOn: () => {} })
     gated(() => {
@@ -62,7 +62,7 @@ export class Lives {
     return Atomics.load(this.#segment.i32, Header.janitors)
   }
 
-  /** Reads the pipes of all other processes. Whether the end of every one will be seen there. */
+  /** Reads the pipes of all other processes. Returns true if the end of every one will be seen there. */
   watch(): boolean {
     return this.#followed.update()
   }

@@ -273,7 +273,7 @@ export class Pages {
     i32[header + P.trimAt] = Math.max(stays + (Math.min(slackPages, used) >> 1), slackPages)
   }
 
-  /** Gives the memory of granules back; how many. */
+  /** Gives the memory of granules back; returns their number. */
   #release(from: number, to: number): number {
     const i32 = this.#i32
     const { granuleTable } = this.#layout

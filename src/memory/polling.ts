@@ -61,7 +61,7 @@ export class Crowding {
     this.#askEvery = every
   }
 
-  /** A wait begins: whether it may poll. */
+  /** Begins a wait: returns true if it may poll. */
   begin(): boolean {
     if (--this.#untilCount < 0) {
       this.#untilCount = recountEvery

@@ -7,7 +7,7 @@
 export const processorOrders: boolean = process.arch === 'x64' || process.arch === 'ia32'
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
-/** Blocks this thread, and waits for nothing: for back-off, and where others are to get on first. */
+/** Blocks this thread, and waits for nothing: for back-off, and where other threads are to run first. */
 export function sleepMs(ms: number): void {
   Atomics.wait(sleeper, 0, 0, ms)
 }

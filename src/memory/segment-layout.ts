@@ -74,7 +74,7 @@ export const Attachment = {
   processStart: 22 /* f64 */,
   /** 1: of a thread that is a janitor and nothing else. */
   janitorThread: 24,
-  /** Counts what others have left to this thread, which they wake for it. */
+  /** Counter of the work that other threads have left to this thread, which they wake for it. */
   work: 25,
 }
 /**

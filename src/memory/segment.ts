@@ -200,7 +200,7 @@ export class Segment extends Attachments {
     return Atomics.compareExchange(i32, Header.state, fresh, ready) === fresh ? segment : null
   }
 
-  /** Null if the name has to be opened again: then this is not, or will not be, what the name stands for. */
+  /** Null if the name has to be opened again: then this is not, or will not be, the segment of that name. */
   static #join(
     name: string,
     { buffer, wasm, inode, sizeBytes }: SharedMapping,
@@ -507,7 +507,7 @@ export class Segment extends Attachments {
     if (owner !== 0 && !this.ownerAlive(owner)) Atomics.compareExchange(this.i32, word, owner, 0)
   }
 
-  /** Takes a lock over from a thread that ended while it had it; whether this thread has it now. */
+  /** Takes a lock over from a thread that ended while it had it; returns true if this thread has it now. */
   takeFromDead(word: number): boolean {
     const owner = Atomics.load(this.i32, word)
     if (owner === 0 || owner === this.lockValue || this.ownerAlive(owner)) return false
@@ -664,14 +664,14 @@ export class Segment extends Attachments {
     }
   }
 
-  /** Takes memory from its owner, for `freeRetired`: with the thread that has it now it does not end any more. How many bytes that are. */
+  /** Takes memory from its owner, for `freeRetired`: it no longer ends with the thread that has it now. Returns the number of bytes. */
   retireMemory(byteOffset: number): number {
     const bytes = this.allocatedBytes(byteOffset)
     if (bytes > 0) this.#pages.give(byteOffset / pageBytes, graveOwner)
     return bytes
   }
 
-  /** Frees what `retireMemory` took; what is not so, or not any more, stays as it is. */
+  /** Frees memory that `retireMemory` took; other memory stays as it is. */
   freeRetired(byteOffsets: Iterable<number>): void {
     this.lock(Header.pagesLock)
     try {

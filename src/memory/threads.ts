@@ -50,7 +50,7 @@ function followWorkers(): void {
 }
 
 function workerEnded(): void {
-  // What cleans up after it is loaded now, if it may have had something and this thread has not had anything itself.
+  // The library, which cleans up after the worker, is loaded now, if the worker may have loaded it and this thread has not done so itself.
   if (whenEnded.length === 0 && late !== undefined && hasLoadedBelow()) late.load()
   for (const callback of whenEnded) callback()
 }

@@ -14,7 +14,7 @@ const eventWords = eventBytes / 4
 const mostEvents = 64
 const room = libc === null ? null : nativeScratch(eventBytes * mostEvents)
 
-/** A descriptor that is readable when others have hung up. */
+/** Descriptor that is readable when the other ends of pipes have hung up. */
 export class HangupWatcher {
   readonly fd: number
 

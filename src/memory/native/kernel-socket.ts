@@ -1,8 +1,7 @@
 /**
- * Sockets of the kernel as C programs use them: calls that return at once or block this thread, and nothing of Node's
- * event loop. It is what sockets over RDMA are compared with, by the same loops.
- *
- * What the network or the peer did is a negative error number; only opening, binding and listening throw.
+ * Sockets of the kernel as C programs use them: calls that return at once or block this thread, and nothing of Node's event loop. Sockets
+ * over RDMA are compared with them, by the same loops. An error of the network or the peer is a negative error number; only opening,
+ * binding and listening throw.
  */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { nativeScratch, requireLibc } from './libc.ts'

@@ -15,7 +15,7 @@ import { atExitLast } from './at-exit.ts'
 /** Key of the environment data by which threads inherit the gates above them. */
 const key = 'verbena gates'
 const Gate = { loaders: 0, closed: 1, used: 2 }
-/** A thread that was killed while it loaded does not hold up others any longer. */
+/** Milliseconds after which a thread that was killed while it loaded does not delay other threads any longer. */
 const patienceMs = 2000
 
 export type Gate = Int32Array
@@ -47,8 +47,8 @@ export function behind<T>(gate: Gate, start: () => T): T {
 const stopped: (() => void)[] = []
 
 /**
- * `callback` runs when this thread comes to a closed gate, where it stays until it is ended: as if it had died there, in
- * the middle of an operation perhaps. What it holds must be free for others to take, since the thread that ends it may wait for that.
+ * `callback` runs when this thread comes to a closed gate, where it stays until it is ended: as if it had died there, in the middle of an
+ * operation perhaps. Its locks must be free for other threads to take, since the thread that ends it may wait for them.
  */
 export function whenStopped(callback: () => void): void {
   stopped.push(callback)

@@ -172,8 +172,8 @@ export function unmap(buffer: ArrayBuffer): void {
 }
 
 /**
- * Makes the system give memory for a range of shared memory now: a store into a page for which there is none when it is
- * first touched ends the process with SIGBUS. What is there stays. Throws `NativeError` (`ENOSPC`, `ENOMEM`).
+ * Makes the system give memory for a range of shared memory now: a store into a page for which there is none when it is first touched ends
+ * the process with SIGBUS. The content stays. Throws `NativeError` (`ENOSPC`, `ENOMEM`).
  */
 export function commitShared(buffer: ArrayBuffer, byteOffset: number, lengthBytes: number): void {
   const errno = fallocate(buffer, 0, byteOffset, lengthBytes)

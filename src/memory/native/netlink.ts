@@ -108,7 +108,7 @@ export class NetlinkEvents {
     }
   }
 
-  /** Takes what has come; whether that was anything. More than the kernel could keep counts, too. */
+  /** Takes all pending notifications; returns true if there were any. More than the kernel could keep counts, too. */
   drain(): boolean {
     const libc = requireLibc('recv')
     shared ??= nativeScratch(answerBytes)

@@ -69,7 +69,7 @@ export class PacketSender {
       )
     }
     u32[name] = sendBufferBytes
-    // Where the system does not allow that much it gives what it does.
+    // Where the system does not allow that much, it gives as much as it does allow.
     setsockopt(this.#fd, SOL_SOCKET, SO_SNDBUF, address + name * 4, 4)
     for (let i = 0; i < mostFrames; i++) {
       const vector = address + mostFrames * headerBytes + i * vectorBytes

@@ -21,7 +21,7 @@ const iocbWords = 16
 const eventWords = 8
 const eventsTaken = 64
 
-/** A context in the attachment record of its thread, where others find it: the word pair that holds it. */
+/** Context in the attachment record of its thread, where other threads find it: the word pair that holds it. */
 export interface ContextWord {
   readonly f64: Float64Array
   readonly index: number

@@ -154,7 +154,7 @@ function openAgain(pipe: number, flags: number): number {
   throw nativeError('open', errnoName(errno), errno, `pipe ${pipe} could not be opened again`)
 }
 
-/** Makes `fd` another name of what `of` is; what it was is closed. */
+/** Makes `fd` another name of the file of `of`; its former file is closed. */
 export function becomeDescriptor(fd: number, of: number): void {
   const { dup3, koffi } = requireLibc('dup3')
   if (dup3(of, fd, O_CLOEXEC) === fd) return
@@ -178,7 +178,7 @@ export function writeByte(fd: number): void {
   requireLibc('write').write(fd, valueAddress, 1)
 }
 
-/** Writes up to 16 bytes, which is often: how many were taken, or a negative errno, and nothing is made for it. */
+/** Writes up to 16 bytes; returns the number of bytes taken, or a negative errno. Called often, so it allocates nothing. */
 export function writeEvent(fd: number, bytes: Uint8Array): number {
   const { write, koffi } = requireLibc('write')
   scratch!.u8.set(bytes, valueAt)

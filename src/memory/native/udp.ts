@@ -143,8 +143,8 @@ export class UdpSocket {
   }
 
   /**
-   * The same socket in another thread of the process; a descriptor belongs to the process. The owner closes it, after
-   * the last use by others: the kernel gives its number to the next file.
+   * Makes an object for the same socket in another thread of the process; a descriptor belongs to the process. The owner closes it, after
+   * the last use by other threads: the kernel gives its number to the next file.
    */
   static adopt(memory: ArrayBuffer | SharedArrayBuffer, fd: number, family: 4 | 6, scopeId = 0): UdpSocket {
     const socket = new UdpSocket(memory, fd, family, scopeId, false)

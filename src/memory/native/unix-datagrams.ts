@@ -1,6 +1,6 @@
 /**
- * UNIX datagram sockets, which Node does not have. A socket has a path, and sends to the path of another one; neither waits. What the
- * other end did is a negative error number; only opening throws.
+ * UNIX datagram sockets, which Node does not have. A socket has a path, and sends to the path of another one; neither waits. An error of
+ * the other end is a negative error number; only opening throws.
  */
 import { lstatSync, unlinkSync } from 'node:fs'
 import { errnoName, NativeError, nativeError } from './error.ts'
@@ -36,7 +36,10 @@ export class UnixDatagrams {
   #base = 0
   #open = true
 
-  /** `path`: its own, null if it only sends; a socket or an empty file that is there already is replaced. `peer`: where `send` goes. Throws NativeError. */
+  /**
+   * `path`: its own, null if it only sends; a socket or an empty file that is there already is replaced. `peer`: the destination of `send`.
+   * Throws NativeError.
+   */
   constructor(path: string | null, peer: string | null) {
     const { socket, bind, koffi } = requireLibc('socket')
     this.#path = path

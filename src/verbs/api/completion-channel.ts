@@ -1,4 +1,4 @@
-/** Completion channels: where a program waits for events of completion queues. */
+/** Completion channels, on which a program waits for events of completion queues. */
 import { Looks, untilLook } from '../../memory/index.ts'
 import { plural } from '../provider/arguments.ts'
 import { VerbsError } from '../provider/errors.ts'

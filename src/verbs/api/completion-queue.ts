@@ -300,7 +300,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const old = i32[cq + Cq.ring]!
     const fits = !gone && outstanding <= cqe
     if (fits) {
-      // What no completion has been written to yet must not look like one: as if the lap before had just been polled.
+      // An entry to which no completion has been written yet must not look like one: as if the lap before had just been polled.
       for (let i = 0; i < slots; i++) {
         const at = (head + i) | 0
         i32[ring + (at & (slots - 1)) * Cqe.words + Cqe.sequence] = (at + 1 - slots) | 0

@@ -40,7 +40,7 @@ import type { WorkRequestBuilder } from './builder.ts'
 export interface VerbsObject extends Disposable {
   /** True if `close` was called here. */
   readonly closed: boolean
-  /** Ends the object. EBADF if it is closed already, EBUSY while others need it. */
+  /** Ends the object. EBADF if it is closed already, EBUSY while other objects need it. */
   close(): void
   /** @internal Throws EBADF if the object is closed, here or by the thread that made it. */
   assertOpen(verb: string): void
@@ -94,7 +94,7 @@ export interface QpHandle {
 
 // --- context ---------------------------------------------------------------------------------------------------------
 
-/** `ibv_async_event`: what happened, and to which object of this context. */
+/** `ibv_async_event`: an asynchronous event, and the object of this context to which it happened. */
 export interface AsyncEvent {
   /** Type of the event. */
   type: EventType
@@ -241,7 +241,7 @@ export interface QpInit<T extends QpType> {
   recvCq: CompletionQueue
   /** Receives are taken from it, and none are posted to the QP itself. */
   srq?: SharedReceiveQueue
-  /** Sizes of the queues; what is missing is as in `defaultCap`. */
+  /** Sizes of the queues; missing ones are as in `defaultCap`. */
   cap?: Partial<QpCap>
   /** True if every send work request makes a completion, signaled or not. */
   sqSigAll?: boolean
@@ -251,7 +251,7 @@ export interface QpInit<T extends QpType> {
   hosted?: boolean
 }
 
-/** `ibv_pd`: what may be used together. Used by the thread that made or imported it. */
+/** `ibv_pd`: objects that may be used together. Used by the thread that made or imported it. */
 export interface ProtectionDomain extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
@@ -265,12 +265,10 @@ export interface ProtectionDomain extends VerbsObject {
    */
   regMr(buffer: Registrable, access: number, options?: { iova?: number }): MemoryRegion
   /**
-   * @internal `regMr` of memory of another process, which the caller has started: the kernel lets an ancestor read and write it.
-   * The default of `iova` is the address there. Only this thread touches it. What is not mapped any more when a request
-   * comes ends that request with an error, and so does any request once the process has ended or has executed something else.
-   *
-   * EOPNOTSUPP if the device cannot do that, EPERM if the kernel does not permit it, EINVAL if the first or the last byte is not mapped or
-   * there is no such process.
+   * @internal `regMr` of memory of another process, which the caller has started: the kernel lets an ancestor read and write it. The
+   * default of `iova` is the address there. Only this thread touches the memory. A request that meets a page that is no longer mapped ends
+   * with an error, and so does any request once the process has ended or has executed another program. EOPNOTSUPP if the device cannot do
+   * that, EPERM if the kernel does not permit it, EINVAL if the first or the last byte is not mapped or there is no such process.
    */
   regProcessMr(range: ProcessRange, access: number, options?: { iova?: number }): MemoryRegion
   /** `ibv_alloc_mw`: a window without rights until it is bound. ENOMEM if the device has `maxMw` of them. */
@@ -401,8 +399,8 @@ export interface CompletionQueue extends VerbsObject {
   readonly filled: boolean
 
   /**
-   * `ibv_poll_cq`: takes up to `max` completions (default: all that fit) into `wc`; how many it took, 0 if there are none, −1 if
-   * the CQ overran and all that it had kept was taken. EBADF if the CQ is closed. Allocates nothing.
+   * `ibv_poll_cq`: takes up to `max` completions (default: all that fit) into `wc`; returns their number, 0 if there are none, −1 if the CQ
+   * overran and all that it had kept was taken. EBADF if the CQ is closed. Allocates nothing.
    */
   poll(wc: WorkCompletion[], max?: number): number
   /** `ibv_start_poll`: true if there is a completion; then it is in `current`. */
@@ -480,7 +478,9 @@ export interface SharedReceiveQueue extends VerbsObject {
    * than `maxSge` elements; `badWr` of the error is the first that was not posted.
    */
   postRecv(wr: RecvWorkRequest | RecvWrInit): void
-  /** `ibv_modify_srq`: `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. EINVAL if that does not fit. */
+  /**
+   * `ibv_modify_srq`: `srqLimit` arms the limit event (it fires once), `maxWr` resizes; posted receives stay. EINVAL if that does not fit.
+   */
   modify(attr: SrqAttr): void
   /** `ibv_query_srq`. `srqLimit` is 0 when no limit event is armed. */
   query(): Required<SrqAttr> & { maxSge: number }
@@ -545,7 +545,7 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
    * drops it as it drops any that went astray, and it is sent once more.
    */
   modify(attr: QpModify<T>): void
-  /** `ibv_query_qp`: what the attributes are now. */
+  /** `ibv_query_qp`: the current attributes. */
   query(): QpQuery<T>
   /**
    * `ibv_post_send`: posts a send work request and all that are linked to it. ENOMEM if the send queue is full, EINVAL for the

@@ -1,4 +1,4 @@
-/** Protection domains: what belongs together. */
+/** Protection domains: objects that belong together. */
 
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import type { AhAttr, SrqInit } from '../provider/attributes.ts'

@@ -298,7 +298,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const q = this.#q
     host.setState(q, QpState.Reset)
     segment.quiesce()
-    // What a thread that was killed left unfinished belongs to what the queue pair was until now.
+    // Work that a killed thread left unfinished belongs to the earlier state of the queue pair.
     this.pd.context.device.takeOver?.()
     host.stopWaiting(q)
     segment.lock(q + Qp.rqLock)

@@ -102,8 +102,8 @@ export interface Device {
    */
   rest(inLoop: boolean): void
   /**
-   * Blocks this thread until something may have come for the device, or the channel has counted other than
-   * `expected` events; at most `timeoutMs`. False, at once, if the device leaves its work to others while threads wait.
+   * Blocks this thread until something may have come for the device, or the number of events of the channel is not `expected`; at most
+   * `timeoutMs`. False, at once, if the device leaves its work to other threads while threads wait.
    */
   sleep(channel: number, expected: number, timeoutMs: number): boolean
   /** Begins a context, by the slot of its record; throws if `options` cannot be fulfilled. */
@@ -120,8 +120,8 @@ export interface Device {
 }
 
 /**
- * A way past the send queue for the usual requests of one QP in one thread, where a device has one. What it cannot do it
- * leaves to the queue.
+ * A path past the send queue for the usual requests of one QP in one thread, where a device has one. It leaves all other requests to the
+ * queue.
  */
 export interface FastPath {
   /** Executes one request completely, without those linked to it, or returns false and has done nothing. */

@@ -1,6 +1,6 @@
 /**
- * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, what was
- * wrong and what to do. What the network or the peer did never throws: it is a completion status or an event.
+ * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, the error and its remedy. Errors
+ * of the network or the peer never throw: they are completion statuses or events.
  */
 
 /** Meanings of the error codes. */

@@ -23,7 +23,7 @@ export class EventTables extends SegmentTables {
     if (slot < 0) return
     const channel = this.chanWord(slot)
     segment.lock(channel + Chan.lock)
-    // Looked at again: a CQ whose owner ended leaves its channel under this lock, also while QPs of others complete to it.
+    // Looked at again: a CQ whose owner ended leaves its channel under this lock, also while QPs of other threads complete to it.
     if (i32[cq + Cq.channel] !== slot) {
       segment.unlock(channel + Chan.lock)
       return

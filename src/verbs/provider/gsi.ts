@@ -176,7 +176,10 @@ export class GsiDispatch {
     this.#sharers = new Sharers(host)
   }
 
-  /** The MAD u8[at, at + length), of which `madDispatchBytes` can be read; how many `targets` there are. Counts drops. */
+  /**
+   * Determines the recipients of the MAD u8[at, at + length), of which `madDispatchBytes` can be read; returns the number of `targets`.
+   * Counts drops.
+   */
   find(device: number, u8: Uint8Array, at: number, length: number): number {
     const host = this.#host
     const isMad = length === Mad.totalLength && u8[at + Mad.baseVersion] === 1
@@ -237,7 +240,7 @@ export class GsiDispatch {
     return count > 1 ? this.#sharers.choose(count, requestKey(u8, at)) : this.#sharers.first(count)
   }
 
-  /** Finds the agents that take requests for a service ID: one, or those that share it. How many there are. */
+  /** Finds the agents that take requests for a service ID: one, or those that share it. Returns their number. */
   #servers(device: number, high: number, low: number): number {
     const { i32, at } = this.#host
     let count = 0

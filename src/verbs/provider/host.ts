@@ -70,7 +70,7 @@ export class Host extends EventTables {
     const { i32, f64, segment } = this
     const epoch = Atomics.load(i32, segment.epochWord)
     const entry = this.findKey(key)
-    // A window is valid last; what is read of it comes after that.
+    // A window is valid last; other words of it are read after that.
     if (entry < 0 || i32[entry + Key.pd] !== pd || Atomics.load(i32, entry + Key.valid) !== 1) return -1
     if ((i32[entry + Key.access]! & access) !== access) return -1
     const kind = i32[entry + Key.kind]!
@@ -397,7 +397,7 @@ export class Host extends EventTables {
   /** Flushes what is in the send queue; the send lock is held. */
   flushSends(q: number): void {
     const { i32 } = this
-    // IBA list-68: what is outstanding is flushed in order.
+    // IBA list-68: outstanding requests are flushed in order.
     while (i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) this.completeSend(q, WcStatus.WrFlushErr, 0)
   }
 

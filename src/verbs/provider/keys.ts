@@ -133,8 +133,8 @@ export function giveKey(host: Host, entry: number): void {
 }
 
 /**
- * Takes a region without windows out of use; it is reclaimed later, and with it the memory that begins where it does, if that is
- * `memory`. Until a grace period has passed, others may still use it.
+ * Takes a region without windows out of use; it is reclaimed later, and with it the memory that begins where it does, if that is `memory`.
+ * Until a grace period has passed, other threads may still use it.
  */
 export function retireRegion(host: Host, entry: number, memory: boolean): void {
   const { i32, f64, segment } = host

@@ -29,7 +29,7 @@ export const maxPorts = 65536
 /** Slots of the table from QP numbers to QPs. */
 export const qpNumberSlots: number = 2 * maxQps
 
-/** A device: what all its contexts share. */
+/** A device: the state that all its contexts share. */
 export const Dev = {
   words: 320,
   state: 0,
@@ -152,7 +152,7 @@ export const Cq = {
   closing: 67,
 } as const
 
-/** `dead`: destroyed; its owner ended while queue pairs of others used it, and the last of them frees the record. */
+/** States of a CQ. `dead`: destroyed; its owner ended while queue pairs of other threads used it, and the last of them frees the record. */
 export const cqState = { free: 0, live: 1, overrun: 2, dead: 3 } as const
 
 /** States of SRQs and PDs; `dead` as for CQs. */
@@ -311,9 +311,9 @@ export const Qp = {
   rqWaiting: 112,
 
   /**
-   * The use of an attachment to which the request at the front was handed over, 0 if to none: that thread hosts the peer. What the request
-   * sends, or gets, is in memory of the QP's owner in the segment then, if the owner hosts the QP: its first page and bytes, and whether the
-   * other thread has filled it.
+   * Use of the attachment to which the request at the front was handed over, 0 if to none: that thread hosts the peer. The data that the
+   * request sends, or gets, is then in memory of the QP's owner in the segment, if the owner hosts the QP: its first page and bytes, and a
+   * flag that the other thread has filled it.
    */
   executor: 113,
   stage: 114,

@@ -39,7 +39,7 @@ import { leaveMcastGroups } from './multicast.ts'
 import { forgetQpNumber } from './qp-numbers.ts'
 import { repairRecords, retire } from './records.ts'
 
-/** The owner of what is only kept for others. */
+/** Owner of objects that are only kept for other threads. */
 const nobody = 0
 
 /**
@@ -114,7 +114,9 @@ const sharedKinds = ['cq', 'srq'] as const satisfies readonly SharedKind[]
 /** The state of a CQ or SRQ that is destroyed while its record stays. */
 const dead = recordState.dead satisfies typeof cqState.dead
 
-/** Frees a CQ's record and ring; how many queues still use it: then nothing was done, unless its owner ended (`orphan`). */
+/**
+ * Frees a CQ's record and ring; returns the number of queues that still use it: then nothing was done, unless its owner ended (`orphan`).
+ */
 export function destroyCq(host: Host, cq: number, orphan: boolean): number {
   const { i32 } = host
   return destroyShared(host, 'cq', cq, orphan, {

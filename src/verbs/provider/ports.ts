@@ -54,7 +54,7 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
 }
 
 /**
- * Makes the port listen, for `served` alone: only its group shares it from now on; EADDRINUSE if others have it for some of these
+ * Makes the port listen, for `served` alone: only its group shares it from now on; EADDRINUSE if another thread has it for some of these
  * addresses.
  */
 export function listenOnPort(host: Host, taken: TakenPort, served: Int32Array): void {
@@ -79,7 +79,7 @@ export function givePort(host: Host, taken: TakenPort): void {
   })
 }
 
-/** Gives free what a thread that ended had; how many ports that were. */
+/** Frees the ports of a thread that ended; returns their number. */
 export function reapPorts(host: Host, owner: number): number {
   const { i32, at } = host
   let reaped = 0

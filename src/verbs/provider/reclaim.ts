@@ -53,7 +53,7 @@ function step(host: Host): void {
     i32[at.meta + Meta.retiredCount] = 0
     i32[at.meta + Meta.retiredBytes] = 0
     i32[at.meta + Meta.graceLooks] = 0
-    // What threads remember of what was closed without that is void from now on.
+    // Cached look-ups of objects whose close did not bump the epoch are void from now on.
     segment.bumpEpoch()
     segment.beginGrace()
   }
@@ -68,7 +68,7 @@ function step(host: Host): void {
     link = one.next
   }
   i32[leaving] = 0
-  // What was closed first goes first: queue pairs before the queues that they use.
+  // Objects that were closed first go first: queue pairs before the queues that they use.
   for (const { kind, word } of all.reverse()) if (!give(host, kind, word, memory)) bury(host, kind, word)
   if (memory.length > 0) segment.freeRetired(memory)
 }

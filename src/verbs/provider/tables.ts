@@ -1,4 +1,4 @@
-/** The tables of a segment, seen from one thread: where each record is, memory for new ones, and the counters of devices. */
+/** The tables of a segment, seen from one thread: the location of each record, memory for new ones, and the counters of devices. */
 import type { Segment } from '../../memory/index.ts'
 import { asVerbsError } from './errors.ts'
 import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, Meta, PendingList, Qp, Srq, Tables } from './layout.ts'
