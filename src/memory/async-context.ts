@@ -1,11 +1,11 @@
 /**
- * Which asynchronous context a callback runs in: what `AsyncLocalStorage` shows to it.
+ * Asynchronous contexts of callbacks: the contexts that `AsyncLocalStorage` shows to them.
  *
- * An immediate, a timer or a promise runs in the context of the code that made it. One that serves many users (the chain
- * of immediates that gives sockets turns, a timer of a device) would take the context of the user that happened to start
- * it to all others: the request of one client would be seen in the callbacks of another. Two rules prevent that:
+ * An immediate, a timer or a promise runs in the context of the code that made it. One that serves many users (the chain of immediates that
+ * gives sockets turns, a timer of a device) would run for all users in the context of the one that happened to start it: the request of one
+ * client would be seen in the callbacks of another. Two rules prevent that:
  *
- * - what serves many users is started with `inRootContext`;
+ * - work that serves many users is started with `inRootContext`;
  * - a callback of a user is wrapped by `withContext` when the user registers it, and so runs in the user's context.
  */
 import { AsyncResource } from 'node:async_hooks'

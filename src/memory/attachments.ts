@@ -1,6 +1,6 @@
 /**
- * Which threads use a segment, and which of them still live. A thread attaches with its process, thread ID and start time, so
- * that others can tell a dead one; what it left is cleaned up by one that claims it.
+ * Threads that use a segment, and their liveness. A thread attaches with its process, thread ID and start time, so that other threads can
+ * recognise a dead one; the thread that claims a dead one cleans up after it.
  */
 import { isMainThread } from 'node:worker_threads'
 import { Bell } from './bells.ts'
@@ -25,9 +25,9 @@ export type JanitorKind = 'thread' | 'loop'
 export abstract class Attachments {
   readonly i32: Int32Array
   readonly f64: Float64Array
-  /** This thread's attachment number. */
+  /** Attachment number of this thread. */
   readonly me: number
-  /** What this thread writes into locks: its attachment number, and which use of that number it is. */
+  /** Value that this thread writes into locks: its attachment number, and the generation of that use of the number. */
   readonly lockValue: number
 
   /** Attaches this thread. ENOMEM if too many are. */
@@ -92,7 +92,10 @@ export abstract class Attachments {
     return true
   }
 
-  /** Whether this process made the last use of an attachment, by its number or a use of it, and not one that had its process ID before. */
+  /**
+   * Returns true if this process made the last use of an attachment (given by its number, or by a use of it), rather than an earlier
+   * process with the same process ID.
+   */
   isOwn(attachment: number): boolean {
     const a = attachmentWord(attachment & ownerMask)
     return (
@@ -101,14 +104,14 @@ export abstract class Attachments {
     )
   }
 
-  /** Whether the thread behind an attachment still runs; a reading of /proc, so not for the data path. */
+  /** Returns true if the thread of an attachment still runs; reads /proc, so it is not for the data path. */
   attachmentAlive(id: number): boolean {
     if (id === this.me) return true
     const a = attachmentWord(id)
     return isUse(this.i32[a + Attachment.state]!) && threadRuns(this.i32, this.f64, a)
   }
 
-  /** The word that counts what others have left to this thread. */
+  /** Word that counts the work that other threads have left to this thread. */
   get workWord(): number {
     return attachmentWord(this.me) + Attachment.work
   }
@@ -133,7 +136,7 @@ export abstract class Attachments {
     return pids
   }
 
-  /** How many threads of this process use this segment. */
+  /** Number of threads of this process that use this segment. */
   get ownThreads(): number {
     return this.#usesOfProcess().length
   }
@@ -148,7 +151,7 @@ export abstract class Attachments {
     return Atomics.load(this.i32, attachmentWord(id) + Attachment.state)
   }
 
-  /** Whether an attachment is still used as it was: nobody has cleaned up after that thread. */
+  /** Returns true if an attachment is still in that use: no thread has cleaned up after its thread. */
   usesAttachment(use: number): boolean {
     return Atomics.load(this.i32, attachmentWord(use & ownerMask) + Attachment.state) === use
   }
@@ -165,7 +168,7 @@ export abstract class Attachments {
     return dead
   }
 
-  /** Says that this thread cleans up after dead processes, and where its life pipe is (`fd` −1: nowhere). */
+  /** Records that this thread cleans up after dead processes, and the location of its life pipe (`fd` −1: it has none). */
   becomeJanitor(kind: JanitorKind, fd: number, inode: number): void {
     const a = attachmentWord(this.me)
     this.i32[a + Attachment.janitorThread] = kind === 'thread' ? 1 : 0
@@ -180,7 +183,7 @@ export abstract class Attachments {
         yield use
   }
 
-  /** Whether this process has a thread that cleans up after dead processes, and does nothing else. */
+  /** Returns true if this process has a thread that cleans up after dead processes, and does nothing else. */
   hasJanitorThread(): boolean {
     for (const use of this.uses()) {
       const a = attachmentWord(use & ownerMask)
@@ -194,7 +197,10 @@ export abstract class Attachments {
     return false
   }
 
-  /** Of all that see a thread gone, one may clean up after its use of an attachment: that one gets its number, others 0. */
+  /**
+   * Claims the clean-up after a use of an attachment whose thread is gone: returns the attachment's number to the one thread that may clean
+   * up, 0 to all other threads.
+   */
   claim(use: number): number {
     const id = use & ownerMask
     // A living thread is never taken for dead, and the locks that it takes while it cleans up must stay its own.
@@ -222,14 +228,14 @@ export abstract class Attachments {
     return [...this.#usesOfProcess().filter((use) => use !== this.lockValue), this.lockValue]
   }
 
-  /** Whether the thread that wrote its `lockValue` somewhere, into a lock for example, still has its attachment and runs. */
+  /** Returns true if the thread that wrote its `lockValue` somewhere, into a lock for example, still has its attachment and runs. */
   ownerAlive(owner: number): boolean {
     const id = owner & ownerMask
     return this.i32[attachmentWord(id) + Attachment.state] === owner && this.attachmentAlive(id)
   }
 }
 
-/** Whether a process with a number of another PID namespace has attached. */
+/** Returns true if a process of another PID namespace has attached. */
 export function usedElsewhere(i32: Int32Array): boolean {
   const own = pidNamespace()
   for (let id = 1; id < maxAttachments; id++) {
@@ -245,12 +251,12 @@ function isForeign(namespace: number, own: number): boolean {
 
 function threadRuns(i32: Int32Array, f64: Float64Array, a: number): boolean {
   if (i32[a + Attachment.stopped] === 1) return false
-  // The number of a process of another container says nothing here.
+  // The process ID of another container has no meaning here.
   if (isForeign(i32[a + Attachment.pidNamespace]!, pidNamespace())) return true
   return threadAlive(i32[a + Attachment.pid]!, i32[a + Attachment.tid]!, f64[(a + Attachment.startTime) >> 1]!)
 }
 
-/** Whether any thread that uses the segment lives. */
+/** Returns true if any thread that uses the segment lives. */
 export function anyoneAlive(i32: Int32Array): boolean {
   const f64 = new Float64Array(i32.buffer)
   for (let id = 1; id < maxAttachments; id++) {

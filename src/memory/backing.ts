@@ -1,4 +1,4 @@
-/** What gives pages of a segment to the system and back. */
+/** Commits pages of a segment to memory, and releases them to the system. */
 import {
   addressOf,
   commitShared,

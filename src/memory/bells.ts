@@ -1,35 +1,34 @@
 /**
- * Waking event loops: each thread that waits in its event loop for words of a segment has a descriptor that its loop
- * watches, and a thread that has changed such a word rings by writing to it. A futex would need a thread of the pool to wait
- * on it, and two more wake-ups.
+ * Waking event loops: each thread that waits in its event loop for words of a segment has a descriptor that its loop watches, and a thread
+ * that has changed such a word writes to it. A futex would need a thread of the pool to wait on it, and two more wake-ups.
  *
- * In the segment of a process that is the event descriptor of the thread's attachment, which the kernel can signal as well. In a
- * named segment it is a pipe: which one is in the thread's attachment record, with its process, descriptor, and inode, so that nobody
- * writes into something else. Others reach it through /proc/PID/fd, which processes of the same user may. Threads of the same process do,
- * too: the inode tells them that the number has not passed to another file, as it may when the thread ends. The kernel signals a
- * second descriptor there, which nobody else knows.
+ * In the segment of a process the descriptor is the event descriptor of the thread's attachment, which the kernel can signal as well. In a
+ * named segment it is a pipe: the thread's attachment record identifies it by process, descriptor, and inode, so that no thread writes to
+ * another file. Other processes of the same user open it through /proc/PID/fd. Threads of the same process do so, too: the inode proves
+ * that the number has not passed to another file, as it may when the thread ends. The kernel signals a second descriptor there, which no
+ * other thread knows.
  *
- * A thread that cannot reach a pipe (its process belongs to another user, or to a user who has dropped privileges since, or /proc
- * hides it) says so in the record (`unreachable`), and touches the segment's file, which that thread watches, or looks now and then
- * by itself; from then on it waits in another way, or looks often: see parking.ts.
+ * A thread that cannot reach a pipe (its process belongs to another user, or to a user who has dropped privileges since, or /proc hides it)
+ * notes that in the record (`unreachable`), and touches the segment's file, which the owner of the pipe watches if it does not look now and
+ * then by itself; from then on the owner waits in another way, or looks often: see parking.ts.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
 import { becomeDescriptor, closeFd, gated, makeEventFd, makeLoopPipe, writeByte } from './native/index.ts'
 
-/** Words of what a thread tells of its pipe, zero while it has none. */
+/** Words of a thread's pipe in its record, zero while it has none. */
 export const Bell = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
 const bellState = { none: 0, there: 1, unreachable: 2 }
 
-/** One that works in the event loop of this thread when it is rung for. */
+/** Listener that works in the event loop of this thread when the thread is woken. */
 export interface Listener {
-  /** The loop has been rung for. */
+  /** Runs when the loop is woken. */
   rung(): void
-  /** Nobody who waited goes on: the loop will wait again, without having been told to. */
+  /** Runs when no waiting call has ended: the loop will wait again without any call to it. */
   waitsOn(): void
 }
 
-/** Whether the event loop of the thread with this record watches a descriptor. */
+/** Returns true if the event loop of the thread with this record watches a descriptor. */
 export function hasBell(i32: Int32Array, record: number): boolean {
   return Atomics.load(i32, record + Bell.state) === bellState.there
 }
@@ -48,18 +47,18 @@ export class Bells {
   readonly #eventFd: (() => number) | null
   /** The pipe of this thread; −1 if it has none. */
   #pipe = -1
-  /** What the kernel signals in a named segment; −1 as long as nobody has asked for it. */
+  /** Descriptor that the kernel signals in a named segment; −1 until it is first requested. */
   #kernelSignals = -1
   readonly #waits = new Set<Wait>()
   readonly #listeners = new Set<Listener>()
   #looksSoon = false
-  /** How often the descriptor that the kernel signals has been signalled, by whomever. */
+  /** Number of times that the descriptor for the kernel has been signalled, from any source. */
   signalCount = 0
   /** Called when a thread cannot be reached for the first time: it may not look for long. */
   onUnreachable: () => void = () => {}
-  /** Of `hear`. */
+  /** Result of `hear`. */
   #heard: number | undefined
-  /** How often some that waited went on. They say when they wait again. */
+  /** Number of times that waiting calls ended. Such callers call again when they wait again. */
   goneOn = 0
   /** Pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
   readonly #known = new Map<number, { inode: number; fd: number }>()
@@ -72,7 +71,7 @@ export class Bells {
     this.#own = own
   }
 
-  /** Whether this thread can be rung for; makes its pipe. */
+  /** True if this thread can be woken by its descriptor; makes its pipe. */
   get usable(): boolean {
     const state = this.#i32[this.#own + Bell.state]!
     if (state === bellState.none) this.#make()
@@ -117,7 +116,7 @@ export class Bells {
     })
   }
 
-  /** From now on this thread waits in another way. */
+  /** Gives up the descriptors: from now on this thread waits in another way. */
   #give(): void {
     this.#pipe = -1
     this.#kernelSignals = -1
@@ -125,14 +124,14 @@ export class Bells {
     this.#rung()
   }
 
-  /** In a named segment: the pipe by which others end this thread's waits in the kernel; makes it. −1 if it cannot be had. */
+  /** Pipe, in a named segment, by which other threads end this thread's waits in the kernel; makes it. −1 if that is not possible. */
   get pipe(): number {
     return this.usable || this.#pipe >= 0 ? this.#pipe : -1
   }
 
   /**
-   * From the first call on this event loop is also rung for when a descriptor can be read that `make` makes. Its number in this thread, with
-   * which it is closed; −1 if `make` gives none, or it cannot be had.
+   * Makes a descriptor with `make`; from the first call on this event loop is also woken when that can be read. Returns its number in this
+   * thread, with which it is closed; −1 if `make` gives none, or it cannot be made.
    */
   hear(make: () => number): number {
     if (this.#heard !== undefined) return this.#heard
@@ -168,15 +167,15 @@ export class Bells {
           }
         })
       } catch {
-        // Without one the kernel tells of nothing, and other threads have to.
+        // Without the descriptor the kernel signals nothing, and other threads have to.
       }
     }
     return this.#kernelSignals
   }
 
   /**
-   * Waits in the event loop until the word is another than `expected` and somebody has rung for this thread, at most
-   * `timeoutMs`. A thread that changes the word must be able to see that this thread waits before this is called.
+   * Waits in the event loop until the word differs from `expected` and another thread has woken this one, at most `timeoutMs`. A thread
+   * that changes the word must be able to see that this thread waits before this is called.
    */
   wait(word: number, expected: number, timeoutMs: number): Promise<void> {
     if (Atomics.load(this.#i32, word) !== expected) return Promise.resolve()
@@ -190,12 +189,12 @@ export class Bells {
     })
   }
 
-  /** Adds one that works when this thread is rung for. */
+  /** Adds a listener that works when this thread is woken. */
   listen(listener: Listener): void {
     this.#listeners.add(listener)
   }
 
-  /** Whether anybody waits. */
+  /** True if any call waits. */
   get waits(): boolean {
     return this.#waits.size > 0
   }
@@ -207,10 +206,10 @@ export class Bells {
     return true
   }
 
-  /** Before anything is looked at. */
+  /** Called when the loop is woken, before anything is looked at. */
   onRing: () => void = () => {}
 
-  /** Ends the waits whose words have changed; whether there were any. */
+  /** Ends the waits whose words have changed; returns true if there were any. */
   #look(): boolean {
     let any = false
     for (const wait of this.#waits) {
@@ -223,7 +222,7 @@ export class Bells {
     return any
   }
 
-  /** This thread has changed such a word itself. */
+  /** Looks in a moment: this thread has itself changed a word on which it waits. */
   lookSoon(): void {
     if (this.#looksSoon || this.#waits.size === 0) return
     this.#looksSoon = true
@@ -259,7 +258,7 @@ export class Bells {
     else this.#touch(record, needed)
   }
 
-  /** The thread with this record is told in another way; where that had to be, it waits in another one from then on. */
+  /** Notifies the thread with this record in another way; if the wake-up was needed, that thread waits in another way from then on. */
   #touch(record: number, needed: boolean): void {
     const { there, unreachable } = bellState
     if (!needed) this.onUnreachable()

@@ -1,6 +1,6 @@
 /**
- * One clock for every thread and process of the host: CLOCK_MONOTONIC (on other platforms what libuv takes in its
- * place), in whole nanoseconds as a number: exact up to 2^53, that is 104 days after the machine started.
+ * Clock of every thread and process of the host: CLOCK_MONOTONIC (on other platforms the clock that libuv uses in its place), in whole
+ * nanoseconds as a number: exact up to 2^53, that is 104 days after the machine started.
  */
 
 // Taken when this module loads, so that a test with fake timers does not stop it.

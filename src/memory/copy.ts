@@ -134,7 +134,7 @@ const access: Record<1 | 2 | 4 | 8, { load: number[]; store: number[]; atomicSto
 }
 
 export interface CopyModuleOptions extends MemoryLimits {
-  /** Whether a plain store is seen after the stores before it. */
+  /** True if a plain store becomes visible after the stores before it. */
   readonly storesAreOrdered: boolean
 }
 
@@ -149,7 +149,7 @@ export function copyModule(options: CopyModuleOptions): Uint8Array {
   const [dst, src, length, tail32, tail64] = [0, 1, 2, 3, 4]
   const copy = [...get(dst), ...get(src), ...get(length), ...op.memoryCopy]
 
-  /** What moves the tail of n bytes: if the destination ends at a multiple of n, and n bytes are there. */
+  /** Instructions that move the last n bytes with one store: if the destination ends at a multiple of n, and n bytes are there. */
   const withTail = (n: 1 | 2 | 4 | 8): number[] => {
     const tail = n === 8 ? tail64 : tail32
     const rest = [...get(length), ...i32Constant(n), ...op.sub]

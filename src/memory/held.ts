@@ -1,7 +1,7 @@
 /**
- * For the tests of this project: a thread makes no system call that may run another one in its place (it sends, or wakes somebody)
- * while it has a lock or is in an operation, since the other one would wait for that. With `VERBENA_HELD_CALLS=FILE` each such call
- * adds a line to that file: what was held, the call, and the functions that led to it.
+ * For the tests of this project: a thread makes no system call that may run another thread in its place (one that sends, or wakes a thread)
+ * while it has a lock or is in an operation, since the other thread would wait for that. With `VERBENA_HELD_CALLS=FILE` each such call adds
+ * a line to that file: the locks or operation held, the call, and the functions that led to it.
  */
 import { appendFileSync } from 'node:fs'
 import { heldCallsFile, lookAtCalls } from './native/index.ts'
@@ -9,7 +9,7 @@ import { Attachment, attachmentWord } from './segment-layout.ts'
 
 export const watchesHeld: boolean = heldCallsFile !== ''
 
-/** What of a segment is watched. */
+/** Part of a segment that is watched. */
 interface Held {
   readonly i32: Int32Array
   readonly me: number
@@ -47,7 +47,7 @@ export function watchHeld(segment: Held): void {
   Object.assign(segment, own)
 }
 
-/** What this thread has now: an operation, locks; empty if nothing. */
+/** Returns what this thread holds now: an operation, locks; empty if nothing. */
 function held(): string[] {
   const all: string[] = []
   for (const { segment, words } of watched) {
@@ -60,7 +60,7 @@ function held(): string[] {
   return all
 }
 
-/** This thread is about to make such a call. */
+/** Called before such a call of this thread: notes what is held. */
 export function lookAtHeld(call: string): void {
   const what = held()
   if (what.length === 0) return

@@ -1,10 +1,10 @@
 /**
- * The network of this host, as the kernel has it: which source address and interface packets to an address take, which interfaces
- * and addresses there are. The kernel is asked by route netlink each time, so that policy routes, zones and changes count.
+ * The network of this host, as the kernel has it: the source address and interface of packets to an address, the interfaces and addresses
+ * of the host. Each query goes to the kernel by route netlink, so that policy routes, zones and changes count.
  *
- * Without system calls (no koffi) the routes are those of /proc/net/route and /proc/net/ipv6_route: the longest prefix of the main
- * table, with an address of its interface. Rules of policy routing and preferred sources of routes are not seen then. Where there are
- * no such files, an address in the same network as the destination is taken, or else the first.
+ * Without system calls (no koffi) the routes are those of /proc/net/route and /proc/net/ipv6_route: the longest prefix of the main table,
+ * with an address of its interface. Rules of policy routing and preferred sources of routes are not seen then. Where there are no such
+ * files, an address in the same network as the destination is taken, or else the first.
  */
 import { readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
@@ -37,7 +37,7 @@ export interface RouteQuestion {
   ifindex?: number
 }
 
-/** What is asked about a host's network; tests give another one. */
+/** Queries about a host's network; tests substitute another network. */
 export interface HostNetwork {
   /** The route to an address of 4 or 16 bytes; the code of the kernel's error if there is none: `ENETUNREACH`, `EHOSTUNREACH`, … */
   route(to: Uint8Array, question?: RouteQuestion): HostRoute | string
@@ -77,14 +77,14 @@ export function hostLinks(): HostLink[] {
   return found.map((bytes) => parseLink(bytes)).filter((link) => link !== null)
 }
 
-/** The addresses of this host, those of interfaces that are down included where the kernel can be asked. */
+/** Addresses of this host, those of interfaces that are down included where the kernel can be queried. */
 export function hostIfAddresses(): HostIfAddress[] {
   if (!nativeAvailable) return addressesOfNode()
   const found = netlinkDump(NETLINK_ROUTE, Nl.getAddress, dumpRequest(), Nl.newAddress)
   return found.map((bytes) => parseIfAddress(bytes)).filter((address) => address !== null)
 }
 
-/** Is signalled when links or addresses of this host change. Throws NativeError. */
+/** Returns notifications of changes of links or addresses of this host. Throws NativeError. */
 export function watchHostNetwork(): NetlinkEvents {
   return new NetlinkEvents(NETLINK_ROUTE, linkAndAddressGroups)
 }

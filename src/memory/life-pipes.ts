@@ -9,7 +9,10 @@ import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'
 
-/** Makes this thread a janitor of the segment, with a life pipe; its descriptor, −1 if there can be none: then others find out by looking. */
+/**
+ * Makes this thread a janitor of the segment, with a life pipe; returns its descriptor, −1 if there can be none: then other threads detect
+ * its end by looking.
+ */
 export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
   let fd = -1
   try {
@@ -44,7 +47,7 @@ export class Followed<Pipe> {
     this.#close = close
   }
 
-  /** Opens those of all other processes. Whether the end of each of these will be seen there. */
+  /** Opens the life pipes of all other processes. Returns true if the end of each of these will be seen there. */
   update(): boolean {
     const segment = this.#segment
     const pids = new Set([process.pid])
@@ -63,7 +66,7 @@ export class Followed<Pipe> {
     return true
   }
 
-  /** Its process has ended. */
+  /** Notes that its process has ended. */
   ended(use: number): void {
     this.pipes.set(use, null)
   }
@@ -98,25 +101,25 @@ export class LifePipes {
     this.#followed = new Followed(segment, open, closeSync)
   }
 
-  /** Whether others have attached or become janitors since `follow`. */
+  /** True if other threads have attached or become janitors since `follow`. */
   get outdated(): boolean {
     return Atomics.load(this.#segment.i32, Header.janitors) !== this.#begun
   }
 
-  /** Opens the pipes of all that have one. Whether the end of every other process will be seen there. */
+  /** Opens the pipes of all that have one. Returns true if the end of every other process will be seen there. */
   follow(): boolean {
     this.#begun = Atomics.load(this.#segment.i32, Header.janitors)
     return this.#followed.update()
   }
 
-  /** How many descriptors it has written, which can be read when a process has ended. */
+  /** Writes the descriptors that become readable when a process ends into `into`, from index `from` on; returns their number. */
   descriptors(into: Int32Array, from: number): number {
     let count = 0
     for (const fd of this.#followed.pipes.values()) if (fd !== null) into[from + count++] = fd
     return count
   }
 
-  /** Whether a process has ended since this was asked last. */
+  /** Returns true if a process has ended since the last call. */
   ended(): boolean {
     const { pipes } = this.#followed
     if (pipes.size === 0) return false
@@ -137,7 +140,7 @@ export class LifePipes {
     return true
   }
 
-  /** This thread is no janitor any more. */
+  /** Ends this thread's service as a janitor. */
   close(): void {
     this.#followed.clear()
     Atomics.store(this.#segment.i32, attachmentWord(this.#segment.me) + Attachment.janitor, 0)

@@ -1,11 +1,10 @@
 /**
- * Noticing that another process of a segment has ended, without looking again and again. Each process holds the one end of a pipe, its
- * life pipe, that can be written to; the others read from it. When the process ends, however that happens, the kernel
- * closes its end, and the readers see the end of the file.
+ * Detection of the end of another process of a segment, without polling. Each process holds the write end of a pipe, its life pipe; the
+ * others read from it. When the process ends, however that happens, the kernel closes its end, and the readers see the end of the file.
  *
- * Threads that do so, janitors, make such a pipe each, read one of each other process, and say in their attachment records where
- * their own is. A thread that attaches, and one that becomes a janitor, rings for those that are there already. As with bells, others reach the pipe through
- * /proc/PID/fd.
+ * Threads that do so, janitors, make such a pipe each, read one of each other process, and note the location of their own pipe in their
+ * attachment records. A thread that attaches, and one that becomes a janitor, wakes the existing janitors. As with bells, other processes
+ * reach the pipe through /proc/PID/fd.
  */
 import { closeSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
@@ -30,7 +29,7 @@ function readerOf(fd: number): Socket {
   return new Socket({ fd, writable: false, onread } as SocketConstructorOpts).on('error', () => undefined).unref()
 }
 
-/** Nothing of it keeps the thread alive. */
+/** Janitor of this thread; it does not keep the thread alive. */
 export class Lives {
   readonly #segment: Segment
   readonly #ended: () => void
@@ -48,7 +47,7 @@ export class Lives {
       (use) => this.#open(use),
       (life) => life.destroy(),
     )
-    // Rung for from now on, if it can be.
+    // Woken from now on, if that is possible.
     const { bells } = segment.parking
     if (bells.usable) bells.listen({ rung: begun, waitsOn: () => {} })
     gated(() => {
@@ -58,12 +57,12 @@ export class Lives {
     })
   }
 
-  /** How many threads have attached or become janitors. */
+  /** Number of threads that have attached or become janitors. */
   get begun(): number {
     return Atomics.load(this.#segment.i32, Header.janitors)
   }
 
-  /** Reads the pipes of all other processes. Whether the end of every one will be seen there. */
+  /** Reads the pipes of all other processes. Returns true if the end of every one will be seen there. */
   watch(): boolean {
     return this.#followed.update()
   }
@@ -87,7 +86,7 @@ export class Lives {
     })
   }
 
-  /** Tells of the end of the process as soon as others, too, can see it. */
+  /** Reports the end of the process as soon as other threads, too, can see it. */
   #retry(use: number, n: number): void {
     setTimeout(() => {
       this.#ended()

@@ -1,16 +1,17 @@
 /**
- * A thread that waits is woken by who makes the event. Where what wakes it crosses processes, it looks by itself too, now and
- * then, so that a wake-up that is lost costs time and nothing else. No wait depends on such a look: the tests run without them
+ * A waiting thread is woken by the thread that makes the event. Where that wake-up crosses processes, the waiting thread looks by itself
+ * too, now and then, so that a lost wake-up costs time and nothing else. No wait depends on such a look: the tests run without them
  * (`npm run test:looks`), and a wake-up that is missing shows.
  *
- * What makes no event is no such look: a process that is killed, a packet that is lost, a program that has begun to compute.
+ * Looks for conditions that make no event are not such looks: a process that is killed, a packet that is lost, a program that has begun to
+ * compute.
  */
 
-/** With this, looks come so rarely that no test passes because of one, and yet nothing waits for ever. */
+/** Minimum interval of looks with VERBENA_LOOKS=0: so long that no test passes because of one, and yet nothing waits for ever. */
 const rarelyMs = 20_000
 const rarely = process.env.VERBENA_LOOKS === '0'
 
-/** For how many milliseconds a wait for an event lasts before the thread looks by itself: `ms`, but for the tests that turn looks off. */
+/** Returns the milliseconds that a wait for an event lasts before the thread looks by itself: `ms`, except in tests that turn looks off. */
 export function untilLook(ms: number): number {
   return rarely ? Math.max(ms, rarelyMs) : ms
 }
@@ -24,10 +25,16 @@ function untilTogether(ms: number): number {
   return left < ms / 2 ? left + ms : left
 }
 
-/** Each look that finds nothing is followed by one after twice as long, at most about so many milliseconds: a wake-up that is lost costs no more time than has passed. */
+/**
+ * Maximum interval of looks, about: each look that finds nothing is followed by one after twice as long, so that a lost wake-up costs no
+ * more time than has passed.
+ */
 export const seldomMs: number = rarelyMs
 
-/** When a thread that waits for events looks by itself: together with others, and more and more seldom while it is found that nothing was lost. */
+/**
+ * Times at which a thread that waits for events looks by itself: together with other threads, and more and more seldom while nothing is
+ * found lost.
+ */
 export class Looks {
   readonly #firstMs: number
   #ms: number
@@ -44,7 +51,7 @@ export class Looks {
     return untilLook(untilTogether(ms))
   }
 
-  /** Something has come. */
+  /** Starts again with the shortest interval: something has come. */
   startAgain(): void {
     this.#ms = this.#firstMs
   }

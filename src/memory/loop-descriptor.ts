@@ -8,7 +8,7 @@ import { gated, makeLoopPipe } from './native/index.ts'
 
 const mostTurns = 4
 
-/** That of this thread; −1 if it cannot be told. */
+/** Returns the descriptor of this thread; −1 if it cannot be determined. */
 export async function loopDescriptor(): Promise<number> {
   let pipe = -1
   let socket: Socket | undefined
@@ -17,7 +17,7 @@ export async function loopDescriptor(): Promise<number> {
       pipe = makeLoopPipe()
       return new Socket({ fd: pipe, writable: false }).on('error', () => undefined).resume()
     })
-    // The loop tells the kernel what it waits for when it waits: that may be in its next turn.
+    // The loop registers its descriptors with the kernel when it waits: that may be in its next turn.
     for (let turn = 0; turn < mostTurns; turn++) {
       await turnOfLoop()
       const fd = watcherOf(pipe)
@@ -45,8 +45,8 @@ function watcherOf(watched: number): number {
   return -1
 }
 
-/** Has the event loop do what waits for it. */
+/** Waits for one turn of the event loop, in which it runs pending callbacks. */
 export function turnOfLoop(): Promise<void> {
-  // Those are called behind what the kernel has told of.
+  // Those are called after the callbacks of the events that the kernel has reported.
   return new Promise((resolve) => setImmediate(resolve))
 }

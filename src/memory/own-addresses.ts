@@ -18,7 +18,7 @@ function hostInterfaces(): readonly NetworkInterfaceInfo[] {
   return interfaces
 }
 
-/** Whether an address is one of this host: of the loopback network, or of an interface. Without the interface's name. */
+/** Returns true for an address of this host: of the loopback network, or of an interface. Without the interface's name. */
 export function isOwnAddress(address: string): boolean {
   return address.startsWith('127.') || address === '::1' || hostInterfaces().some((one) => one.address === address)
 }

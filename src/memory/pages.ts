@@ -20,9 +20,9 @@ export const granuleBytes: number = granulePages * pageBytes
 
 /** Words that the pages need in the header of the segment. */
 export const P = {
-  /** No page below this one is free. */
+  /** Page below which no page is free. */
   hint: 0,
-  /** No page from this one on was ever handed out. */
+  /** Page from which on no page was ever handed out. */
   high: 1,
   /** Pages handed out, and granules of them and the free ones that have memory: about, after a process was killed. */
   used: 2,
@@ -42,7 +42,7 @@ export const runOwnerShift = 21
 /** Free pages that keep their memory: 4 MiB. */
 const slackPages = 1024
 
-/** Where the memory comes from. */
+/** Source of the memory. */
 export interface Backing {
   /** Makes the system give memory for these bytes, which keep what they hold; throws where it has none. */
   commit(byteOffset: number, lengthBytes: number): void
@@ -60,7 +60,7 @@ export interface PagesLayout {
   readonly end: number
 }
 
-/** All calls but the constructor and `length` are for the thread that has the pages' lock. */
+/** The pages of a heap. All calls but the constructor and `length` are for the thread that has the pages' lock. */
 export class Pages {
   readonly #i32: Int32Array
   readonly #layout: PagesLayout
@@ -120,12 +120,12 @@ export class Pages {
     return start + pages <= end ? start : -1
   }
 
-  /** Sees to it that these pages have memory. */
+  /** Ensures that these pages have memory. */
   commit(firstPage: number, endPage: number): void {
     this.#commit(firstPage, endPage, null, 0)
   }
 
-  /** Whether they have it. */
+  /** Returns true if all of these pages have memory. */
   committed(firstPage: number, endPage: number): boolean {
     const { granuleTable } = this.#layout
     const last = Math.floor((endPage - 1) / granulePages)
@@ -186,7 +186,7 @@ export class Pages {
     Atomics.compareExchange(i32, pageTable + page, entry, (entry & runPagesMask) | (owner << runOwnerShift))
   }
 
-  /** Whether a run of this owner begins here. */
+  /** Returns true if a run of this owner begins here. */
   isOf(page: number, owner: number): boolean {
     return this.length(page) > 0 && this.#i32[this.#layout.pageTable + page]! >>> runOwnerShift === owner
   }
@@ -217,7 +217,9 @@ export class Pages {
     return this.#i32[header + P.backed]! * granulePages - this.#i32[header + P.used]!
   }
 
-  /** After more has come into use, less that becomes free is worth a look. */
+  /**
+   * Lowers the number of free pages at which `#trim` runs: after more pages have come into use, fewer that become free are worth a look.
+   */
   #lowerTrim(): void {
     const i32 = this.#i32
     const { header } = this.#layout
@@ -271,7 +273,7 @@ export class Pages {
     i32[header + P.trimAt] = Math.max(stays + (Math.min(slackPages, used) >> 1), slackPages)
   }
 
-  /** Gives the memory of granules back; how many. */
+  /** Gives the memory of granules back; returns their number. */
   #release(from: number, to: number): number {
     const i32 = this.#i32
     const { granuleTable } = this.#layout

@@ -1,7 +1,7 @@
 /**
- * How a thread waits, and how others wake it: one way for each attachment, whatever the thread waits for. A thread that waits
- * says in the record of its attachment how it does so (`Attachment.parked`), and then looks once more at what it waits for; a
- * thread that has changed that takes the word away, and wakes the other one in the way that it said:
+ * Waiting of a thread, and waking it: one way for each attachment, whatever the thread waits for. A thread that waits notes its way of
+ * waiting in the record of its attachment (`Attachment.parked`), and then checks once more what it waits for; a thread that has changed
+ * that clears the word, and wakes the waiting thread in the way that it noted:
  *
  *     futex         it blocks, on that word
  *     descriptors   it blocks in the kernel, on sockets and on a descriptor of its own
@@ -10,8 +10,8 @@
  * So a producer knows a thread by the number of its attachment and nothing else, and makes no system call for one that runs.
  *
  * In the segment of a process that descriptor is an event descriptor, signalled by its number. In a named segment it is a pipe, whose
- * number means something in one process only; all others, of whatever process, open it by way of /proc and know it by its inode. A
- * pipe costs 0.05 µs more each time.
+ * number means something in one process only; all others, of whatever process, open it by way of /proc and know it by its inode. A pipe
+ * costs 0.05 µs more each time.
  */
 import { Bells, hasBell } from './bells.ts'
 import { seldomMs, untilLook } from './looks.ts'
@@ -30,12 +30,12 @@ import { touch, watchTouches } from './touches.ts'
 
 const parked = { no: 0, futex: 1, descriptors: 2, loop: 3 } as const
 
-/** What parking needs of the segment. */
+/** Part of the segment that parking needs. */
 export interface ParkingSegment {
   readonly i32: Int32Array
   readonly f64: Float64Array
   readonly me: number
-  /** Not null: other processes share it. */
+  /** Name of the segment; not null if other processes share it. */
   readonly name: string | null
   readonly buffer: ArrayBuffer | SharedArrayBuffer
   uses(): Iterable<number>
@@ -45,11 +45,11 @@ export interface ParkingSegment {
 }
 
 /**
- * How long a thread that has a pipe waits for it at a time, before it watches the file of the segment: the first wake-up that cannot reach it
- * is lost. Each wait in which nothing came is followed by one twice as long then.
+ * Longest wait of a thread that has a pipe, before it watches the file of the segment: the first wake-up that cannot reach it is lost.
+ * After that, each wait in which nothing came is followed by one twice as long.
  */
 const longestHearingMs = untilLook(250)
-/** And one that some cannot reach, or that has none: it is woken by nothing but looking. */
+/** Longest wait of a thread that some threads cannot reach, or that has no pipe: it learns of events only by looking. */
 const longestDeafMs = 10
 
 export class Parking {
@@ -57,7 +57,7 @@ export class Parking {
   readonly #i32: Int32Array
   readonly #own: number
   readonly #parked: number
-  /** Of this thread's event loop. */
+  /** Bells of this thread's event loop. */
   readonly bells: Bells
   #requests: PollRequests | undefined
   /** `Bells.signalCount` when its requests were looked at last. */
@@ -84,7 +84,7 @@ export class Parking {
 
   // --- blocking ----------------------------------------------------------------------------------------------------
 
-  /** Blocks while the word has the expected value and nobody wakes this thread, at most `timeoutMs`. */
+  /** Blocks while the word has the expected value and this thread is not woken, at most `timeoutMs`. */
   park(word: number, expected: number, timeoutMs: number): void {
     Atomics.store(this.#i32, this.#parked, parked.futex)
     if (Atomics.load(this.#i32, word) === expected) this.#segment.wait(this.#parked, parked.futex, timeoutMs)
@@ -98,49 +98,52 @@ export class Parking {
   beginWait(): void {
     this.#descriptor = this.#segment.name === null ? this.#eventFd() : this.bells.pipe
     Atomics.store(this.#i32, this.#parked, parked.descriptors)
-    // What is looked at now comes after that store also where a plain load would not: behind an atomic one.
+    // What is looked at now comes after that store also where a plain load would not: after an atomic one.
     Atomics.load(this.#i32, this.#parked)
   }
 
-  /** Between `beginWait` and `endWait`: what ends a wait in the kernel; −1 if it cannot be had. */
+  /** Descriptor that ends a wait in the kernel, between `beginWait` and `endWait`; −1 if there is none. */
   get descriptor(): number {
     return this.#descriptor
   }
 
-  /** How long one wait in the kernel may last, so that a lost wake-up delays and does not stop. */
+  /** Longest time of one wait in the kernel, so that a lost wake-up delays and does not stop. */
   get longestMs(): number {
     if (this.#descriptor < 0) return longestDeafMs
     if (this.#segment.name === null) return Number.POSITIVE_INFINITY
     return hasBell(this.#i32, this.#own + Attachment.bell) ? this.#hearingMs : longestDeafMs
   }
 
-  /** What ends a wait besides `descriptor`: −1 while this thread looks often enough without. */
+  /** Descriptor that ends a wait besides `descriptor`: −1 while this thread looks often enough without. */
   get touches(): number {
     return this.#hearingMs > longestHearingMs ? this.#watchTouches() : -1
   }
 
-  /** The same in any case; −1 if it cannot be had. */
+  /** Returns the same descriptor in any case; −1 if it cannot be made. */
   #watchTouches(): number {
     const { name, buffer } = this.#segment
     return name === null ? -1 : this.bells.hear(() => watchTouches(buffer as ArrayBuffer))
   }
 
-  /** Nothing has come in as long a wait as there may be. */
+  /** Notes that nothing has come in a wait of the maximum length. */
   rested(): void {
     if (this.#watchTouches() >= 0) this.#hearingMs = Math.min(2 * this.#hearingMs, Math.max(longestHearingMs, seldomMs))
   }
 
-  /** Something has. */
+  /** Notes that something has come. */
   stirred(): void {
     this.#hearingMs = longestHearingMs
   }
 
-  /** Whether a thread that blocks on descriptors is woken also by those that cannot reach it: it need not look often. */
+  /** True if a thread that blocks on descriptors is woken also by threads that cannot reach it: it need not look often. */
   get mayRestBlocked(): boolean {
     return this.#segment.name === null || this.#watchTouches() >= 0
   }
 
-  /** Whether this thread's event loop is rung for also by those that cannot reach it, and those that ended before they had: it need not look often. */
+  /**
+   * True if this thread's event loop is woken also by threads that cannot reach it, and for threads that ended before they woke it: it need
+   * not look often.
+   */
   get mayRest(): boolean {
     return this.hearsBells && this.mayRestBlocked
   }
@@ -173,7 +176,7 @@ export class Parking {
 
   // --- in the event loop -------------------------------------------------------------------------------------------
 
-  /** Whether the event loop has a descriptor of its own to be woken by. If not, `waitInLoop` takes more. */
+  /** True if the event loop has a descriptor of its own to be woken by. If not, `waitInLoop` costs more. */
   get hearsBells(): boolean {
     return nativeAvailable && this.bells.usable
   }
@@ -187,8 +190,8 @@ export class Parking {
   }
 
   /**
-   * Rings for this thread's event loop once one of the first `count` of `fds` can be read: see native/poll-requests.ts. False where
-   * that cannot be had.
+   * Has the kernel wake this thread's event loop once one of the first `count` of `fds` can be read: see native/poll-requests.ts. False
+   * where that is not possible.
    */
   watchInLoop(fds: Int32Array, count: number): boolean {
     if (!this.hearsBells) return false
@@ -210,7 +213,7 @@ export class Parking {
     return this.bells.signalCount
   }
 
-  /** This thread no longer blocks. A wake-up that ended its wait may have been meant for the event loop. */
+  /** Marks this thread as no longer blocked. A wake-up that ended its wait may have been meant for the event loop. */
   #runOn(): void {
     Atomics.store(this.#i32, this.#parked, parked.no)
     // Of a segment of one process both have the same descriptor.
@@ -221,8 +224,8 @@ export class Parking {
   // --- waking ------------------------------------------------------------------------------------------------------
 
   /**
-   * From now on `wake` only notes whom to wake, until `wakeDeferred`: for a thread that holds locks or is in an operation. The kernel
-   * may let the other thread run at once in its place, which then would wait for those locks.
+   * Makes `wake` only note the threads to wake, until `wakeDeferred`: for a thread that holds locks or is in an operation. The kernel may
+   * let the other thread run at once in its place, which then would wait for those locks.
    */
   deferWakes(): void {
     this.#defers = true
@@ -260,13 +263,13 @@ export class Parking {
     }
   }
 
-  /** Rings for a thread's event loop even if nothing waits there, for what listens. */
+  /** Wakes a thread's event loop even if no call waits there, for its listeners. */
   ringFor(attachment: number): void {
     const record = attachmentWord(attachment)
     if (hasBell(this.#i32, record + Attachment.bell)) this.#ring(attachment, record)
   }
 
-  /** Wakes all others, also those that somebody was about to wake, and has ended before. */
+  /** Wakes all other threads, also those that a thread was about to wake when it ended. */
   wakeAll(): void {
     for (const use of this.#segment.uses()) {
       const attachment = use & ownerMask
@@ -295,7 +298,7 @@ export class Parking {
   }
 }
 
-/** For each descriptor of a wait, whether it can be read. */
+/** Readability of each descriptor of a wait. */
 let ready = new Uint8Array(64)
 
 /**
@@ -317,7 +320,7 @@ export function waitReadable(
     fds[all++] = parking.descriptor
     ms = Math.min(ms, parking.longestMs)
   }
-  // Watched before it is asked whether others can reach this thread, who touch the file otherwise.
+  // The file is watched before the check whether other threads can reach this one, since those that cannot touch the file.
   const touches = all
   for (const parking of parkings) {
     const fd = parking.touches
@@ -338,7 +341,7 @@ export function waitReadable(
   return readable
 }
 
-/** Where the context of the poll requests of an attachment is. */
+/** Returns the location of the context of an attachment's poll requests. */
 export function pollContextOf(f64: Float64Array, attachment: number): ContextWord {
   return { f64, index: (attachmentWord(attachment) + Attachment.pollContext) >> 1 }
 }

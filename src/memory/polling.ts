@@ -1,48 +1,48 @@
 /**
- * Whether to poll before sleeping, and for how long. Polling pays while what is waited for comes sooner than a sleep and a
- * wake-up take. It does not where that takes longer, and it does harm where no core is free: then what this thread waits for
- * cannot happen while it polls, and the scheduler, which has seen it run all the time, makes it wait for others afterwards.
+ * Decides on polling before sleeping, and its duration. Polling pays while the awaited event comes sooner than a sleep and a wake-up take.
+ * It does not where that takes longer, and it does harm where no core is free: then the awaited event cannot happen while this thread
+ * polls, and the scheduler, which has seen it run all the time, makes it wait for others afterwards.
  *
- *     cores       with one, by affinity or by the quota of a control group, nobody polls
+ *     cores       with one, by affinity or by the quota of a control group, no thread polls
  *     crowding    a thread that has lately had to wait for a core does not poll for a while
  *     this wait   one that polled in vain is followed by some that do not: twice as many each time that it is in vain again
  */
 import { nowNs } from './clock.ts'
 import { allowedCores, involuntarySwitches, runDelayNs } from './native/index.ts'
 
-/** What sleeping and waking cost together, ns. Polling for as long costs at most twice the best choice. */
+/** Cost of sleeping and waking together, ns. Polling for as long costs at most twice the best choice. */
 export const sleepCostNs = 100e3
-/** At most so many waits in a row do not poll because polling did not pay; then one tries whether it pays again. */
+/** Maximum number of waits in a row that do not poll because polling did not pay; then one tries whether it pays again. */
 const mostSkipped = 64
-/** The same because cores are crowded: each time that this is seen, ... */
+/** The same maximum because cores are crowded: each time that this is seen, ... */
 const mostCrowded = 4096
 /** ... so many times as many as before; each wait that polls undisturbed halves it. */
 const crowdedFactor = 16
 /**
- * They are where this thread waits for a core for more than this part of the time. On two cores that have nothing else to do it is some
- * 2 %, though threads of the system and of V8 put others aside a hundred times a second; beside four processes that compute 20 to 50 %.
+ * Share of the time above which, if this thread waits for a core, cores are crowded. On two cores that have nothing else to do it is some 2
+ * %, though threads of the system and of V8 preempt others a hundred times a second; beside four processes that compute 20 to 50 %.
  */
 const crowdedShare = 1 / 8
-/** Over less time this cannot be said: who is put aside waits for as long as a slice of the scheduler. */
+/** Shortest interval in which crowding can be measured, ns: a preempted thread waits for as long as a slice of the scheduler. */
 const leastNs = 10e6
 /** Waits between two looks at the number of cores. */
 const recountEvery = 256
-/** Waits that polling paid for between two questions whether this thread was put aside: the question costs a system call. */
+/** Waits that polling paid for between two checks whether this thread was preempted: a check costs a system call. */
 const askEvery = 16
 
-/** What a thread can know of the machine. */
+/** Properties of the machine that a thread can know. */
 export interface Cores {
-  /** On how many cores this process may run, as far as control groups let it. */
+  /** Returns the number of cores on which this process may run, as far as control groups permit. */
   count(): number
-  /** How often the scheduler has put this thread aside while it could have gone on; any number that only grows. */
+  /** Returns the number of times that the scheduler preempted this thread; any number that only grows. */
   switches(): number
-  /** For how many nanoseconds this thread has waited for a core, in all; NaN where that is unknown. */
+  /** Returns the total number of nanoseconds for which this thread has waited for a core; NaN where that is unknown. */
   delayNs(): number
   /** The time, in nanoseconds. */
   nowNs(): number
 }
 
-/** Whether a core seems free for a thread that polls. One for each thread. */
+/** Estimate of whether a core is free for a thread that polls. One for each thread. */
 export class Crowding {
   readonly #cores: Cores
   #count = 0
@@ -61,7 +61,7 @@ export class Crowding {
     this.#askEvery = every
   }
 
-  /** A wait begins: whether it may poll. */
+  /** Begins a wait: returns true if it may poll. */
   begin(): boolean {
     if (--this.#untilCount < 0) {
       this.#untilCount = recountEvery
@@ -72,12 +72,12 @@ export class Crowding {
       if (this.#switches < 0) this.#lookFrom(this.#cores.switches(), this.#cores.nowNs(), this.#cores.delayNs())
       return true
     }
-    // What happened while it did not poll says nothing about a wait that does.
+    // Events during a wait that did not poll are not a measure of one that does.
     if (--this.#skipped === 0) this.#switches = -1
     return false
   }
 
-  /** What a wait that polled was for came in time. */
+  /** Notes that the event of a wait that polled came in time. */
   paid(): void {
     if (++this.#paid >= this.#askEvery) this.ended()
   }
@@ -93,11 +93,11 @@ export class Crowding {
     }
   }
 
-  /** Undefined as long as it cannot be said. */
+  /** Returns undefined as long as it cannot be determined. */
   #isCrowded(): boolean | undefined {
     const cores = this.#cores
     const switches = cores.switches()
-    // Whether this thread was put aside is cheaper to ask than for how long it waited.
+    // Whether this thread was preempted is cheaper to query than for how long it waited.
     if (switches === this.#switches) return false
     const now = cores.nowNs()
     if (now - this.#since < leastNs) return undefined
@@ -114,19 +114,19 @@ export class Crowding {
   }
 }
 
-/** That of this thread. */
+/** Crowding of this thread. */
 const crowding = new Crowding({ count: allowedCores, switches: involuntarySwitches, delayNs: runDelayNs, nowNs })
 
 /**
- * One for each place that waits. Where waits are turns of a loop, `goesOn` and `came` keep the time; a call that waits by itself asks
- * `begin` how long, and says `paid` or `wasted`.
+ * State of one place that waits. Where waits are turns of a loop, `goesOn` and `came` keep the time; a call that waits by itself gets its
+ * time from `begin`, and reports `paid` or `wasted`.
  */
 export class Polling {
   readonly #crowding: Crowding
   #skipped = 0
   /** Waits that do not poll after the next one that polls in vain. */
   #next = 1
-  /** Until when the wait that goes on polls; 0 if none does. */
+  /** Time until which the current wait polls; 0 if none does. */
   #untilNs = 0
 
   constructor(ofThread: Crowding = crowding) {
@@ -142,7 +142,7 @@ export class Polling {
     return this.#crowding.begin() ? sleepCostNs : 0
   }
 
-  /** Nothing has come by `nowNs`: whether to poll once more. If not, the thread sleeps. */
+  /** Nothing has come by `nowNs`: returns true to poll once more. If false, the thread sleeps. */
   goesOn(nowNs: number): boolean {
     if (this.#untilNs === 0) {
       const ns = this.begin()
@@ -155,7 +155,10 @@ export class Polling {
     return false
   }
 
-  /** It has come by `nowNs`, perhaps much later than was meant to be polled, if this thread was put aside. 0: the time was not asked. */
+  /**
+   * Notes that the event has come by `nowNs`, perhaps much later than was meant to be polled, if this thread was preempted. 0: the time was
+   * not taken.
+   */
   came(nowNs: number): void {
     if (this.#untilNs === 0) return
     if (nowNs < this.#untilNs) this.paid()
@@ -163,23 +166,23 @@ export class Polling {
     this.#untilNs = 0
   }
 
-  /** Whether a wait has begun to poll, and goes on. */
+  /** True if a wait has begun to poll, and goes on. */
   get polls(): boolean {
     return this.#untilNs > 0
   }
 
-  /** The wait ends for another reason, which says nothing about polling. */
+  /** Ends the wait for another reason, which is not a measure of polling. */
   leave(): void {
     this.#untilNs = 0
   }
 
-  /** What the wait was for came while it polled, within the time. */
+  /** Notes that the event came while the wait polled, within the time. */
   paid(): void {
     this.#crowding.paid()
     this.#next = 1
   }
 
-  /** It did not. */
+  /** Notes that it did not. */
   wasted(): void {
     this.#crowding.ended()
     this.#skipped = this.#next

@@ -12,10 +12,10 @@ declare const WebAssembly: {
   readonly Memory: new (limits: { initial: number; maximum: number; shared: true }) => WasmMemory
 }
 
-/** Below so many bytes of pages there is no use in trying less. */
+/** Bytes of pages below which no smaller size is tried. */
 const leastHeapBytes = 8 << 20
 
-/** What threads find in the environment data of `node:worker_threads`. */
+/** Key of the segment in the environment data of `node:worker_threads`. */
 const environmentKey = 'verbena.segment'
 
 type ProcessMemory = WasmMemory | SharedArrayBuffer
@@ -48,7 +48,7 @@ export function prepareProcessMemory(sizes: Sizes): ProcessMemory {
   return memory
 }
 
-/** Whether a thread of this process has used it. */
+/** Returns true if a thread of this process has used it. */
 export function isProcessMemoryUsed(): boolean {
   const memory = inherited()
   return memory !== undefined && new Int32Array(bufferOf(memory))[Header.attachmentsHigh]! > 0

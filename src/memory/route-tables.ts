@@ -1,5 +1,5 @@
 /**
- * Routes from the text of /proc/net/route and /proc/net/ipv6_route, for where the kernel cannot be asked: the longest prefix, the
+ * Routes from the text of /proc/net/route and /proc/net/ipv6_route, for hosts where the kernel cannot be queried: the longest prefix, the
  * smallest metric. Pure.
  *
  *     Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT            hexadecimal, words as the machine has them

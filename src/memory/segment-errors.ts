@@ -1,4 +1,4 @@
-/** What goes wrong with a segment. */
+/** Errors of a segment. */
 import { NativeError } from './native/index.ts'
 
 export class SegmentError extends Error {
@@ -10,7 +10,7 @@ export class SegmentError extends Error {
   }
 }
 
-/** That the system has no memory is a `SegmentError` here; everything else stays what it is. */
+/** Converts an error of the system that it has no memory to a `SegmentError`; returns other errors unchanged. */
 export function outOfMemory(error: unknown, what: string): unknown {
   if (!(error instanceof NativeError) || !['ENOSPC', 'ENOMEM', 'EDQUOT'].includes(error.code)) return error
   return new SegmentError('ENOMEM', `${what}: ${error.message}`)

@@ -4,10 +4,10 @@ import { inodeOf, isUnused, unlinkShared, unlinkUnused } from './native/index.ts
 import { sleepMs } from './processor.ts'
 import { Header, headerState, magic } from './segment-layout.ts'
 
-/** Creating or unlinking a segment never takes this long; after that, who does it counts as dead. */
+/** Time limit of creating or unlinking a segment, which never takes this long; after that, the thread that does it counts as dead. */
 const transientMs = 2000
 
-/** What the names of segments begin with under /dev/shm. */
+/** Prefix of the names of segments under /dev/shm. */
 export const segmentFilePrefix = 'verbena-'
 
 /** File name under /dev/shm of a named segment; `GROUP/NAME` is one of a group of users, in the folder made for it. */
@@ -16,13 +16,16 @@ export function segmentFile(name: string): string {
   return name.slice(0, slash) + segmentFilePrefix + name.slice(slash)
 }
 
-/** Takes the name away from what is no segment: a file of this user, under a name that only segments have. */
+/** Unlinks a file that is not a segment: a file of this user, under a name that only segments have. */
 export function replaceDamaged(file: string, inode: number): null {
   unlinkShared(file, inode)
   return null
 }
 
-/** Whether nobody uses the file; asked for a while, since somebody else may be asking, and be kept waiting by the system. */
+/**
+ * Returns true if no process uses the file; checks for a while, since another process may be checking at the same time, and may be delayed
+ * by the system.
+ */
 export function everUnused(buffer: ArrayBuffer): boolean {
   for (let attempt = 0; attempt < 100; attempt++) {
     if (isUnused(buffer)) return true
@@ -32,8 +35,8 @@ export function everUnused(buffer: ArrayBuffer): boolean {
 }
 
 /**
- * Takes the name of a segment away that nobody uses; false if somebody does, or somebody else takes it away. The caller has marked it
- * as used, so that others see whether it died on the way.
+ * Unlinks a segment that no process uses; false if one does, or if another process unlinks it. The caller has marked it as used, so that
+ * other processes see whether it died on the way.
  */
 export function retire(i32: Int32Array, file: string, inode: number): boolean {
   const { ready, retired } = headerState
@@ -45,8 +48,8 @@ export function retire(i32: Int32Array, file: string, inode: number): boolean {
 }
 
 /**
- * Waits until a segment is not in this state any more, or has lost its name, which it does at once if who was about to change that is
- * gone; false if it takes too long.
+ * Waits until a segment is not in this state any more, or has lost its name, which it does at once if the thread that was about to change
+ * that is gone; false if it takes too long.
  */
 export function settles(i32: Int32Array, file: string, inode: number, transient: number): boolean {
   for (let waited = 0; Atomics.load(i32, Header.state) === transient; waited++) {
@@ -57,7 +60,7 @@ export function settles(i32: Int32Array, file: string, inode: number, transient:
   return true
 }
 
-/** Whether a segment is being made, or its name taken away; by a thread that may be gone. */
+/** Returns true if a segment is being made, or its name taken away; by a thread that may be gone. */
 export function isTransient(i32: Int32Array): boolean {
   const { fresh, retired } = headerState
   const state = Atomics.load(i32, Header.state)

@@ -1,10 +1,9 @@
 /**
- * The layout of a segment: its header, its attachments, where its tables and its heap begin; and whether memory or a file has
- * that layout.
+ * The layout of a segment: its header, its attachments, where its tables and its heap begin; and whether memory or a file has that layout.
  *
  *     0            header: magic, version, sizes, control lock
  *     4096         attachments: one record for each thread that uses the segment
- *     pageTable    one 32-bit entry for each 4 KiB page of the heap, and the table of granules behind it (see pages.ts)
+ *     pageTable    one 32-bit entry for each 4 KiB page of the heap, and the table of granules after it (see pages.ts)
  *     staticStart  tables of fixed size that belong to the layer above
  *     heapStart    pages handed out by `allocate`
  */
@@ -26,17 +25,17 @@ export const Header = {
   controlLock: 16,
   pagesLock: 32,
   attachmentsHigh: 48,
-  /** How often something has changed of which janitors have to be woken for: see `Segment.wakeJanitors`. */
+  /** Number of changes for which janitors have to be woken: see `Segment.wakeJanitors`. */
   janitors: 49,
   epoch: 64,
   /** 1 when operations of this segment may be entered without a barrier: see `entersFreely`. */
   freeEntry: 80,
-  /** What pages.ts keeps. */
+  /** Words of pages.ts. */
   heap: 96,
 } as const
 export const headerState = { fresh: 0, ready: 1, retired: 2 }
 export const maxAttachments = 1023
-/** No attachment: owns memory that is freed when a grace period is over (`Segment.retireMemory`). */
+/** Owner of memory that is freed when a grace period is over (`Segment.retireMemory`); not an attachment. */
 export const graveOwner = 1023
 const attachmentBytes = 128
 const attachmentRecords = 1024
@@ -48,34 +47,34 @@ export const Attachment = {
   tid: 2,
   generation: 3,
   startTime: 4 /* f64 */,
-  /** Of a thread that cleans up after dead processes: the descriptor of its life pipe and 1, or −1 if it has none; else 0. */
+  /** Descriptor of the life pipe and 1, of a thread that cleans up after dead processes; −1 if it has no pipe; 0 for other threads. */
   janitor: 6,
   /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
   stopped: 7,
   bell: 8,
-  /** In the segment of a process: the descriptor and 1 by which threads and the kernel wake this one; else 0. See parking.ts. */
+  /** Descriptor and 1 by which threads and the kernel wake this one, in the segment of a process; else 0. See parking.ts. */
   eventFd: 12,
-  /** Of the process: where its numbers count. */
+  /** PID namespace in which the IDs of the process are valid. */
   pidNamespace: 13,
-  /** How the thread waits: see parking.ts. */
+  /** Way in which the thread waits: see parking.ts. */
   parked: 14,
-  /** Where its operation stood when a grace period began that has to wait for it; 0 if it does not. See `Segment.beginGrace`. */
+  /** Sequence of its operation when a grace period began that has to wait for it; 0 if it does not. See `Segment.beginGrace`. */
   grace: 15,
   operation: 16,
-  /** Written by nothing but `Segment.fence`, read by nobody. */
+  /** Word that only `Segment.fence` writes, and that is never read. */
   fence: 17,
   /**
-   * Of its poll requests: see native/poll-requests.ts. It means something in its process only, and outlives a thread that was
-   * terminated: no other process may take this record as long as that one lives.
+   * Context of its poll requests: see native/poll-requests.ts. It is valid in its process only, and outlives a thread that was terminated:
+   * no other process may take this record as long as that process lives.
    */
   pollContext: 18 /* f64 */,
-  /** Of the life pipe. */
+  /** Inode of the life pipe. */
   lifeInode: 20 /* f64 */,
-  /** When the process started: with `pid`, which process it is. */
+  /** Start time of the process: with `pid`, it identifies the process. */
   processStart: 22 /* f64 */,
   /** 1: of a thread that is a janitor and nothing else. */
   janitorThread: 24,
-  /** Counts what others have left to this thread, which they wake for it. */
+  /** Counter of the work that other threads have left to this thread, which they wake for it. */
   work: 25,
 }
 /**
@@ -165,10 +164,10 @@ export function wordsOf(buffer: ArrayBuffer, sizeBytes: number): Int32Array | nu
   return sizeBytes % pageBytes === 0 && sizeBytes > pageTableStart ? new Int32Array(buffer) : null
 }
 
-/** Bytes of a segment that say who uses it: its header and its attachments. */
+/** Bytes of a segment that identify its users: its header and its attachments. */
 export const headBytes: number = pageTableStart
 
-/** Whether the header is that of a segment of this version, with the size that it has. */
+/** Returns true if the header is that of a segment of this version, with the size that it has. */
 export function isOurs(i32: Int32Array, sizeBytes: number): boolean {
   return i32[Header.magic] === magic && i32[Header.version] === layoutVersion && wellFormed(i32, sizeBytes)
 }

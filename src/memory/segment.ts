@@ -1,18 +1,18 @@
 /**
- * A segment is one address space that several threads or processes share: the memory in which queues, tables and
- * message buffers live. An address on the data path is a byte offset into it.
+ * A segment is one address space that several threads or processes share: the memory in which queues, tables and message buffers live. An
+ * address on the data path is a byte offset into it.
  *
- * segment-layout.ts says what is where in it, attachments.ts which threads use it, pages.ts how its heap is handed out.
+ * segment-layout.ts defines its layout, attachments.ts the threads that use it, pages.ts the allocation of its heap.
  *
- * Of a named segment only what is in use takes memory: it is a sparse file whose pages are asked for before they are touched
- * (`commit`, `allocate`). Where /dev/shm has no more, that is an error with code ENOMEM and never a signal.
+ * Of a named segment only what is in use takes memory: it is a sparse file whose pages are committed before they are touched (`commit`,
+ * `allocate`). Where /dev/shm has no more, that is an error with code ENOMEM and never a signal.
  *
- * Within one process it is a shared WebAssembly memory, because `memory.copy` is four times faster than copying on a
- * SharedArrayBuffer in V8 (see copy.ts), and threads wait with `Atomics.wait`. Between processes it is a mapping of
- * POSIX shared memory, and threads wait on futexes.
+ * Within one process it is a shared WebAssembly memory, because `memory.copy` is four times faster than copying on a SharedArrayBuffer in
+ * V8 (see copy.ts), and threads wait with `Atomics.wait`. Between processes it is a mapping of POSIX shared memory, and threads wait on
+ * futexes.
  *
- * Locks are words that hold the attachment number and generation of their owner, so that a waiter can see that the owner died and
- * take the lock over. Whatever a lock protects is written in an order that leaves it usable at every step.
+ * Locks are words that hold the attachment number and generation of their owner, so that a waiter can see that the owner died and take the
+ * lock over. Whatever a lock protects is written in an order that leaves it usable at every step.
  */
 import { isMainThread } from 'node:worker_threads'
 import { Attachments, anyoneAlive, usedElsewhere } from './attachments.ts'
@@ -87,7 +87,7 @@ export interface SegmentOptions {
 export class Segment extends Attachments {
   /** POSIX name, null for the segment of this process. */
   readonly name: string | null
-  /** Of the file that the name stood for, 0 for the segment of this process. */
+  /** Inode of the file that the name stood for, 0 for the segment of this process. */
   readonly inode: number
   readonly buffer: ArrayBuffer | SharedArrayBuffer
   readonly u8: Uint8Array
@@ -103,9 +103,9 @@ export class Segment extends Attachments {
   readonly #operation: number
   readonly #shared: boolean
   readonly #pages: Pages
-  /** This thread has given its attachment back. */
+  /** True if this thread has given its attachment back. */
   #left = false
-  /** `membarrier` reaches this process, and `Header.freeEntry` says that it is needed. */
+  /** True if `membarrier` reaches this process, and `Header.freeEntry` indicates that it is needed. */
   #registered = false
   readonly #barrierScope: BarrierScope
   #parking: Parking | undefined
@@ -151,8 +151,8 @@ export class Segment extends Attachments {
   }
 
   /**
-   * Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. Throws `SegmentError`, and
-   * `NativeError` where the file cannot be opened or is not to be trusted: ENOENT if it is only to be opened and nobody uses it.
+   * Opens or creates the named segment; a stale one, whose processes are all gone, is replaced. Throws `SegmentError`, and `NativeError`
+   * where the file cannot be opened or is not to be trusted: ENOENT if it is only to be opened and no process uses it.
    */
   static named(name: string, options: SegmentOptions, mode: 'open' | 'open-or-create' = 'open-or-create'): Segment {
     if (!nativeAvailable)
@@ -195,12 +195,12 @@ export class Segment extends Attachments {
       unlinkShared(segmentFile(name), inode)
       throw outOfMemory(error, `segment '${name}' could not be created`)
     }
-    // Its creator attaches before anyone else, so that nobody finds it empty.
+    // Its creator attaches before any other thread, so that no thread finds it empty.
     const segment = new Segment(name, inode, buffer, wasm ?? undefined)
     return Atomics.compareExchange(i32, Header.state, fresh, ready) === fresh ? segment : null
   }
 
-  /** Null if the name has to be opened again: then this is not, or will not be, what the name stands for. */
+  /** Null if the name has to be opened again: then this is not, or will not be, the segment of that name. */
   static #join(
     name: string,
     { buffer, wasm, inode, sizeBytes }: SharedMapping,
@@ -283,7 +283,7 @@ export class Segment extends Attachments {
 
   // --- attachments -------------------------------------------------------------------------------------------------
 
-  /** Where this thread stops for good it counts as dead. */
+  /** Marks this thread as dead when it stops for good. */
   #endWhenStopped(): void {
     const { i32, lockValue } = this
     const a = attachmentWord(this.me)
@@ -329,9 +329,9 @@ export class Segment extends Attachments {
   // (membarrier), the frequent side needs none of its own: `quiesce`, the rare side, makes them.
 
   /**
-   * Whether an operation may read the epoch right after entering, without a full barrier of its own: not on processors that
-   * reorder stores. Threads of one process are registered together; in a named segment each process registers before it
-   * enters so, since barriers reach it only then, and one that cannot register keeps its own barrier.
+   * Returns true if an operation may read the epoch right after entering, without a full barrier of its own: not on processors that reorder
+   * stores. Threads of one process are registered together; in a named segment each process registers before it enters so, since barriers
+   * reach it only then, and one that cannot register keeps its own barrier.
    */
   entersFreely(): boolean {
     const i32 = this.i32
@@ -410,8 +410,8 @@ export class Segment extends Attachments {
   }
 
   /**
-   * The same without waiting: notes which operations are in progress. There is one such grace period at a time in a segment; the
-   * lock that guards it is the caller's. `graceOver` may be asked by any thread of any process.
+   * The same without waiting: notes which operations are in progress. There is one such grace period at a time in a segment; the lock that
+   * guards it is the caller's. Any thread of any process may call `graceOver`.
    */
   beginGrace(): void {
     const i32 = this.i32
@@ -424,7 +424,7 @@ export class Segment extends Attachments {
     }
   }
 
-  /** Whether the operations have ended that `beginGrace` found; with `doubts` those of dead threads count as ended. */
+  /** Returns true if the operations that `beginGrace` found have ended; with `doubts` those of dead threads count as ended. */
   graceOver(doubts: boolean): boolean {
     const i32 = this.i32
     for (let id = 1; id <= Atomics.load(i32, Header.attachmentsHigh); id++) {
@@ -445,7 +445,7 @@ export class Segment extends Attachments {
     if (Atomics.compareExchange(this.i32, word, 0, this.lockValue) !== 0) this.#lockSlow(word)
   }
 
-  /** Takes a lock that nobody has; whether it did. */
+  /** Takes a lock that no thread has; returns true if it did. */
   tryLock(word: number): boolean {
     return Atomics.compareExchange(this.i32, word, 0, this.lockValue) === 0
   }
@@ -471,8 +471,8 @@ export class Segment extends Attachments {
     for (let spins = 0; spins < 4000; spins++) {
       if (i32[word] === 0 && Atomics.compareExchange(i32, word, 0, lockValue) === 0) return
     }
-    // Without a limit: as long as its owner lives, what the lock protects is its own. That a process was stopped (by a signal,
-    // a debugger, or with its container) is no reason to break its data, nor one for an error in the middle of an operation.
+    // Without a limit: as long as its owner lives, the owner alone changes what the lock protects. A stopped process (by a signal, a
+    // debugger, or with its container) does not justify breaking its data, nor does an error in the middle of an operation.
     for (;;) {
       const owner = Atomics.compareExchange(i32, word, 0, lockValue)
       if (owner === 0) return
@@ -487,8 +487,8 @@ export class Segment extends Attachments {
   }
 
   /**
-   * Takes a lock and gives it back, unless a living thread has it: then false. Whoever takes it afterwards sees what was stored before;
-   * that it was found free would not say that.
+   * Takes a lock and gives it back, unless a living thread has it: then false. A thread that takes it afterwards sees all earlier stores; a
+   * mere check that it was free would not guarantee that.
    */
   passLock(word: number): boolean {
     const { i32, lockValue } = this
@@ -507,7 +507,7 @@ export class Segment extends Attachments {
     if (owner !== 0 && !this.ownerAlive(owner)) Atomics.compareExchange(this.i32, word, owner, 0)
   }
 
-  /** Takes a lock over from a thread that ended while it had it; whether this thread has it now. */
+  /** Takes a lock over from a thread that ended while it had it; returns true if this thread has it now. */
   takeFromDead(word: number): boolean {
     const owner = Atomics.load(this.i32, word)
     if (owner === 0 || owner === this.lockValue || this.ownerAlive(owner)) return false
@@ -519,7 +519,7 @@ export class Segment extends Attachments {
     return Header.controlLock
   }
 
-  /** What this thread has loaded was loaded before what it loads atomically from here on: an atomic load alone waits for none. */
+  /** Orders this thread's earlier loads before the atomic loads that follow: an atomic load alone does not wait for them. */
   fence(): void {
     if (!processorOrders) Atomics.store(this.i32, attachmentWord(this.me) + Attachment.fence, 0)
   }
@@ -539,8 +539,8 @@ export class Segment extends Attachments {
   }
 
   /**
-   * Blocks until the word has a value with which `isSo`, which is asked whenever the word has changed, and after `lookMs` by itself; at most
-   * `patienceMs`. Whether it became so.
+   * Blocks until the word has a value for which `isSo` returns true, which is called whenever the word has changed, and every `lookMs`; at
+   * most `patienceMs`. Returns true if it became so.
    */
   waitUntil(word: number, isSo: (value: number) => boolean, patienceMs: number, lookMs: number): boolean {
     const end = performance.now() + patienceMs
@@ -572,7 +572,7 @@ export class Segment extends Attachments {
     } else await futexWaitAsync(this.buffer as ArrayBuffer, word * 4, expected, ms * 1e6)
   }
 
-  /** How this thread waits, and others wake it. */
+  /** Parking of this thread, by which it waits and other threads wake it. */
   get parking(): Parking {
     this.#parking ??= new Parking(this)
     return this.#parking
@@ -603,14 +603,14 @@ export class Segment extends Attachments {
   }
 
   /**
-   * Ends what threads of this process have asked the kernel to tell them of sockets, in this segment, and wakes them to ask anew. Other
+   * Ends the poll requests of threads of this process for sockets, in this segment, and wakes the threads to make them anew. Other
    * processes do that for their own descriptors of the same sockets.
    */
   endPollRequests(): void {
     for (let id = 1; id <= this.i32[Header.attachmentsHigh]!; id++) if (this.#endPollRequestsOf(id)) this.wake(id)
   }
 
-  /** Whether there were any. */
+  /** Ends the poll requests of an attachment; returns true if there were any. */
   #endPollRequestsOf(id: number): boolean {
     const context = pollContextOf(this.f64, id)
     if (context.f64[context.index] === 0 || !this.isOwn(id)) return false
@@ -664,14 +664,14 @@ export class Segment extends Attachments {
     }
   }
 
-  /** Takes memory from its owner, for `freeRetired`: with the thread that has it now it does not end any more. How many bytes that are. */
+  /** Takes memory from its owner, for `freeRetired`: it no longer ends with the thread that has it now. Returns the number of bytes. */
   retireMemory(byteOffset: number): number {
     const bytes = this.allocatedBytes(byteOffset)
     if (bytes > 0) this.#pages.give(byteOffset / pageBytes, graveOwner)
     return bytes
   }
 
-  /** Frees what `retireMemory` took; what is not so, or not any more, stays as it is. */
+  /** Frees memory that `retireMemory` took; other memory stays as it is. */
   freeRetired(byteOffsets: Iterable<number>): void {
     this.lock(Header.pagesLock)
     try {
@@ -682,7 +682,7 @@ export class Segment extends Attachments {
     }
   }
 
-  /** What `retireMemory` took and nobody has freed. */
+  /** Returns the memory that `retireMemory` took and that is not freed yet. */
   retiredMemory(): number[] {
     return Array.from(this.#pages.runsOf(graveOwner), (page) => page * pageBytes)
   }
@@ -692,10 +692,7 @@ export class Segment extends Attachments {
     return byteOffset % pageBytes === 0 ? this.#pages.length(byteOffset / pageBytes) * pageBytes : 0
   }
 
-  /**
-   * Sees to it that a part of the tables has memory, before something is written to it for the first time. Throws
-   * `SegmentError` (ENOMEM).
-   */
+  /** Ensures that a part of the tables has memory, before the first write to it. Throws `SegmentError` (ENOMEM). */
   commit(byteOffset: number, lengthBytes: number): void {
     if (this.#shared) return
     const [first, end] = pagesFor(byteOffset, lengthBytes)

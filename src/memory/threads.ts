@@ -1,8 +1,7 @@
 /**
- * Threads: starting one from a TypeScript or JavaScript file, and telling whether a thread of any process still lives.
+ * Threads: starting one from a TypeScript or JavaScript file, and determining whether a thread of any process still lives.
  *
- * A thread is known by its process id, its thread id and its start time: the kernel gives ids out again, but not in
- * the same clock tick.
+ * A thread is known by its process ID, its thread ID and its start time: the kernel gives IDs out again, but not in the same clock tick.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -11,7 +10,7 @@ import { behind, closeGate, closeUnusedGate, type Gate, hasLoadedBelow, makeGate
 
 export { threadId } from 'node:worker_threads'
 
-/** What ts-worker.mjs gets in place of the user's data. */
+/** Data that ts-worker.mjs gets in place of the user's data. */
 interface Wrapped {
   readonly verbenaEntry: string
   readonly verbenaData: unknown
@@ -51,12 +50,12 @@ function followWorkers(): void {
 }
 
 function workerEnded(): void {
-  // What cleans up after it is loaded now, if it may have had something and this thread has not had anything itself.
+  // The library, which cleans up after the worker, is loaded now, if the worker may have loaded it and this thread has not done so itself.
   if (whenEnded.length === 0 && late !== undefined && hasLoadedBelow()) late.load()
   for (const callback of whenEnded) callback()
 }
 
-/** This library, of which a thread has loaded only the beginning. */
+/** Functions of this library, of which a thread has loaded only the beginning. */
 export interface LateLibrary {
   /** Makes what threads inherit of the one that starts them. */
   prepare(): void
@@ -68,9 +67,9 @@ let gatesWorkers = false
 let late: LateLibrary | undefined
 
 /**
- * From now on `terminate` of every `Worker` that this thread starts, not only by `startThread`, waits until that loads no native
- * code. For programs whose workers load this library without having asked for it, and that end them when they like; perhaps before
- * this thread has loaded it (`library`).
+ * Makes `terminate` of every `Worker` that this thread starts from now on, not only by `startThread`, wait until that loads no native code.
+ * For programs whose workers load this library indirectly, and that end them at any time; perhaps before this thread has loaded it
+ * (`library`).
  */
 export function gateWorkers(library?: LateLibrary): void {
   if (gatesWorkers) return
@@ -99,9 +98,9 @@ export function gateWorkers(library?: LateLibrary): void {
 }
 
 /**
- * The environment of our threads is the program's without what Node is told to load first, on its command line or in
- * NODE_OPTIONS: that is meant for threads of the program. Loading it would take time in each thread, and do what a program
- * does once, once more.
+ * The environment of our threads is the program's without the modules that Node is set to load first, by its command line or by
+ * NODE_OPTIONS: those are meant for threads of the program. Loading them would take time in each thread, and do once more what a program
+ * does once.
  */
 function ownEnvironment(): Pick<WorkerOptions, 'execArgv' | 'env'> {
   return { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } }
@@ -147,7 +146,10 @@ export function osThreadId(): number {
 
 let ownNamespace: number | null = null
 
-/** Which numbers of processes are meant: those of another container are others. 0 where that cannot be told. */
+/**
+ * Returns the PID namespace in which this process's IDs are valid: the same ID in another container is another process. 0 where that cannot
+ * be determined.
+ */
 export function pidNamespace(): number {
   if (ownNamespace !== null) return ownNamespace
   try {
@@ -162,7 +164,7 @@ export function pidNamespace(): number {
 interface ThreadStat {
   /** `R`, `S`, `Z`, …: field 3. */
   readonly state: string
-  /** It is ending, and runs no instruction of its program any more: `PF_EXITING` in field 9. */
+  /** True if it is ending, and runs no instruction of its program any more: `PF_EXITING` in field 9. */
   readonly exiting: boolean
   /** Clock ticks from the start of the machine: field 22. */
   readonly startTime: number
@@ -170,7 +172,7 @@ interface ThreadStat {
 
 const PF_EXITING = 4
 
-/** What a file `stat` in /proc says: proc_pid_stat(5). */
+/** Parses a file `stat` of /proc: proc_pid_stat(5). */
 export function readStat(text: string): ThreadStat {
   // Field 2 is the name in parentheses, which may itself hold spaces and parentheses: fields count from the last one.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
@@ -182,7 +184,7 @@ export function readStat(text: string): ThreadStat {
   }
 }
 
-/** Whether it is a process of another user, which /proc may not show (its option hidepid). */
+/** Returns true for a process of another user, which /proc may not show (its option hidepid). */
 function isHidden(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -192,7 +194,7 @@ function isHidden(pid: number): boolean {
   }
 }
 
-/** Null if there is no such thread; undefined if that cannot be told, for want of descriptors for example. */
+/** Null if there is no such thread; undefined if that cannot be determined, for want of descriptors for example. */
 function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
   let text: string
   try {
@@ -204,23 +206,23 @@ function threadStat(pid: number, tid: number): ThreadStat | null | undefined {
   return readStat(text)
 }
 
-/** When the thread started, in clock ticks from the start of the machine; 0 if it does not exist or there is no /proc. */
+/** Returns the start time of the thread, in clock ticks from the start of the machine; 0 if it does not exist or there is no /proc. */
 export function threadStartTime(pid: number, tid: number): number {
   return threadStat(pid, tid)?.startTime ?? 0
 }
 
 let ownStartTime: number | null = null
 
-/** When this process started; as `threadStartTime`. */
+/** Returns the start time of this process, in the form of `threadStartTime`. */
 export function processStartTime(): number {
   ownStartTime ??= threadStartTime(process.pid, process.pid)
   return ownStartTime
 }
 
-/** Whether a thread with this state still runs, if `ours` is said of one of this process. */
+/** Returns true if a thread with this state still runs; `ours`: it belongs to this process. */
 export function runs({ state, exiting }: ThreadStat, ours: boolean): boolean {
-  // Node says that a worker has ended as soon as it has joined it; the kernel shows the thread for a moment after that, longer on a
-  // busy machine. Of another process that is ending, descriptors may still be open.
+  // Node reports the end of a worker as soon as it has joined it; the kernel shows the thread for a moment after that, longer on a busy
+  // machine. Of another process that is ending, descriptors may still be open.
   return state !== 'Z' && state !== 'X' && !(ours && exiting)
 }
 

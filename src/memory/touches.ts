@@ -1,16 +1,17 @@
 /**
- * What reaches a thread that rests when nothing else does. Who cannot wake a thread of another process, since its pipe cannot be opened,
- * touches the file of the segment; a thread that rests for long watches that file (inotify), so that it need not look by itself often.
+ * Notification of a resting thread that no wake-up reaches. A thread that cannot wake a thread of another process, since its pipe cannot be
+ * opened, touches the file of the segment; a thread that rests for long watches that file (inotify), so that it need not look by itself
+ * often.
  *
  * A user has 128 such watchers (fs.inotify.max_user_instances). So only the main thread has one for each segment, and a thread that drives
- * adapters; others look.
+ * adapters; other threads look.
  */
 import { isMainThread } from 'node:worker_threads'
 import { closeFd, FileWatcher, sharedDescriptor, touchFile, watchedFor } from './native/index.ts'
 
 let rests = isMainThread
 
-/** This thread sleeps most of the time: it is to be told, rather than to look. */
+/** Notes that this thread sleeps most of the time: it is to be notified, rather than to look. */
 export function letThreadRest(): void {
   rests = true
 }
@@ -28,7 +29,7 @@ export function watchTouches(buffer: ArrayBuffer): number {
   }
 }
 
-/** Touches the file of a segment. What allocation does to it is no touch. */
+/** Touches the file of a segment. Allocation does not count as a touch. */
 export function touch(buffer: ArrayBuffer): void {
   touchFile(sharedDescriptor(buffer))
 }

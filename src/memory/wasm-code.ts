@@ -21,14 +21,16 @@ export function wasmOf(buffer: ArrayBuffer | SharedArrayBuffer): WasmMemory | un
   return memories.get(buffer)
 }
 
-/** Of the memory that a module imports: its own bounds must be within these. */
+/** Limits of the memory that a module imports: its own bounds must be within these. */
 export interface MemoryLimits {
   readonly shared: boolean
   readonly minPages: number
   readonly maxPages: number
 }
 
-/** What the module exports that `encode` gives, on this memory. Throws a CompileError for instructions that V8 does not have here. */
+/**
+ * Returns the exports of the module that `encode` gives, on this memory. Throws a CompileError for instructions that V8 does not have here.
+ */
 export function instantiate(memory: WasmMemory, encode: (limits: MemoryLimits) => Uint8Array): unknown {
   const shared = !(memory.buffer instanceof ArrayBuffer)
   // These bounds enclose all.
@@ -68,7 +70,7 @@ export const get = (local: number): number[] => [0x20, local]
 export const set = (local: number): number[] => [0x21, local]
 export const i32Constant = (value: number): number[] => [0x41, ...signed(value)]
 
-/** Of i32 unless the name says more. */
+/** Instructions, of i32 unless the name gives another type. */
 export const op = {
   add: [0x6a],
   sub: [0x6b],
@@ -78,7 +80,7 @@ export const op = {
   ltUnsigned: [0x49],
   ifThen: [0x04, 0x40],
   loop: [0x03, 0x40],
-  /** To the beginning of the innermost loop, if the word on the stack is not 0. */
+  /** Branch to the beginning of the innermost loop, if the word on the stack is not 0. */
   again: [0x0d, 0x00],
   end: [0x0b],
   returnNow: [0x0f],
@@ -89,7 +91,7 @@ export const op = {
 export const simd = (opcode: number): number[] => [0xfd, ...unsigned(opcode)]
 
 export interface WasmFunction {
-  /** Beside the parameters: how many of which type. */
+  /** Numbers of locals besides the parameters, with their types. */
   readonly locals: readonly (readonly [count: number, type: number])[]
   readonly code: readonly number[]
 }

@@ -1,6 +1,6 @@
 /**
- * The verbs, for programs: objects, queues, work requests, completions and events. Names as in libibverbs. What a device
- * implements is behind the door of `provider/`.
+ * The verbs, for programs: objects, queues, work requests, completions and events. Names as in libibverbs. `provider/` contains what a
+ * device implements.
  */
 export { WorkRequestBuilder } from './api/builder.ts'
 export {

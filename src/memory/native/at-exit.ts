@@ -1,6 +1,6 @@
 /**
- * What this thread does when it exits. One listener of `process` for all of it: programs have ten before Node.js warns of a leak, and a
- * process may have loaded this package more than once.
+ * Callbacks that this thread runs when it exits. There is one listener of `process` for all of them: programs have ten before Node.js warns
+ * of a leak, and a process may have loaded this package more than once.
  */
 const callbacks: (() => void)[] = []
 const last: (() => void)[] = []

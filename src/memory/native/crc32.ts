@@ -1,6 +1,6 @@
 /**
- * CRC-32 as zlib counts it, in native code: by a library of the system that uses more of the processor than Node's own
- * zlib does, where one is installed, else by that zlib. Measured on Node 20, an AMD EPYC with AVX-512, nanoseconds with the call:
+ * CRC-32 as zlib computes it, in native code: by a library of the system that uses more of the processor than Node's own zlib does, where
+ * one is installed, else by that zlib. Measured on Node 20, an AMD EPYC with AVX-512, nanoseconds with the call:
  *
  *     bytes                        64   256  1024  4096  65536
  *     ISA-L 2.30 (libisal2)        54    59    71   120   1192
@@ -12,8 +12,8 @@
  *     ISA-L 2.30                   43   309   332   358           and then a Math.log of 26 ns takes 155
  *     libdeflate 1.14              43    54    75   179
  *
- * ISA-L 2.30 does not clear the upper halves of the registers that it used (VZEROUPPER, Intel's optimization manual, 15.3): until
- * somebody does, all SSE code of the process is slower, that of V8's runtime and of koffi included. AMD's processors do not mind.
+ * ISA-L 2.30 does not clear the upper halves of the registers that it used (VZEROUPPER, Intel's optimization manual, 15.3): until other
+ * code does, all SSE code of the process is slower, that of V8's runtime and of koffi included. AMD's processors are not affected.
  *
  * `VERBENA_CRC32` names the one to use: `isa-l`, `libdeflate` or `zlib`.
  */
@@ -25,7 +25,7 @@ import { gated } from './loading.ts'
 
 export interface NativeCrc32 {
   readonly name: string
-  /** From this length on it is faster than slicing-by-8 in JavaScript. */
+  /** Length in bytes from which it is faster than slicing-by-8 in JavaScript. */
   readonly fromBytes: number
   /**
    * The CRC of b[start, end) after others whose CRC is `crc`, both as int32: beyond those V8 makes an object of a number.
@@ -39,7 +39,7 @@ const known = {
   libdeflate: { file: 'libdeflate.so.0', symbol: 'libdeflate_crc32' },
 } as const
 
-/** Of "123456789". */
+/** CRC-32 of "123456789". */
 const checkValue = 0xcbf43926 | 0
 
 /** The library, or null if it is not there or does not compute what it should. */
@@ -50,7 +50,7 @@ function find(koffi: Koffi, name: keyof typeof known): NativeCrc32 | null {
   } catch {
     return null
   }
-  // Memory of a buffer stays where it is; nearly all that is asked for lies in one.
+  // Memory of a buffer stays where it is; nearly all inputs lie in one.
   let buffer: ArrayBufferLike | null = null
   let base = 0
   const update = (crc: number, b: Uint8Array, start: number, end: number): number => {
@@ -63,7 +63,7 @@ function find(koffi: Koffi, name: keyof typeof known): NativeCrc32 | null {
   return update(0, new TextEncoder().encode('123456789'), 0, 9) === checkValue ? { name, fromBytes: 80, update } : null
 }
 
-/** A call costs 100 ns, and a subarray. Loaded when it is asked for, since few programs need it. */
+/** Returns zlib's CRC-32. A call costs 100 ns, and a subarray. zlib is loaded on first use, since few programs need it. */
 function zlibCrc32(): NativeCrc32 {
   const { crc32 } = createRequire(import.meta.url)('node:zlib') as typeof import('node:zlib')
   return {
@@ -73,7 +73,7 @@ function zlibCrc32(): NativeCrc32 {
   }
 }
 
-/** Whether ISA-L would slow down what else runs on this processor. */
+/** Returns true if ISA-L would slow down other code on this processor. */
 function slowsDown(): boolean {
   return process.arch === 'x64' && cpus()[0]?.model.includes('Intel') === true
 }

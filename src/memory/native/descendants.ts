@@ -12,34 +12,34 @@ const WEXITED = 4
 const WNOWAIT = 0x1000000
 const CLD_EXITED = 1
 const CLD_TRAPPED = 4
-/** siginfo_t: what happened, and behind a word of padding whose it is, the user, and the exit code or signal. */
+/** siginfo_t: type of event, and after a word of padding the process, the user, and the exit code or signal. */
 const codeWord = 2
 const pidWord = 4
 const statusWord = 6
 
-/** A stop takes 20 µs; more where the thread or who stops it has to wait for a processor. */
+/** Number of looks at a stop. A stop takes 20 µs; more where either thread has to wait for a processor. */
 const mostLooks = 50
 
 const signalNames = Object.keys(constants.signals) as NodeJS.Signals[]
 const info = libc === null ? null : nativeScratch(128)
 
-/** From now on this process is the parent of all descendants whose parents have ended. */
+/** Makes this process the parent of all descendants whose parents have ended, from now on. */
 export function adoptDescendants(): void {
   const { prctl, koffi } = requireLibc('prctl')
   if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) === 0) return
   throw nativeError('prctl', errnoName(koffi.errno()), koffi.errno(), 'descendants cannot be adopted')
 }
 
-/** How a process ended: with a code, or by a signal. */
+/** End of a process: with an exit code, or by a signal. */
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
 }
 
-/** What `endedChild` says of a moment in which it cannot be known. */
+/** Result of `endedChild` at a moment in which the state cannot be known. */
 export const endIsHidden = -2
 
-/** A child that has ended and was not waited for, 0 if there is none, −1 if there is no child at all; or `endIsHidden`. */
+/** Returns a child that has ended and was not waited for, 0 if there is none, −1 if this process has no child; or `endIsHidden`. */
 export function endedChild(): number {
   const { syscall, schedYield, koffi } = requireLibc('waitid')
   const flags = WEXITED | WNOHANG | WNOWAIT
@@ -54,7 +54,7 @@ export function endedChild(): number {
   return endIsHidden
 }
 
-/** Waits for a child that has ended, so that nothing of it is left; says how. */
+/** Waits for a child that has ended, so that nothing of it is left; returns how it ended. */
 export function reapChild(pid: number): Ended {
   requireLibc('waitid').syscall(callNumber('waitid'), P_PID, pid, info!.address, WEXITED | WNOHANG, 0, 0)
   const status = info!.u32[statusWord]!

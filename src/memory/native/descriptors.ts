@@ -1,6 +1,6 @@
 /**
- * Passing descriptors between processes of a user: SCM_RIGHTS over a UNIX socket (unix(7)). A thread serves in its event loop;
- * a thread of another process connects and gets duplicates of all that the server offers at that moment.
+ * Passing descriptors between processes of a user: SCM_RIGHTS over a UNIX socket (unix(7)). A thread serves in its event loop; a thread of
+ * another process connects and gets duplicates of all that the server offers at that moment.
  *
  *     client                                     server
  *     connect                ──────────────▶     in the backlog of the listening socket
@@ -8,9 +8,9 @@
  *     recvmsg                ◀──────────────     one sendmsg: count i32 │ count × tag i32, with count descriptors
  *                                                close
  *
- * The name is an abstract one: it belongs to the network namespace, as UDP ports do, and goes with the socket. Any user may
- * connect to it or, where nobody listens, listen at it; so both ends ask the kernel who the other one is (SO_PEERCRED), and the name
- * should be one that nobody guesses. The client says nothing, so that the server never waits for it.
+ * The name is an abstract one: it belongs to the network namespace, as UDP ports do, and goes with the socket. Any user may connect to it
+ * or, where no process listens, listen at it; so both ends obtain the user of the peer from the kernel (SO_PEERCRED), and the name should
+ * be one that cannot be guessed. The client sends nothing, so that the server never waits for it.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
@@ -64,7 +64,7 @@ function ownScratch(): Scratch {
   return scratch
 }
 
-/** A descriptor, and what its owner says that it is. */
+/** Descriptor, and the tag by which its owner identifies it. */
 export interface Passed {
   readonly fd: number
   /** 32 bits, signed. */
@@ -76,7 +76,7 @@ export interface Passed {
  * process alive.
  */
 export class DescriptorServer {
-  /** Can be read when `serve` has something to do. */
+  /** Descriptor that is readable when `serve` has work to do. */
   readonly fd: number
   readonly #server: Server
   readonly #offer: () => readonly Passed[]
@@ -96,9 +96,9 @@ export class DescriptorServer {
   constructor(name: string, offer: () => readonly Passed[], trusts: Trusts = nobodyElse) {
     this.#offer = offer
     this.#trusts = trusts
-    // Paused: nothing that a client may say is read.
+    // Paused: no data from a client is read.
     this.#server = createServer({ pauseOnConnect: true }, (socket) => this.#answer(socket))
-    // What accept failed with (too many open files) has been told to the client by a closed connection.
+    // A failure of accept (too many open files) has already reached the client as a closed connection.
     this.#server.on('error', () => {})
     ownScratch()
     // From here on the server alone owns the descriptor: Node closes it when the thread ends. `exclusive`: a worker of Node's cluster
@@ -113,7 +113,7 @@ export class DescriptorServer {
   /** Answers those that have connected, in a thread whose event loop does not run. */
   serve(): void {
     const { accept4 } = requireLibc('accept4')
-    // Its descriptor waits for nobody: the event loop has seen to that.
+    // accept on this descriptor does not block: the event loop has seen to that.
     for (let n = 0; n < mostAnswers; n++) {
       const fd = accept4(this.fd, 0, 0, SOCK_NONBLOCK_CLOEXEC)
       if (fd < 0) return
@@ -187,11 +187,11 @@ function writeName(name: string): number {
   return 3 + Buffer.byteLength(name)
 }
 
-/** Whether the process with this number is to be trusted although another user has started it. */
+/** Predicate that returns true if the process with this number is to be trusted although another user has started it. */
 export type Trusts = (pid: number) => boolean
 const nobodyElse: Trusts = () => false
 
-/** Whether the other end is this user's, or root's, or trusted. */
+/** Returns true if the other end belongs to this user or to root, or is trusted. */
 function isOurs(fd: number, trusts: Trusts): boolean {
   const { getsockopt } = requireLibc('getsockopt')
   const { u32, address } = ownScratch()
@@ -239,13 +239,13 @@ function send(fd: number, all: readonly Passed[]): boolean {
 }
 
 /**
- * Blocks this thread until the server at this name has answered: duplicates of its descriptors, which are closed on exec and from now
- * on the caller's. A thread that may be ended by another gives `own`, which notes whose they are; it runs before anybody can end this
- * thread. Not for the thread that serves: it would wait for itself.
+ * Blocks this thread until the server at this name has answered, and returns duplicates of its descriptors, which are closed on exec and
+ * from now on belong to the caller. A thread that may be ended by another gives `own`, which notes the new owner; it runs before this
+ * thread can be ended. Not for the thread that serves: it would wait for itself.
  *
- * Throws NativeError: ECONNREFUSED (nobody listens), ETIMEDOUT, EPERM (another user listens), EACCES (the server closed without an
- * answer: this is not its user, or it could send none), EPROTO (the answer was no such answer), EMFILE (this process has no room for
- * all; it has got none), EOPNOTSUPP (no koffi here).
+ * Throws NativeError: ECONNREFUSED (no process listens), ETIMEDOUT, EPERM (another user listens), EACCES (the server closed without an
+ * answer: this is not its user, or it could send none), EPROTO (the answer was malformed), EMFILE (this process has no room for all; it has
+ * got none), EOPNOTSUPP (no koffi here).
  */
 export function fetchDescriptors(
   name: string,
@@ -272,7 +272,7 @@ export function fetchDescriptors(
   })
 }
 
-/** What is left of the time becomes the timeout of the call that is made next. */
+/** Sets the timeout of the next call to the time that is left. */
 function setTimeoutOf({ setsockopt }: Libc, fd: number, option: number, name: string, deadline: number): void {
   const { u32, address } = ownScratch()
   const leftMs = deadline - performance.now()
@@ -332,7 +332,7 @@ function receive(libc: Libc, fd: number, name: string, deadline: number): Passed
   throw new NativeError('EPROTO', errnos.EPROTO, 'recvmsg', `what listens at @${name} is no server of descriptors`)
 }
 
-/** All descriptors in the control messages of what was received, whoever sent it. */
+/** Returns all descriptors in the control messages of the received message, from any sender. */
 function receivedDescriptors(u32: Uint32Array): number[] {
   const fds: number[] = []
   const end = controlAt + u32[headerAt / 4 + 10]!

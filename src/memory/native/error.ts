@@ -1,6 +1,6 @@
 /**
- * A call to the operating system that failed. The text says what was tried, why it failed and what to do about it;
- * `code` is the stable name of the error (`ENOSPC`), `errno` its number here, `syscall` the call.
+ * A call to the operating system that failed. The text states what was attempted, why it failed and what to do about it; `code` is the
+ * stable name of the error (`ENOSPC`), `errno` its number here, `syscall` the call.
  */
 
 export class NativeError extends Error {
@@ -68,10 +68,10 @@ export function errnoName(errno: number): string {
   return `errno ${errno}`
 }
 
-/** MiB of a segment for buffers and queues, unless VERBENA_SHM_MIB says otherwise. */
+/** MiB of a segment for buffers and queues, unless VERBENA_SHM_MIB sets another value. */
 export const defaultSegmentMib = 1024
 
-/** What VERBENA_SHM_MIB is, for errors that another value may help with. */
+/** Returns the value of VERBENA_SHM_MIB as text, for errors that another value may help with. */
 export function segmentSetting(): string {
   const value = process.env.VERBENA_SHM_MIB
   return `it is ${value || `${defaultSegmentMib}, the default`}`

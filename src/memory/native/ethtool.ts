@@ -1,6 +1,6 @@
 /**
- * What a network driver says of itself, by the ioctl of ethtool: its name, and its statistics with the names that it gives them.
- * Source: include/uapi/linux/ethtool.h.
+ * Data of a network driver, by the ioctl of ethtool: its name, and its statistics with the names that it gives them. Source:
+ * include/uapi/linux/ethtool.h.
  */
 import { errnoName, errnos, NativeError } from './error.ts'
 import { nativeScratch, requireLibc } from './libc.ts'

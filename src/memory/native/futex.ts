@@ -1,9 +1,9 @@
 /**
- * Waiting on a 32-bit word of mapped memory across processes: futex(2), not private. `Atomics.wait` does the same
- * for SharedArrayBuffers only, and only within one process.
+ * Waiting on a 32-bit word of mapped memory across processes: futex(2), not private. `Atomics.wait` does the same for SharedArrayBuffers
+ * only, and only within one process.
  *
- * A wait may end early ('ok' without a wake, after a signal): look at the word again, as with every futex.
- * Measured: a wake that nobody waits for 0.37 µs, of which koffi is 0.03; so look at a count of waiters first.
+ * A wait may end early ('ok' without a wake, after a signal): look at the word again, as with every futex. Measured: a wake without waiters
+ * 0.37 µs, of which koffi is 0.03; so look at a count of waiters first.
  */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
@@ -11,7 +11,7 @@ import { baseOf } from './mapping.ts'
 
 const FUTEX_WAIT = 0
 const FUTEX_WAKE = 1
-/** With this operation the time-out is a point on CLOCK_MONOTONIC instead of a duration. */
+/** Operation whose time-out is a point on CLOCK_MONOTONIC instead of a duration. */
 const FUTEX_WAIT_BITSET = 9
 const anyBit = 0xffffffff
 
@@ -84,7 +84,7 @@ export async function futexWaitAsync(
   const deadlineNs = monotonicNs() + Math.max(timeoutNs, 0)
   for (;;) {
     const pieceEndNs = Math.min(deadlineNs, monotonicNs() + pieceNs)
-    // The errno of a pool thread cannot be read here. So a failed wait is told apart by what can: the time and the word.
+    // The errno of a pool thread cannot be read here. So the reason of a failed wait is derived from the time and the word.
     if (await waitUntil(addressOf(buffer, byteOffset), expected, pieceEndNs)) return 'ok'
     if (monotonicNs() >= deadlineNs) return 'timed-out'
     if (Atomics.load(word, 0) !== (expected | 0)) return 'ok'

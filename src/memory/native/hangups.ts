@@ -1,4 +1,4 @@
-/** Being told that nobody has the other end of pipes any more (epoll), however many there are. */
+/** Notification that no process has the other end of pipes any more (epoll), however many there are. */
 import { errnoName, errnos, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
@@ -14,7 +14,7 @@ const eventWords = eventBytes / 4
 const mostEvents = 64
 const room = libc === null ? null : nativeScratch(eventBytes * mostEvents)
 
-/** A descriptor that is readable when others have hung up. */
+/** Descriptor that is readable when the other ends of pipes have hung up. */
 export class HangupWatcher {
   readonly fd: number
 
@@ -28,7 +28,7 @@ export class HangupWatcher {
 
   /** Watches the end for writing of a pipe, until `unwatch`, which comes before the descriptor is closed. */
   watch(fd: number): void {
-    // Errors are told without being asked for, and nothing else is wanted.
+    // Errors are reported without being requested, and nothing else is wanted.
     this.#control(EPOLL_CTL_ADD, fd)
   }
 
@@ -46,7 +46,7 @@ export class HangupWatcher {
     throw nativeError('epoll_ctl', errnoName(errno), errno, 'the pipe cannot be watched')
   }
 
-  /** Calls `hungUp` with the descriptors whose other end nobody has; it has to unwatch them, or they are told again. */
+  /** Calls `hungUp` with the descriptors whose other end is closed; it has to unwatch them, or they are reported again. */
   drain(hungUp: (fd: number) => void): void {
     const { syscall, koffi } = requireLibc('epoll_pwait')
     const { u32, address } = room!

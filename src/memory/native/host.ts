@@ -19,7 +19,7 @@ const clockGettime = libc?.clockGettime
 
 let failure = ''
 
-/** Why `pinThread` or `lockMemory` last returned false; empty if neither did. */
+/** Returns the reason why `pinThread` or `lockMemory` last returned false; empty if neither did. */
 export function lastError(): string {
   return failure
 }
@@ -86,22 +86,23 @@ interface ProcessCores {
   count: number
   cores: number[]
 }
-// A thread begins on the cores of the one that starts it, which may have bound itself to one: the first says to all what there is.
+// A thread begins on the cores of the one that starts it, which may have bound itself to one: the first thread passes its cores to all
+// others.
 const coresKey = 'verbena cores'
 const first = (getEnvironmentData(coresKey) ?? { count: availableParallelism(), cores: currentCores() }) as ProcessCores
 setEnvironmentData(coresKey, first as unknown as string)
 
-/** How many cores this process may use, and which; those are unknown, and the list empty, where there are no system calls. */
+/** Number of cores that this process may use, and their numbers; without system calls the numbers are unknown, and the list is empty. */
 export const cpuCount: number = first.count
 export const processCores: readonly number[] = first.cores
 
 const RUSAGE_THREAD = 1
-/** Of struct rusage: two times, then fourteen numbers of 64 bits, of which the last are the involuntary switches. */
+/** Scratch memory of struct rusage: two times, then fourteen numbers of 64 bits, of which the last are the involuntary switches. */
 const rusage = libc === null ? null : nativeScratch(144)
 const rusageSwitches = 136 / 4
 const getrusage = libc?.getrusage
 
-/** How often the scheduler has put this thread aside though it could have gone on; where there are no system calls, any of the process. */
+/** Returns the number of times that the scheduler preempted this thread; where there are no system calls, any thread of the process. */
 export function involuntarySwitches(): number {
   if (rusage === null) return process.resourceUsage().involuntaryContextSwitches
   getrusage!(RUSAGE_THREAD, rusage.address)
@@ -109,8 +110,8 @@ export function involuntarySwitches(): number {
 }
 
 /**
- * For how many nanoseconds this thread has waited for a core although it could have run, in all; NaN where the kernel does not say. It is
- * read from a file, which takes as long as some ten system calls.
+ * Returns the total number of nanoseconds for which this thread has waited for a core although it could have run; NaN where the kernel does
+ * not report it. It is read from a file, which takes as long as some ten system calls.
  */
 export function runDelayNs(): number {
   const [, waited, slices] = readProc('/proc/thread-self/schedstat')?.split(' ') ?? []
@@ -121,8 +122,8 @@ export function runDelayNs(): number {
 let quota = 0
 
 /**
- * How many cores this process may use: those that its affinity names, as far as the quota of its control group lets it. A thread that was
- * bound to one of them since leaves the others to others.
+ * Returns the number of cores that this process may use: those in its affinity mask, as far as the quota of its control group permits. If a
+ * thread has since bound itself to one core, the other threads still use all cores.
  */
 export function allowedCores(): number {
   if (quota === 0) quota = quotaOf(readProc)
@@ -138,8 +139,8 @@ function readProc(path: string): string | null {
 }
 
 /**
- * How many cores' time the control groups of this process give it (cpu.max, and cpu.cfs_quota_us of the first version);
- * Infinity without a limit. `read` gives the text of a file, or null.
+ * Returns the number of cores' time that the control groups of this process grant it (cpu.max, and cpu.cfs_quota_us of the first version);
+ * Infinity without a limit. `read` returns the text of a file, or null.
  */
 export function quotaOf(read: (path: string) => string | null): number {
   let least = Number.POSITIVE_INFINITY
@@ -165,18 +166,18 @@ export function quotaOf(read: (path: string) => string | null): number {
 
 const schedYield = libc?.schedYield
 
-/** sched_yield: other threads that can run on this core come first. Where there are no system calls, it does nothing. */
+/** sched_yield: other threads that can run on this core come first. Without system calls it does nothing. */
 export function yieldProcessor(): void {
   schedYield?.()
 }
 
 /**
- * Keeps the mappings of this thread, those it makes later, and `buffers` (such as the shared WebAssembly memory of a
- * segment) from being paged out; pages that nobody touched stay absent. False (see `lastError`) if that is not
- * possible. Each thread calls it for its own mappings.
+ * Keeps the mappings of this thread, those it makes later, and `buffers` (such as the shared WebAssembly memory of a segment) from being
+ * paged out; pages that were never touched stay absent. False (see `lastError`) if that is not possible. Each thread calls it for its own
+ * mappings.
  *
- * Not mlockall(2): V8 gives pages of code back with madvise(MADV_DONTNEED), which fails on locked memory, and V8 then
- * ends the process. Under mlockall(MCL_FUTURE), Node 20 ends so whenever a worker ends.
+ * Not mlockall(2): V8 gives pages of code back with madvise(MADV_DONTNEED), which fails on locked memory, and V8 then ends the process.
+ * Under mlockall(MCL_FUTURE), Node 20 ends so whenever a worker ends.
  */
 export function lockMemory(...buffers: (ArrayBuffer | SharedArrayBuffer)[]): boolean {
   if (libc === null) return failed(`not available here: ${nativeReason}`)
@@ -201,12 +202,12 @@ const SCHED_OTHER = 0
 const SCHED_BATCH = 3
 /** Threads and processes that this one starts have slices of the usual length. */
 const SCHED_FLAG_RESET_ON_FORK = 1
-/** Of struct sched_attr, in bytes: size, policy, flags (u64), nice, priority, and the slice (u64, nanoseconds). */
+/** Bytes of struct sched_attr: size, policy, flags (u64), nice, priority, and the slice (u64, nanoseconds). */
 const schedAttrBytes = 56
 const schedAttr = libc === null ? null : nativeScratch(schedAttrBytes)
 const SchedAttr = { size: 0, policy: 1, flags: 2, nice: 4, slice: 6 } as const
 
-/** The time slice of the calling thread in nanoseconds; 0 where the kernel does not say (before Linux 6.12). */
+/** Returns the time slice of the calling thread in nanoseconds; 0 where the kernel does not report it (before Linux 6.12). */
 export function timeSliceNs(): number {
   if (libc === null) return 0
   const { u32, address } = schedAttr!
@@ -219,10 +220,10 @@ export function timeSliceNs(): number {
 const shortSliceNs = 100_000
 
 /**
- * Asks the kernel to let the calling thread run in short slices. Its share of the cores stays what it is, but when it wakes it may put
- * a thread with longer slices aside at once (Linux 6.12), instead of waiting for up to three milliseconds behind one that computes.
- * Nothing is done where the kernel knows no such slices, for a thread of another policy, or for one with a negative nice value,
- * which what it starts would lose.
+ * Requests short time slices for the calling thread. Its share of the cores stays what it is, but when it wakes it may preempt a thread
+ * with longer slices at once (Linux 6.12), instead of waiting for up to three milliseconds for one that computes. Nothing is done where the
+ * kernel knows no such slices, for a thread of another policy, or for one with a negative nice value, which threads that it starts would
+ * lose.
  */
 export function askForShortSlices(): void {
   if (timeSliceNs() <= shortSliceNs) return
@@ -239,7 +240,7 @@ export function askForShortSlices(): void {
 /** The threads that `membarrier` makes pass a barrier: those of this process, or of every process that has registered for it. */
 export type BarrierScope = 'process' | 'processes'
 
-/** Asks the kernel to let `membarrier` with this scope reach the threads of this process; false where it cannot. */
+/** Registers this process with the kernel, so that `membarrier` with this scope reaches its threads; false where that is not supported. */
 export function registerMembarrier(scope: BarrierScope): boolean {
   const command = scope === 'process' ? MEMBARRIER_REGISTER_PRIVATE_EXPEDITED : MEMBARRIER_REGISTER_GLOBAL_EXPEDITED
   return libc !== null && membarrierCall(libc, command)
@@ -259,7 +260,7 @@ const PR_SET_PDEATHSIG = 1
 
 /**
  * Has the kernel kill this process when the thread that started it ends, also where this process never looks at its events. It holds as
- * long as the calling thread lives; a parent that is gone already is not noticed. False where the kernel cannot be asked.
+ * long as the calling thread lives; a parent that is gone already is not noticed. False where the kernel does not support it.
  */
 export function killWithParent(): boolean {
   return libc !== null && libc.prctl(PR_SET_PDEATHSIG, constants.signals.SIGKILL, 0, 0, 0) === 0

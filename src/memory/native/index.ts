@@ -1,5 +1,5 @@
 /**
- * What JavaScript cannot do by itself: map memory between processes and wait on it, choose cores, lock memory.
+ * Functions of the system that JavaScript lacks: mapping memory between processes and waiting on it, choosing cores, locking memory.
  *
  *     libc.ts      koffi and the C library, or the reason why there is none
  *     loading.ts   how threads load that, and end (at-exit.ts)
@@ -12,15 +12,15 @@
  *     kernel-socket.ts   TCP and UDP sockets of the kernel, as C programs use them
  *     packet-ring.ts     frames of a network interface
  *     ethtool.ts         statistics of a network driver
- *     netlink.ts         questions to the kernel, and its notifications
+ *     netlink.ts         requests to the kernel, and its notifications
  *     route-messages.ts  those about routes, links and addresses
  *     packet-sender.ts   frames through a network interface
  *     unix-datagrams.ts  UNIX datagram sockets
  *     seccomp.ts         system calls of programs that wait for an answer (system-calls.ts: their numbers)
  *     program-memory.ts  memory of another process
  *     path-calls.ts      calls on paths, with results as the kernel writes them
- *     hangups.ts         being told that nobody reads a pipe any more
- *     inotify.ts         being told that files change
+ *     hangups.ts         notification that a pipe has no reader any more
+ *     inotify.ts         notification that files change
  *     descendants.ts     processes below this one
  *     restart.ts         having threads of other processes make their calls again
  *     limits.ts          limits of processes
@@ -32,10 +32,10 @@
  *     switching-calls.ts calls after which another thread may run, for tests
  *     tsc.ts       the time stamp counter of x86 processors
  *     crc32.ts     CRC-32 in native code
- *     error.ts     what all of it throws
+ *     error.ts     the errors that all of it throws
  *
- * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it
- * off, for tests of everything that has to work without it.
+ * It needs the optional package koffi on 64-bit Linux; look at `nativeAvailable` first. VERBENA_NO_NATIVE=1 turns it off, for tests of
+ * everything that has to work without it.
  */
 export { atExit, atExitLast } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'

@@ -1,4 +1,4 @@
-/** Being told that files change (inotify), those without a name too: they are watched by their descriptors. */
+/** Notification that files change (inotify), those without a name too: they are watched by their descriptors. */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
@@ -16,7 +16,7 @@ const pathBytes = 64
 const path = libc === null ? null : nativeScratch(pathBytes)
 
 export interface FileEvents {
-  /** It was written to. */
+  /** Called when the file was written to. */
   modified(watch: number): void
   /** The last descriptor and the last mapping of one description that could write have gone; there may be others. */
   closed(watch: number): void
@@ -24,7 +24,7 @@ export interface FileEvents {
   overflowed(): void
 }
 
-/** What a file is watched for: that it is written to, and the ends of its descriptions; or that its times are set. */
+/** Events for which a file is watched: writes to it, and the ends of its descriptions; or changes of its times. */
 export const watchedFor: Readonly<Record<'changes' | 'touches', number>> = {
   changes: IN_MODIFY | IN_CLOSE_WRITE,
   touches: IN_ATTRIB,

@@ -1,8 +1,7 @@
 /**
- * Sockets of the kernel as C programs use them: calls that return at once or block this thread, and nothing of Node's
- * event loop. It is what sockets over RDMA are compared with, by the same loops.
- *
- * What the network or the peer did is a negative error number; only opening, binding and listening throw.
+ * Sockets of the kernel as C programs use them: calls that return at once or block this thread, and nothing of Node's event loop. Sockets
+ * over RDMA are compared with them, by the same loops. An error of the network or the peer is a negative error number; only opening,
+ * binding and listening throw.
  */
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { nativeScratch, requireLibc } from './libc.ts'
@@ -40,7 +39,7 @@ export class KernelSocket {
   readonly #family: 4 | 6
   readonly #blocking: boolean
   readonly #scratch = nativeScratch(scratchBytes)
-  /** Where the memory of the buffer that was used last begins. */
+  /** Buffer that was used last, and the address of its memory. */
   #buffer: ArrayBufferLike | undefined
   #base = 0
   #open = true
@@ -195,7 +194,7 @@ export class KernelSocket {
     return (u8[addressAt + 2]! << 8) | u8[addressAt + 3]!
   }
 
-  /** How long calls of one that blocks wait at most; then they give EAGAIN. 0 waits for ever. */
+  /** Sets the maximum wait of calls that block; after it they give EAGAIN. 0 waits for ever. */
   setTimeout(ms: number): void {
     const { setsockopt } = requireLibc('setsockopt')
     const { u32, address } = this.#scratch

@@ -1,9 +1,9 @@
 /**
- * The C library, called through koffi. This folder is the only one that knows koffi: an optional dependency that is
- * loaded when it is there, on 64-bit Linux. Without it everything here reports "not available".
+ * The C library, called through koffi. This folder is the only one that knows koffi: an optional dependency that is loaded when it is
+ * there, on 64-bit Linux. Without it everything here reports "not available".
  *
- * Addresses travel as numbers: user space ends below 2^47, koffi takes a number where the prototype says `uint64_t`,
- * and a number costs no allocation where its bigint pointers do.
+ * Addresses are passed as numbers: user space ends below 2^47, koffi takes a number where the prototype is `uint64_t`, and a number costs
+ * no allocation where its bigint pointers do.
  */
 import { createRequire } from 'node:module'
 import { NativeError } from './error.ts'
@@ -27,7 +27,7 @@ export interface NativeFunction {
   async(...parameters: unknown[]): void
 }
 
-/** What differs between architectures: the numbers of the system calls that have no function in every C library. */
+/** Values that differ between architectures: the numbers of the system calls that have no function in every C library. */
 const generic = {
   futex: 98,
   mlock2: 284,
@@ -197,7 +197,7 @@ function open(): { libc: Libc | null; reason: string } {
 
 const opened = gated(open)
 
-/** What looks at calls that may switch threads, if tests want it: see memory/held.ts. */
+/** Observer of calls that may switch threads, set by tests: see memory/held.ts. */
 let look: (call: string) => void = () => {}
 export function lookAtCalls(looker: (call: string) => void): void {
   look = looker
@@ -209,7 +209,7 @@ export const libc: Libc | null =
 /** True if the functions of this folder work here. */
 export const nativeAvailable: boolean = libc !== null
 
-/** Why they do not; empty if they do. */
+/** Reason why they are not; empty if they are. */
 export const nativeReason: string = opened.reason
 
 /** The C library, or a `NativeError` with code `EOPNOTSUPP` where there is none. */

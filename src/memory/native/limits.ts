@@ -11,7 +11,7 @@ const RLIMIT_NOFILE = 7
 const RLIMIT_LOCKS = 10
 /** Marks are taken from so many numbers below the limit that there is. */
 const marks = 2 ** 40
-/** What is above is no limit. */
+/** Value above which a limit counts as unlimited. */
 const most = 2 ** 52
 
 /** struct rlimit64: of now, and the most. */
@@ -33,8 +33,8 @@ export function setOpenFileLimit(soft: number, hard: number): void {
 }
 
 /**
- * A number to mark processes with, which no others have; null where this process's limit is too low. `choose` is `randomInt` of
- * node:crypto, which a thread that only sets limits does not load.
+ * Returns a number to mark processes with, which no other processes have; null where this process's limit is too low. `choose` is
+ * `randomInt` of node:crypto, which a thread that only sets limits does not load.
  */
 export function newMark(choose: (from: number, to: number) => number): number | null {
   if (!callLimit(RLIMIT_LOCKS, true)) return null

@@ -46,8 +46,8 @@ interface Mapping {
   readonly address: number
   readonly lengthBytes: number
   /**
-   * Of shared memory: the file, for giving it memory and taking it back; −1 of private memory. Node owns the descriptor: it
-   * closes it when the thread ends.
+   * Descriptor of the file of shared memory, for giving it memory and taking it back; −1 of private memory. Node owns it: Node closes it
+   * when the thread ends.
    */
   readonly fd: number
   /** The address range is that of a WebAssembly memory, which V8 frees. */
@@ -58,7 +58,7 @@ const mappings = new WeakMap<ArrayBuffer, Mapping>()
 const live = new Set<Mapping>()
 let lockNewMappings = false
 
-/** Frees the address range of an unmapped buffer once nobody can reach it. */
+/** Frees the address range of an unmapped buffer once it is unreachable. */
 const ranges = new FinalizationRegistry<Mapping>(({ address, lengthBytes }) => {
   requireLibc('munmap').munmap(address, lengthBytes)
 })
@@ -88,7 +88,7 @@ export interface SharedMapping {
   readonly wasm: WasmMemory | null
   /** True if this call made the segment, which is then all zeros. */
   readonly created: boolean
-  /** Of the file: more than the length of `buffer`, if only its beginning is mapped. */
+  /** Bytes of the file: more than the length of `buffer`, if only its beginning is mapped. */
   readonly sizeBytes: number
   /** Identity of the segment: another one under the same name has another number. */
   readonly inode: number
@@ -172,17 +172,17 @@ export function unmap(buffer: ArrayBuffer): void {
 }
 
 /**
- * Makes the system give memory for a range of shared memory now: a store into a page for which there is none when it is
- * first touched ends the process with SIGBUS. What is there stays. Throws `NativeError` (`ENOSPC`, `ENOMEM`).
+ * Makes the system give memory for a range of shared memory now: a store into a page for which there is none when it is first touched ends
+ * the process with SIGBUS. The content stays. Throws `NativeError` (`ENOSPC`, `ENOMEM`).
  */
 export function commitShared(buffer: ArrayBuffer, byteOffset: number, lengthBytes: number): void {
   const errno = fallocate(buffer, 0, byteOffset, lengthBytes)
-  // A file system that cannot tell beforehand: then a page has memory when it is touched, or not.
+  // A file system that does not support this: then a page gets memory when it is touched, or not.
   if (errno === 0 || errno === errnos.EOPNOTSUPP || errno === errnos.ENOSYS) return
   throw nativeError('fallocate', errnoName(errno), errno, `${folder} has no ${lengthBytes} bytes left${spaceLeft()}`)
 }
 
-/** The descriptor of the file behind shared memory, which is its own. */
+/** Returns the descriptor of the file of shared memory, which the mapping owns. */
 export function sharedDescriptor(buffer: ArrayBuffer): number {
   baseOf(buffer)
   return mappings.get(buffer)!.fd
@@ -216,19 +216,19 @@ function spaceLeft(): string {
 }
 
 /**
- * Says that this thread uses the shared memory until it ends or unmaps it, however it ends, and to processes of other
- * containers, too; of what it has made itself that is said already. False while somebody finds out with `isUnused` or `unlinkUnused`.
+ * Marks the shared memory as used by this thread until it ends or unmaps it, however it ends, also for processes of other containers;
+ * memory that this thread has made itself is marked already. False while another thread checks with `isUnused` or `unlinkUnused`.
  */
 export function markUsed(buffer: ArrayBuffer): boolean {
   return lockFile(buffer, LOCK_SH)
 }
 
-/** Whether no thread has said that it uses the shared memory; this one has not. */
+/** Returns true if no thread has marked the shared memory as used; this one has not. */
 export function isUnused(buffer: ArrayBuffer): boolean {
   return lockFile(buffer, LOCK_EX) && lockFile(buffer, LOCK_UN)
 }
 
-/** Takes the name of shared memory away that no thread has said that it uses; while this does so, none can. */
+/** Unlinks shared memory that no thread has marked as used; while this runs, no thread can mark it. */
 export function unlinkUnused(buffer: ArrayBuffer, name: string, inode: number): boolean {
   if (!lockFile(buffer, LOCK_EX)) return false
   try {
@@ -274,7 +274,7 @@ export function mapDescriptor(fd: number, sizeBytes: number, failed: string, byt
 
 export interface PrivateMapping {
   readonly buffer: ArrayBuffer
-  /** `hugetlb`: reserved huge pages; `thp`: the kernel was asked for transparent ones; false: ordinary pages. */
+  /** `hugetlb`: reserved huge pages; `thp`: transparent ones were requested from the kernel; false: ordinary pages. */
   readonly hugePages: 'hugetlb' | 'thp' | false
 }
 
@@ -323,7 +323,7 @@ export function lockRange(address: number, lengthBytes: number): number {
   return syscall(mlock2Number, address, lengthBytes, MLOCK_ONFAULT, 0, 0, 0) === 0 ? 0 : koffi.errno()
 }
 
-/** madvise succeeds even where an administrator turned transparent huge pages off; the kernel tells here. */
+/** Returns true if the kernel uses transparent huge pages: madvise succeeds even where an administrator has turned them off. */
 function transparentHugePages(): boolean {
   try {
     return !fs.readFileSync('/sys/kernel/mm/transparent_hugepage/enabled', 'latin1').includes('[never]')
@@ -442,9 +442,9 @@ function mapFile(name: string, fd: number, created: boolean, headBytes?: (sizeBy
 }
 
 /**
- * Refuses a file that another user could have prepared, could read or write, or could cut off under its users, which ends
- * them with SIGBUS. Anyone may make files in this folder, so the name says nothing. The file is checked after it was opened:
- * what is true of the description stays true, because only its owner can change owner, mode and length of such a file.
+ * Rejects a file that another user could have prepared, could read or write, or could truncate under its users, which ends them with
+ * SIGBUS. Anyone may make files in this folder, so the name proves nothing. The file is checked after it was opened: what is true of the
+ * description stays true, because only its owner can change owner, mode and length of such a file.
  */
 function checkTrusted(name: string, stat: fs.Stats): void {
   const path = `${folder}/${name}`

@@ -1,7 +1,7 @@
 /**
- * Files that are in no folder (memfd_create): several processes map one, and what is written to it shows in the mappings. What
- * another process does with one must not end this process: a file that is cut off under a mapping ends whoever touches the pages
- * that are gone (SIGBUS), so its length cannot shrink, and nobody can add another seal.
+ * Files that are in no folder (memfd_create): several processes map one, and stores to it show in the mappings. A process must not be able
+ * to end this process through one: a file that is truncated under a mapping ends the process that touches the pages that are gone (SIGBUS),
+ * so its length cannot shrink, and no process can add another seal.
  */
 import { ftruncateSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -53,12 +53,12 @@ export function reopenMemoryFile(file: number, position: number): number {
 }
 
 /**
- * Whether no description of the file is left but the one behind this descriptor, in any process, mappings included: the kernel grants a lease
- * for writing then alone.
+ * Returns true if this descriptor's description is the only one of the file that is left, in any process, mappings included: only then does
+ * the kernel grant a lease for writing.
  */
 export function isSoleDescription(file: number): boolean {
   const { fcntl } = requireLibc('fcntl')
-  // Who opens the file in between has the kernel signal this process: by one that nobody minds.
+  // If a process opens the file in between, the kernel signals this process: with a signal that has no effect by default.
   fcntl(file, F_SETSIG, constants.signals.SIGURG)
   if (fcntl(file, F_SETLEASE, F_WRLCK) !== 0) return false
   fcntl(file, F_SETLEASE, F_UNLCK)

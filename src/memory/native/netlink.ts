@@ -1,4 +1,4 @@
-/** Questions to the kernel by netlink(7), and what it says without being asked. */
+/** Requests to the kernel by netlink(7), and its unsolicited notifications. */
 import { errnoName, errnos, NativeError } from './error.ts'
 import { type Libc, nativeScratch, requireLibc } from './libc.ts'
 import { closeFd } from './poll.ts'
@@ -56,8 +56,8 @@ function send(
 }
 
 /**
- * Asks with a message of `type` and this payload, and returns the payload of the answer. Throws NativeError with what the kernel
- * says: EOPNOTSUPP, ENODEV, EPERM, …; ETIMEDOUT after a second.
+ * Sends a request of `type` with this payload, and returns the payload of the answer. Throws NativeError with the error of the kernel:
+ * EOPNOTSUPP, ENODEV, EPERM, …; ETIMEDOUT after a second.
  */
 export function netlinkRequest(protocol: number, type: number, payload: Uint8Array): Uint8Array {
   return withSocket(protocol, (fd, room, libc) => {
@@ -71,7 +71,7 @@ export function netlinkRequest(protocol: number, type: number, payload: Uint8Arr
   })
 }
 
-/** Asks for all of a kind, and returns the payloads of the messages of type `wanted`. Throws as `netlinkRequest` does. */
+/** Requests all objects of a kind, and returns the payloads of the messages of type `wanted`. Throws as `netlinkRequest` does. */
 export function netlinkDump(protocol: number, type: number, payload: Uint8Array, wanted: number): Uint8Array[] {
   return withSocket(protocol, (fd, room, libc) => {
     send(fd, room, libc, type, NLM_F_DUMP, payload)
@@ -89,7 +89,7 @@ export function netlinkDump(protocol: number, type: number, payload: Uint8Array,
   })
 }
 
-/** Notifications of the kernel. The descriptor is readable when something has changed; what it is has to be asked. */
+/** Notifications of the kernel. The descriptor is readable when something has changed; a query has to determine what. */
 export class NetlinkEvents {
   readonly fd: number
 
@@ -108,7 +108,7 @@ export class NetlinkEvents {
     }
   }
 
-  /** Takes what has come; whether that was anything. More than the kernel could keep counts, too. */
+  /** Takes all pending notifications; returns true if there were any. More than the kernel could keep counts, too. */
   drain(): boolean {
     const libc = requireLibc('recv')
     shared ??= nativeScratch(answerBytes)

@@ -1,13 +1,12 @@
 /**
- * Frames of a network interface, as they are on the wire: a packet socket (packet(7)) with a ring of blocks that the kernel
- * fills and this thread empties (TPACKET_V3), so that no call is made for a packet. A classic BPF program in the kernel chooses
- * which frames come at all.
+ * Frames of a network interface, as they are on the wire: a packet socket (packet(7)) with a ring of blocks that the kernel fills and this
+ * thread empties (TPACKET_V3), so that no call is made for a packet. A classic BPF program in the kernel chooses which frames come at all.
  *
- * A block begins with its status, count and the offset of its first frame; each frame with struct tpacket3_hdr, followed by
- * struct sockaddr_ll. Source: include/uapi/linux/if_packet.h.
+ * A block begins with its status, count and the offset of its first frame; each frame with struct tpacket3_hdr, followed by struct
+ * sockaddr_ll. Source: include/uapi/linux/if_packet.h.
  *
- * The kernel takes the outer VLAN tag off a frame and tells it beside it; it is put back here, so that what is captured is what
- * was on the wire.
+ * The kernel takes the outer VLAN tag off a frame and reports it separately; it is put back here, so that what is captured is what was on
+ * the wire.
  */
 import { release } from 'node:os'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
@@ -31,10 +30,13 @@ const TPACKET_V3 = 2
 const PACKET_MR_PROMISC = 1
 /** htons(ETH_P_ALL) on a little-endian machine. */
 const allProtocols = 0x0300
-/** Before each frame, if it is asked for: struct virtio_net_hdr, here by offsets from the frame. */
+/** Offsets of struct virtio_net_hdr, which precedes each frame if it is requested, from the frame. */
 const VirtualHeader = { gsoType: -9, gsoSize: -6 } as const
 const gsoUdp = 5
-/** The kernel tells of segments of UDP since then; before, it drops such frames where it is asked (VIRTIO_NET_HDR_GSO_UDP_L4). */
+/**
+ * First version of the kernel that reports segments of UDP; earlier ones drop such frames if the header is requested
+ * (VIRTIO_NET_HDR_GSO_UDP_L4).
+ */
 const kernelWithSegments = [6, 2] as const
 /** Room for a VLAN tag before each frame. */
 const tagBytes = 4
@@ -60,7 +62,7 @@ const vlanTpidValid = 1 << 6
 const vlanEtherType = 0x8100
 const outgoing = 4
 
-/** One instruction of classic BPF: struct sock_filter. */
+/** Instruction of classic BPF: struct sock_filter. */
 export interface BpfInstruction {
   readonly code: number
   readonly jt: number
@@ -69,17 +71,17 @@ export interface BpfInstruction {
 }
 
 export interface PacketRingOptions {
-  /** Of `interfaceIndex`; 0: of all interfaces. */
+  /** Index of the interface; 0: all interfaces. */
   readonly interfaceIndex: number
-  /** What it returns is how many bytes of a frame are captured, 0 for none. */
+  /** Classic BPF program that returns the number of bytes of a frame that are captured, 0 for none. */
   readonly filter: readonly BpfInstruction[]
-  /** Of the whole ring, rounded to blocks; 64 MiB. */
+  /** Bytes of the whole ring, rounded to blocks; 64 MiB. */
   readonly ringBytes?: number
   /** Frames for other hosts, too. */
   readonly promiscuous?: boolean
   /**
-   * Say of frames that are several UDP datagrams how long each is, where the kernel can (Linux 6.2). The filter must let no frames of other
-   * protocols pass that the kernel keeps together: of some it has no word for it, and drops them.
+   * Flag: report the segment length of frames that are several UDP datagrams, where the kernel can (Linux 6.2). The filter must let no
+   * frames of other protocols pass that the kernel aggregates: for some of them it has no type in this header, and it drops them.
    */
   readonly segments?: boolean
 }
@@ -88,15 +90,15 @@ export interface PacketRingOptions {
 export class RingPacket {
   offset = 0
   length = 0
-  /** On the wire. */
+  /** Length on the wire. */
   originalLength = 0
   /** Time of day. */
   seconds = 0
   nanoseconds = 0
   interfaceIndex = 0
-  /** This host sends it. */
+  /** True if this host sends the frame. */
   outbound = false
-  /** Not 0: it is several UDP datagrams with one header, each with so much payload; the last one may have less. */
+  /** Payload bytes of each datagram if the frame is several UDP datagrams with one header (the last one may have less); else 0. */
   segmentBytes = 0
 }
 
@@ -260,7 +262,10 @@ export class PacketRing {
     }
   }
 
-  /** Since the ring was opened: frames that passed the filter (those dropped included), and those for which it had no room. */
+  /**
+   * Returns the numbers of frames since the ring was opened: those that passed the filter (those dropped included), and those for which it
+   * had no room.
+   */
   statistics(): { received: number; dropped: number } {
     const { getsockopt } = requireLibc('getsockopt')
     const { u32, address } = scratch()
@@ -349,7 +354,7 @@ function bindTo(fd: number, index: number): void {
   throw new NativeError(errnoName(errno), errno, 'bind', `interface ${index} cannot be captured from: ${why}`)
 }
 
-/** Of a frame at `at` that has the kernel's header before it. */
+/** Returns the segment length of a frame at `at` that has the kernel's header before it; 0 if it is not segmented UDP. */
 function segmentBytes(b: Uint8Array, at: number): number {
   if ((b[at + VirtualHeader.gsoType]! & 0x7f) !== gsoUdp) return 0
   return b[at + VirtualHeader.gsoSize]! | (b[at + VirtualHeader.gsoSize + 1]! << 8)

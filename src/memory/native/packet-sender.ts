@@ -69,7 +69,7 @@ export class PacketSender {
       )
     }
     u32[name] = sendBufferBytes
-    // Where the system does not allow that much it gives what it does.
+    // Where the system does not allow that much, it gives as much as it does allow.
     setsockopt(this.#fd, SOL_SOCKET, SO_SNDBUF, address + name * 4, 4)
     for (let i = 0; i < mostFrames; i++) {
       const vector = address + mostFrames * headerBytes + i * vectorBytes
@@ -85,7 +85,7 @@ export class PacketSender {
     return this.#count
   }
 
-  /** Whether a frame of so many bytes can be added before the next `flush`. */
+  /** Returns true if a frame of `length` bytes can be added before the next `flush`. */
   hasRoom(length: number): boolean {
     return this.#count < mostFrames && this.#used + length <= roomBytes
   }

@@ -1,6 +1,6 @@
 /**
- * Calls on paths whose results stay as the kernel writes them, for programs that are to get just these bytes: struct stat and struct
- * statx differ between processors and kernels, and nobody has to know how.
+ * Calls on paths whose results stay as the kernel writes them, for programs that are to get just these bytes: struct stat and struct statx
+ * differ between processors and kernels, and no code here needs to know their layout.
  */
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { callNumber } from './system-calls.ts'
@@ -15,7 +15,7 @@ const pathAddress = path?.address ?? 0
 const result = libc === null ? null : nativeScratch(pathBytes)
 const resultAddress = result?.address ?? 0
 
-/** What the last of these calls has written. */
+/** Bytes that the last of these calls has written. */
 export const pathResult: Uint8Array = result?.u8 ?? new Uint8Array(0)
 
 const pathRoom = path?.u8.subarray(0, pathBytes - 1) ?? new Uint8Array(0)
@@ -38,12 +38,12 @@ export function statPath(of: string, flags: number): number {
   return call('newfstatat', resultAddress, flags, 0, 0)
 }
 
-/** What `identify` has found: file system and inode. */
+/** Result of `identify`: file system and inode. */
 export const fileIdentity: { dev: number; ino: number } = { dev: 0, ino: 0 }
 
 /**
- * Which file descriptor `fd` of a thread, or of this process, is, into `fileIdentity`; false if there is none of this number. For calls that come for every
- * message: fs.statSync makes a dozen objects.
+ * Writes the file system and inode of file descriptor `fd` of a thread, or of this process, into `fileIdentity`; false if there is no such
+ * descriptor. For calls that come for every message: fs.statSync makes a dozen objects.
  */
 export function identify(thread: number | 'self', fd: number): boolean {
   if (statPath(`/proc/${thread}/fd/${fd}`, 0) !== 0) return false

@@ -1,10 +1,10 @@
 /**
- * An event descriptor that the kernel itself signals when a socket can be read: poll requests of Linux's asynchronous I/O
- * (IOCB_CMD_POLL, io_submit(2)). So an event loop that watches the event descriptor wakes for sockets that it does not own, and
- * no thread has to wait for them in its place. A request is good for one time.
+ * An event descriptor that the kernel itself signals when a socket can be read: poll requests of Linux's asynchronous I/O (IOCB_CMD_POLL,
+ * io_submit(2)). So an event loop that watches the event descriptor wakes for sockets that it does not own, and no thread has to wait for
+ * them in its place. A request is good for one time.
  *
- * The context in which requests are pending belongs to the process, and pending requests keep a closed socket, and its port, alive:
- * whoever closes one destroys the context (`destroyPollContext`), in whichever thread it was made.
+ * The context in which requests are pending belongs to the process, and pending requests keep a closed socket, and its port, alive: a
+ * thread that closes a socket destroys the context (`destroyPollContext`), whichever thread made it.
  */
 import { errnos } from './error.ts'
 import { nativeScratch, requireLibc } from './libc.ts'
@@ -21,7 +21,7 @@ const iocbWords = 16
 const eventWords = 8
 const eventsTaken = 64
 
-/** A context in the attachment record of its thread, where others find it: the word pair that holds it. */
+/** Context in the attachment record of its thread, where other threads find it: the word pair that holds it. */
 export interface ContextWord {
   readonly f64: Float64Array
   readonly index: number
@@ -32,7 +32,7 @@ export class PollRequests {
   readonly #word: ContextWord
   /** The context in which `#fds` are pending. */
   #context = 0
-  /** By request: the descriptor that it waits for, −1 if it is free. */
+  /** Descriptors that the requests wait for, by request; −1 for a free one. */
   readonly #fds = new Int32Array(mostRequests).fill(-1)
   #used = 0
   /** False once the kernel has refused: not every container and sandbox takes such requests. */
@@ -52,8 +52,8 @@ export class PollRequests {
   }
 
   /**
-   * Asks for a signal when one of the first `count` of `fds` can be read, also if it can already; those that were asked for before
-   * and have not come stay as they are. False where the kernel takes no such requests.
+   * Requests a signal when one of the first `count` of `fds` can be read, also if it can already; earlier requests that are still pending
+   * stay as they are. False where the kernel takes no such requests.
    */
   arm(fds: Int32Array, count: number): boolean {
     if (!this.#works || !this.#ensureContext()) return false
@@ -126,7 +126,7 @@ export class PollRequests {
     }
   }
 
-  /** Whether there is a context; makes one if another thread has destroyed it. */
+  /** Returns true if there is a context; makes one if another thread has destroyed it. */
   #ensureContext(): boolean {
     const { f64, index } = this.#word
     const there = f64[index]!

@@ -13,7 +13,7 @@ export const maxPolled = 65_536
 /** struct timespec, and what is read or written. */
 const scratch = libc === null ? null : nativeScratch(32)
 const timespecAddress = scratch?.address ?? 0
-/** What is read from pipes, for nobody. */
+/** Bytes that one call reads from a pipe and discards. */
 const drainedBytes = 512
 const drainedAddress = libc === null ? 0 : nativeScratch(drainedBytes).address
 const valueAt = 16
@@ -28,10 +28,10 @@ function makeRoom(count: number): void {
 }
 
 /**
- * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to
- * the nanosecond; Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if
- * given, gets for each 0, 1 where there is something to read, or 2 where it is closed or broken, which counts as ready: reading it tells. A
- * negative number stands for no descriptor.
+ * Blocks this thread until one of the first `count` of `fds` can be read, at most `timeoutMs` (fractions count, to the nanosecond;
+ * Infinity: without end). Returns how many can: 0 after the time, or earlier after a signal. `ready`, if given, gets for each 0, 1 where
+ * there is something to read, or 2 where it is closed or broken, which counts as ready: reading it returns the reason. A negative number
+ * stands for no descriptor.
  */
 export function waitReadable(fds: Int32Array, count: number, timeoutMs: number, ready?: Uint8Array): number {
   const { ppoll, koffi } = requireLibc('ppoll')
@@ -134,14 +134,14 @@ export function makeLoopPipe(): number {
 }
 
 /**
- * Another descriptor of a pipe, for reading, with a description of its own. Node does not know it, so that a socket can own it:
- * a worker keeps a list of those that `fs.openSync` gave it, and takes one that a socket has closed for its own still.
+ * Opens a pipe again for reading: the new descriptor has a description of its own. Node does not know it, so that a socket can own it: a
+ * worker keeps a list of those that `fs.openSync` gave it, and still regards one that a socket has closed as its own.
  */
 export function readAgain(pipe: number, nonBlocking = true): number {
   return openAgain(pipe, nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC)
 }
 
-/** The same for both directions: who writes waits while the pipe is full. */
+/** Opens a pipe again in the same way, for both directions: a writer waits while it is full. */
 export function loopAgain(pipe: number, nonBlocking: boolean): number {
   return openAgain(pipe, O_RDWR | (nonBlocking ? O_NONBLOCK_CLOEXEC : O_CLOEXEC))
 }
@@ -154,7 +154,7 @@ function openAgain(pipe: number, flags: number): number {
   throw nativeError('open', errnoName(errno), errno, `pipe ${pipe} could not be opened again`)
 }
 
-/** Makes `fd` another name of what `of` is; what it was is closed. */
+/** Makes `fd` another name of the file of `of`; its former file is closed. */
 export function becomeDescriptor(fd: number, of: number): void {
   const { dup3, koffi } = requireLibc('dup3')
   if (dup3(of, fd, O_CLOEXEC) === fd) return
@@ -162,7 +162,7 @@ export function becomeDescriptor(fd: number, of: number): void {
   throw nativeError('dup3', errnoName(errno), errno, `descriptor ${fd} could not become ${of}`)
 }
 
-/** Reads what is in a pipe, so that it is unreadable until somebody writes again. */
+/** Reads all bytes in a pipe, so that it is unreadable until the next write. */
 export function drainPipe(fd: number): void {
   const { read, koffi } = requireLibc('read')
   for (;;) {
@@ -173,12 +173,12 @@ export function drainPipe(fd: number): void {
   }
 }
 
-/** Writes one byte. A pipe that is full, or that nobody reads any more, is left as it is. */
+/** Writes one byte. A pipe that is full, or that has no reader any more, is left as it is. */
 export function writeByte(fd: number): void {
   requireLibc('write').write(fd, valueAddress, 1)
 }
 
-/** Writes up to 16 bytes, which is often: how many were taken, or a negative errno, and nothing is made for it. */
+/** Writes up to 16 bytes; returns the number of bytes taken, or a negative errno. Called often, so it allocates nothing. */
 export function writeEvent(fd: number, bytes: Uint8Array): number {
   const { write, koffi } = requireLibc('write')
   scratch!.u8.set(bytes, valueAt)

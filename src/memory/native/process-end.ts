@@ -1,4 +1,4 @@
-/** How this process ends. prctl(2), _exit(2). */
+/** The end of this process. prctl(2), _exit(2). */
 import module from 'node:module'
 import { libc, requireLibc } from './libc.ts'
 
@@ -15,8 +15,8 @@ const { enableCompileCache, flushCompileCache } = module as {
 }
 
 /**
- * Whether `endAtOnce` ends this process without Node.js, which takes the heaps of all threads down first. Not where Node.js may have something
- * to write itself, as for a profiler.
+ * Returns true if `endAtOnce` ends this process without Node.js, which takes the heaps of all threads down first. False where Node.js may
+ * have data to write itself, as for a profiler.
  */
 export function endsAtOnce(): boolean {
   const { execArgv, env } = process

@@ -80,7 +80,7 @@ export class ProcessVm {
     return n === this.#lengthHere ? 0 : n < 0 ? -n : errnos.EFAULT
   }
 
-  /** As much as can be copied: how many bytes that are, or a negative errno. */
+  /** Copies as much as possible: returns the number of bytes, or a negative errno. */
   readSome(pid: number): number {
     const { processVmReadv, koffi } = this.#libc
     const { address } = this.#lists

@@ -2,16 +2,19 @@
 import { libc, nativeScratch, requireLibc } from './libc.ts'
 import { ProcessVm } from './process-vm.ts'
 
-/** So much is copied by one call. */
+/** Maximum number of bytes that one call copies. */
 export const programMemoryBytes = 65_536
 const buffer = libc === null ? null : nativeScratch(programMemoryBytes)
 const bufferAddress = buffer?.address ?? 0
 
-/** What `readProgram` has read, and `writeProgram` writes. */
+/** Bytes that `readProgram` has read, and that `writeProgram` writes. */
 export const programBytes: Uint8Array = buffer?.u8 ?? new Uint8Array(0)
 const vm = buffer === null ? null : new ProcessVm(buffer.u8.buffer)
 
-/** Of a thread `tid`, reads as many of `length` bytes from `address` on as can be, into `programBytes`; or a negative errno. */
+/**
+ * Reads as many as possible of `length` bytes of thread `tid` from `address` on into `programBytes`; returns their number, or a negative
+ * errno.
+ */
 export function readProgram(tid: number, address: number, length: number): number {
   return between(address, length).readSome(tid)
 }
@@ -30,8 +33,8 @@ function between(address: number, length: number): ProcessVm {
 }
 
 /**
- * Whether the image that `/proc/PID/mem` was opened for is still there: not after the process has ended or has executed another. `memory`
- * is that descriptor.
+ * Returns true if the image that `/proc/PID/mem` was opened for is still there: not after the process has ended or has executed another.
+ * `memory` is that descriptor.
  */
 export function isImageThere(memory: number): boolean {
   // Nothing is mapped at address 0, so that this fails; where there is nothing at all, it reads no bytes.

@@ -16,7 +16,7 @@ const PTRACE_DETACH = 17
 const PTRACE_GETSIGINFO = 0x4202
 const PTRACE_SEIZE = 0x4206
 const PTRACE_INTERRUPT = 0x4207
-/** Their default action is none. */
+/** Signals whose default action is to be ignored. */
 const ignoredSignals = [constants.signals.SIGURG, constants.signals.SIGWINCH, constants.signals.SIGCHLD]
 
 /** siginfo_t: the signal, and in the third word why; at a stop of ours the event is in its second byte. */
@@ -29,13 +29,13 @@ function ptrace(request: number, tid: number, data = 0): boolean {
   return Number(syscall(callNumber('ptrace'), request, tid, 0, data, 0, 0)) === 0
 }
 
-/** Whether this process may trace at all: not where a filter keeps it from ptrace(2). Then no thread can be made to go on. */
+/** Returns true if this process may trace at all: not where a filter blocks ptrace(2). Then no thread can be made to go on. */
 export function mayTrace(): boolean {
-  // There is no thread 0.
+  // The thread ID 0 does not exist.
   return !ptrace(PTRACE_SEIZE, 0) && requireLibc('ptrace').koffi.errno() === errnos.ESRCH
 }
 
-/** Whether a thread may be in the call with this number and these first arguments, or on its way into it or out of it. */
+/** Returns true if a thread may be in the call with this number and these first arguments, or on its way into it or out of it. */
 export function mayBeIn(tid: number, number: number, args: readonly number[]): boolean {
   try {
     const [call, ...words] = readFileSync(`/proc/${tid}/syscall`, 'latin1').split(' ')
@@ -68,8 +68,9 @@ export const seize = (tid: number): boolean => ptrace(PTRACE_SEIZE, tid)
 export const interrupt = (tid: number): boolean => ptrace(PTRACE_INTERRUPT, tid)
 
 /**
- * Sends a signal that is ignored where nobody has asked for it; one that is traced wakes for those, too. Where the thread blocks all of them
- * SIGSTOP wakes it, which SIGCONT takes back at once: mostly before the tracer sees it, and always before the thread stops for it.
+ * Sends a signal that the thread ignores unless it has set a handler; a traced thread wakes for ignored signals, too. If the thread blocks
+ * all of them, SIGSTOP wakes it, which SIGCONT takes back at once: usually before the tracer sees it, and always before the thread stops
+ * for it.
  */
 function nudge(tid: number): boolean {
   const status = statusOf(tid)
@@ -96,7 +97,10 @@ function statusOf(tid: number): string {
 
 const isTraced = (status: string): boolean => /^TracerPid:\s*[1-9]/m.test(status)
 
-/** Whether the thread has stopped, and has gone on, or has ended. Usually it takes 20 µs; a thread that may not be interrupted stops later. */
+/**
+ * Returns true if the thread has stopped, and has gone on, or has ended. Usually it takes 20 µs; a thread that may not be interrupted stops
+ * later.
+ */
 export function restarted(tid: number): boolean {
   if (ptrace(PTRACE_DETACH, tid, signalOf(tid))) return true
   // Of one that has ended there is nothing to interrupt.

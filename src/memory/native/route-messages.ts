@@ -1,6 +1,6 @@
 /**
- * Messages of route netlink (rtnetlink(7)): what the kernel is asked about routes, links and addresses, and what it says. Pure: bytes
- * in, values out. A message that is cut short or makes no sense is skipped; nothing here throws for what the kernel says.
+ * Messages of route netlink (rtnetlink(7)): requests to the kernel about routes, links and addresses, and its answers. Pure: bytes in,
+ * values out. A message that is truncated or malformed is skipped; no message of the kernel makes a function here throw.
  *
  *     nlmsghdr    length u32 | type u16 | flags u16 | sequence u32 | port u32                                        16 bytes
  *     rtmsg       family | destination bits | source bits | TOS | table | protocol | scope | type | flags u32        12
@@ -43,12 +43,12 @@ const Rta = { dst: 1, src: 2, oif: 4, gateway: 5, prefSrc: 7 }
 const Ifla = { address: 1, name: 3, mtu: 4 }
 const Ifa = { address: 1, local: 2, flags: 8 }
 
-/** How packets to an address leave this host. */
+/** Route by which packets to an address leave this host. */
 export interface HostRoute {
   readonly kind: RouteKind
-  /** The source address that the kernel gives them, 4 or 16 bytes; null if it says none. */
+  /** Source address that the kernel assigns to them, 4 or 16 bytes; null if it gives none. */
   readonly source: Uint8Array | null
-  /** Index of the interface; 0 if the kernel says none. */
+  /** Index of the interface; 0 if the kernel gives none. */
   readonly ifindex: number
   /** The next hop; null for one that is reached directly. */
   readonly gateway: Uint8Array | null
@@ -75,7 +75,7 @@ export interface HostIfAddress {
   readonly state: 'usable' | 'tentative' | 'duplicate'
 }
 
-/** One message in a buffer: its type, and where its payload is. */
+/** Message in a buffer: its type, and the range of its payload. */
 export interface NetlinkMessage {
   readonly type: number
   readonly start: number
@@ -178,7 +178,7 @@ function attributesOf(bytes: Uint8Array, start: number, end: number): Map<number
   for (let at = start; at + 4 <= end; ) {
     const length = view.getUint16(at, true)
     if (length < 4 || at + length > end) break
-    // The two highest bits say how the value is nested, and in which byte order.
+    // The two highest bits encode how the value is nested, and its byte order.
     found.set(view.getUint16(at + 2, true) & 0x3fff, bytes.slice(at + 4, at + length))
     at += (length + 3) & ~3
   }

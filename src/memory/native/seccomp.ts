@@ -1,6 +1,6 @@
 /**
- * Seccomp user notification: a thread and all that it starts have their system calls filtered, and those that the filter says
- * wait until another thread has answered them. seccomp(2), seccomp_unotify(2).
+ * Seccomp user notification: the system calls of a thread, and of all that it starts, are filtered, and those that the filter selects wait
+ * until another thread has answered them. seccomp(2), seccomp_unotify(2).
  */
 import { constants } from 'node:os'
 import { errnoName, errnos, NativeError } from './error.ts'
@@ -24,22 +24,23 @@ const ADDFD_FLAG_SETFD = 1
 const ADDFD_FLAG_SEND = 2
 const O_CLOEXEC = 0o2000000
 const SIG_SETMASK = 2
-/** Of sigset_t, as the kernel has it. */
+/** Bytes of the kernel's sigset_t. */
 const signalSetBytes = 8
 
 export interface InstalledFilter {
   /** The descriptor of notifications, for all threads of the process. */
   readonly listener: number
   /**
-   * Whether a call that is being answered is interrupted by signals that kill alone (Linux 5.19). Otherwise any signal with a handler
-   * has the kernel repeat it, so that a command may execute twice.
+   * True if only signals that kill interrupt a call that is being answered (Linux 5.19). Otherwise any signal with a handler has the kernel
+   * repeat it, so that a command may execute twice.
    */
   readonly killable: boolean
 }
 
 /**
  * Filters the system calls of this thread and of what it starts, for ever. Privileges are given up (no_new_privs: no setuid programs) only
- * where the kernel asks for it. Throws `NativeError`: EBUSY where a filter has a listener already, EINVAL where the kernel knows none.
+ * where the kernel requires it. Throws `NativeError`: EBUSY where a filter has a listener already, EINVAL where the kernel does not support
+ * it.
  */
 export function installFilter(program: readonly BpfInstruction[]): InstalledFilter {
   const c = requireLibc('seccomp')
@@ -66,7 +67,7 @@ export function installFilter(program: readonly BpfInstruction[]): InstalledFilt
   }
 }
 
-/** Where words of struct seccomp_notif are: id, pid, flags, number, architecture, instruction pointer, six arguments. */
+/** Word offsets in struct seccomp_notif: id, pid, flags, number, architecture, instruction pointer, six arguments. */
 const Notif = { id: 0, pid: 2, number: 4, arguments: 8, words: 20 } as const
 const scratch = libc === null ? null : nativeScratch(80 + 24 + 24 + 2 * signalSetBytes)
 const notifAddress = scratch?.address ?? 0
@@ -74,7 +75,7 @@ const answerWord = 20
 const answerAddress = notifAddress + 80
 const addWord = 26
 const addAddress = notifAddress + 104
-/** All signals, and those that this thread had blocked. */
+/** Words of all signals, and of those that this thread had blocked. */
 const allSignalsWord = 32
 const allSignalsAddress = notifAddress + 128
 const signalsBeforeAddress = allSignalsAddress + signalSetBytes
@@ -113,8 +114,8 @@ export class Notification {
   }
 
   /**
-   * Whether a caller and the thread that answers wake each other on the processor on which they run, as the one sleeps while the other works. Linux
-   * 6.6; the kernel of before leaves it as it is.
+   * Sets whether a caller and the thread that answers wake each other on the processor on which they run, as the one sleeps while the other
+   * works. Linux 6.6; an earlier kernel ignores it.
    */
   wakeInPlace(does: boolean): void {
     // The flags are the argument itself.
@@ -131,7 +132,7 @@ export class Notification {
     throw new NativeError(errnoName(errno), errno, 'ioctl', 'no notification could be received')
   }
 
-  /** Whether the caller still waits: what was read of its memory was its. */
+  /** True if the caller still waits: the memory that was read belonged to it. */
   get valid(): boolean {
     return this.#ioctl(NOTIF_ID_VALID, notifAddress) === 0
   }
@@ -201,7 +202,7 @@ export class Notification {
       const result = this.#libc.ioctl(this.#listener, NOTIF_ADDFD, addAddress)
       if (result >= 0) return result
       const errno = this.#libc.koffi.errno()
-      // The caller is just being told of a signal, and may wait on.
+      // A signal is just being delivered to the caller, which may still wait.
       if (errno === EINPROGRESS || errno === errnos.EINTR) {
         if (this.valid) continue
         return -errnos.ENOENT

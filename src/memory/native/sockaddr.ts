@@ -65,7 +65,7 @@ export function writeSockaddr(u8: Uint8Array, at: number, address: Uint8Array, p
   }
 }
 
-/** Where a socket sends to: addresses by index, and the index of an address without allocation. */
+/** Destinations of a socket: addresses by index, and the index of an address without allocation. */
 export class Destinations {
   /** Addresses of the slots in native memory, as low and high word. */
   low: Uint32Array = new Uint32Array(16)

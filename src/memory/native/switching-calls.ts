@@ -1,6 +1,6 @@
 /**
- * For tests: a look at each system call after which the kernel may run another thread in this one's place, because it sends
- * something or wakes somebody. What looks is in memory/held.ts. Without it no function is wrapped.
+ * For tests: observes each system call after which the kernel may run another thread in place of this one, because it sends data or wakes a
+ * thread. The observer is in memory/held.ts. Without it no function is wrapped.
  */
 
 /** The file that gets them; empty if nothing looks. */

@@ -41,12 +41,12 @@ export type SystemCall =
   | 'rt_sigprocmask'
 
 export interface Processor {
-  /** AUDIT_ARCH_…: what seccomp says of a call, because a 64-bit process can make calls by the numbers of 32 bits. */
+  /** AUDIT_ARCH_…: architecture that seccomp reports for a call, because a 64-bit process can make calls by the numbers of 32 bits. */
   readonly auditArch: number
   readonly calls: Readonly<Record<SystemCall, number> & Partial<Record<OldCall, number>>>
   /** struct stat: its size, where the mode is, and the number of a device. */
   readonly stat: { readonly bytes: number; readonly mode: number; readonly rdev: number }
-  /** O_DIRECTORY and the like, which are no constants of all processors. */
+  /** O_DIRECTORY and other flags whose values differ between processors. */
   readonly openFlags: { readonly directory: number; readonly noFollow: number; readonly direct: number }
 }
 
@@ -137,10 +137,10 @@ export const processors: Readonly<Record<'x64' | 'arm64', Processor>> = {
   },
 }
 
-/** This processor; undefined where programs cannot be served. */
+/** Constants of this processor; undefined where programs cannot be served. */
 export const thisProcessor: Processor | undefined = processors[process.arch as keyof typeof processors]
 
-/** Of this processor; −1, which no kernel has, on one that is not listed. */
+/** Returns the number of the call on this processor; −1, which no kernel has, on one that is not listed. */
 export function callNumber(name: SystemCall): number {
   return thisProcessor?.calls[name] ?? -1
 }

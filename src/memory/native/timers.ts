@@ -6,7 +6,7 @@ const CLOCK_MONOTONIC = 1
 const TFD_CLOEXEC = 0o2000000
 const TFD_TIMER_ABSTIME = 1
 
-/** struct itimerspec { struct timespec interval, value }, and what is read: how often it has expired. */
+/** struct itimerspec { struct timespec interval, value }, and the value that is read: the number of its expirations. */
 const scratch = libc === null ? null : nativeScratch(40)
 const specAddress = scratch?.address ?? 0
 const countAddress = specAddress + 32

@@ -1,7 +1,7 @@
 /**
- * The time stamp counter of x86 processors, read by a few bytes of machine code in a page of our own. `lfence` before `rdtsc`
- * keeps loads in order, as the manual says (Potter 2018, "Busy polling the x86 Time Stamp Counter"); `rdtscp` would save nothing here.
- * There is no `pause` in the loop: hypervisors take the processor away from a guest that pauses too often.
+ * The time stamp counter of x86 processors, read by a few bytes of machine code in a page of our own. `lfence` before `rdtsc` keeps loads
+ * in order, as the manual requires (Potter 2018, "Busy polling the x86 Time Stamp Counter"); `rdtscp` would save nothing here. There is no
+ * `pause` in the loop: hypervisors take the processor away from a guest that pauses too often.
  *
  *     read   lfence; rdtsc; shl rdx, 32; or rax, rdx; mov [rdi], rax; ret
  *     spin   lfence; rdtsc; shl rdx, 32; or rax, rdx; add rdi, rax

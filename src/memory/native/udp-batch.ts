@@ -29,7 +29,7 @@ export class Batch {
     }
   }
 
-  /** As `UdpSocket.send`; at most 64 datagrams. */
+  /** Sends as `UdpSocket.send` does; at most 64 datagrams. */
   send(
     libc: Libc,
     fd: number,

@@ -114,7 +114,7 @@ export function openUdp(family: 4 | 6, receiveBufferBytes: number, sendBufferByt
     setOption(fd, Option.only6, 1)
     setOption(fd, Option.noChecksum6, 1)
   }
-  // Above net.core.rmem_max only with CAP_NET_ADMIN; up to it for everyone.
+  // Above net.core.rmem_max only with CAP_NET_ADMIN; up to it for all processes.
   if (setOption(fd, Option.receiveBufferForce, receiveBufferBytes) !== 0)
     setOption(fd, Option.receiveBuffer, receiveBufferBytes)
   if (setOption(fd, Option.sendBufferForce, sendBufferBytes) !== 0) setOption(fd, Option.sendBuffer, sendBufferBytes)
@@ -132,7 +132,7 @@ export function openUdp(family: 4 | 6, receiveBufferBytes: number, sendBufferByt
 /** An address that every machine has, and that is not this one. */
 export const otherThan = (address: string): string => (address === '127.0.0.2' ? '127.0.0.3' : '127.0.0.2')
 
-/** What a bind that failed with `code`, such as 'EADDRINUSE', means for the user; undefined if nobody knows. */
+/** Returns the meaning, for the user, of a bind that failed with `code`, such as 'EADDRINUSE'; undefined for other codes. */
 export function bindAdvice(code: string | undefined, address: string, port: number): string | undefined {
   const where = `UDP port ${port} of ${address}`
   const text: Record<string, string> = {

@@ -45,7 +45,7 @@ type Scratch = ReturnType<typeof nativeScratch>
 /** Native memory of closed sockets of this thread, for the next ones. */
 const freeScratch: Scratch[] = []
 
-/** What a kernel or a device answers that cannot cut datagrams; EINVAL also means that they are too long for the way. */
+/** Errors of a kernel or a device that cannot segment datagrams; EINVAL also means that they are too long for the path. */
 const segmentationErrors: ReadonlySet<number> = new Set([
   errnos.EINVAL,
   errnos.EIO,
@@ -53,7 +53,7 @@ const segmentationErrors: ReadonlySet<number> = new Set([
   errnos.EOPNOTSUPP,
 ])
 
-/** Of the two bytes of a port in network order, read in the order of this machine. They are small enough to need no memory. */
+/** Returns the port whose two bytes in network order were read in the order of this machine. The bytes need no memory. */
 function portOf(bytes: number): number {
   return ((bytes & 0xff) << 8) | (bytes >>> 8)
 }
@@ -65,11 +65,11 @@ export interface UdpOptions {
   readonly port: number
   /** Index of the interface of a link-local address. */
   readonly scopeId?: number
-  /** Asked from the kernel, which may give less; 8 MiB. */
+  /** Bytes that are requested from the kernel, which may give less; 8 MiB. */
   readonly receiveBufferBytes?: number
-  /** Asked from the kernel, which may give less; 4 MiB. */
+  /** Bytes that are requested from the kernel, which may give less; 4 MiB. */
   readonly sendBufferBytes?: number
-  /** Lets several sockets that all ask for it bind the same port: wanted for multicast groups. */
+  /** Flag: several sockets that all set it may bind the same port; wanted for multicast groups. */
   readonly reuseAddress?: boolean
   /** Datagrams that are longer than a packet may be cut by the network layer: IP_PMTUDISC_WANT instead of IP_PMTUDISC_DO. */
   readonly fragments?: boolean
@@ -86,10 +86,9 @@ export class UdpSocket {
   readonly memory: ArrayBuffer | SharedArrayBuffer
 
   /**
-   * What the last `receive` found. `segmentBytes`: size of each datagram in it but the last, which may be shorter; the
-   * result itself if it is one datagram. `trafficClass`: TOS or traffic class with ECN. `truncated`: it was longer than
-   * the room for it. `sourceScope`: interface of a link-local source. `kernelDrops`: datagrams that this socket's
-   * full buffer cost so far (it wraps at 2^32).
+   * Results of the last `receive`. `segmentBytes`: size of each datagram in it but the last, which may be shorter; the result itself if it
+   * is one datagram. `trafficClass`: TOS or traffic class with ECN. `truncated`: it was longer than the room for it. `sourceScope`:
+   * interface of a link-local source. `kernelDrops`: datagrams dropped so far because this socket's buffer was full (it wraps at 2^32).
    */
   segmentBytes = 0
   trafficClass = 0
@@ -144,8 +143,8 @@ export class UdpSocket {
   }
 
   /**
-   * The same socket in another thread of the process; a descriptor belongs to the process. The owner closes it, after
-   * the last use by others: the kernel gives its number to the next file.
+   * Makes an object for the same socket in another thread of the process; a descriptor belongs to the process. The owner closes it, after
+   * the last use by other threads: the kernel gives its number to the next file.
    */
   static adopt(memory: ArrayBuffer | SharedArrayBuffer, fd: number, family: 4 | 6, scopeId = 0): UdpSocket {
     const socket = new UdpSocket(memory, fd, family, scopeId, false)
@@ -404,7 +403,7 @@ export class UdpSocket {
     groupOption(this.fd, this.family, 'leave', group, interfaceIndex)
   }
 
-  /** Whether members of this host, too, receive what is sent to a group through this socket; they do without this call. */
+  /** Sets whether members on this host, too, receive messages that are sent to a group through this socket; by default they do. */
   setMulticastLoop(loop: boolean): void {
     setOption(this.fd, this.family === 4 ? Option.multicastLoop4 : Option.multicastLoop6, loop ? 1 : 0)
   }

@@ -1,6 +1,6 @@
 /**
- * UNIX datagram sockets, which Node does not have. A socket has a path, and sends to the path of another one; neither waits. What the
- * other end did is a negative error number; only opening throws.
+ * UNIX datagram sockets, which Node does not have. A socket has a path, and sends to the path of another one; neither waits. An error of
+ * the other end is a negative error number; only opening throws.
  */
 import { lstatSync, unlinkSync } from 'node:fs'
 import { errnoName, NativeError, nativeError } from './error.ts'
@@ -20,7 +20,7 @@ const peerAt = nameBytes
 const fromAt = 2 * nameBytes
 const lengthAt = 3 * nameBytes
 
-/** Why a socket cannot be made at a path. */
+/** Reasons why a socket cannot be made at a path. */
 const whyNot: Readonly<Record<string, string>> = {
   EADDRINUSE: 'it exists, and is no socket',
   ENOENT: 'its folder is not there',
@@ -36,7 +36,10 @@ export class UnixDatagrams {
   #base = 0
   #open = true
 
-  /** `path`: its own, null if it only sends; a socket or an empty file that is there already is replaced. `peer`: where `send` goes. Throws NativeError. */
+  /**
+   * `path`: its own, null if it only sends; a socket or an empty file that is there already is replaced. `peer`: the destination of `send`.
+   * Throws NativeError.
+   */
   constructor(path: string | null, peer: string | null) {
     const { socket, bind, koffi } = requireLibc('socket')
     this.#path = path
@@ -46,7 +49,7 @@ export class UnixDatagrams {
     if (peer !== null) this.#peerBytes = this.#write(peerAt, peer)
     if (path === null) return
     const there = lstatSync(path, { throwIfNoEntry: false })
-    // An empty file is what mktemp makes; one with something in it is somebody's.
+    // An empty file is the result of mktemp; one with content belongs to another program.
     if (there?.isSocket() || (there?.isFile() && there.size === 0)) unlinkSync(path)
     const length = this.#write(ownAt, path)
     if (bind(this.fd, this.#scratch.address + ownAt, length) === 0) return
@@ -74,7 +77,7 @@ export class UnixDatagrams {
     return this.#base + bytes.byteOffset
   }
 
-  /** Bytes that were sent, or a negative error number: −2 or −111 if nobody is there, −11 if the peer does not keep up. */
+  /** Sends the bytes; returns their number, or a negative error number: −2 or −111 without a peer, −11 if the peer does not keep up. */
   send(bytes: Uint8Array): number {
     const { sendto, koffi } = requireLibc('sendto')
     const to = this.#scratch.address + peerAt
@@ -92,7 +95,7 @@ export class UnixDatagrams {
     return n < 0 ? -koffi.errno() : n
   }
 
-  /** Whether the last datagram came from the peer. */
+  /** True if the last datagram came from the peer. */
   get isFromPeer(): boolean {
     const { u8, u32 } = this.#scratch
     const length = u32[lengthAt / 4]!
@@ -110,7 +113,7 @@ export class UnixDatagrams {
     try {
       unlinkSync(this.#path)
     } catch {
-      // Somebody else has removed it.
+      // Another process has removed it.
     }
   }
 }

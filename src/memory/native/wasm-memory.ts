@@ -1,7 +1,7 @@
 /** WebAssembly memories whose pages become those of a mapping. */
 import { readFileSync } from 'node:fs'
 
-/** What is used of a WebAssembly.Memory: neither es2023 nor @types/node 20 declare WebAssembly, only the DOM does. */
+/** Part of WebAssembly.Memory that is used: neither es2023 nor @types/node 20 declare WebAssembly, only the DOM does. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer | SharedArrayBuffer
 }
@@ -30,7 +30,7 @@ export function newWasmMemory(lengthBytes: number): { readonly buffer: ArrayBuff
   }
 }
 
-/** Whether `/proc/PID/limits` (proc(5)) tells of a soft limit of the address space, RLIMIT_AS. */
+/** Returns true if `/proc/PID/limits` (proc(5)) lists a soft limit of the address space, RLIMIT_AS. */
 export function limitsAddressSpace(limits: string): boolean {
   return /^Max address space +\d/m.test(limits)
 }

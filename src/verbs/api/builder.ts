@@ -27,7 +27,7 @@ export class WorkRequestBuilder {
   #errorAt: SendWorkRequest | null = null
   /** `wrId` of the requests that follow; an integer from 0 to 2^53 − 1. */
   wrId = 0
-  /** Of the requests that follow: bits of `SendFlag`. */
+  /** Bits of `SendFlag` for the requests that follow. */
   wrFlags = 0
 
   /** @internal `post` posts a list of requests. */
@@ -149,7 +149,7 @@ export class WorkRequestBuilder {
     wr.remoteQkey = remoteQkey
   }
 
-  /** What is wrong with a request; an error of an earlier call comes first. */
+  /** Returns the error of a request; the error of an earlier builder call takes precedence. */
   #wrong(wr: SendWorkRequest): VerbsError {
     if (this.#error !== null && this.#errorAt !== null)
       for (let at: SendWorkRequest | null = this.#errorAt; at !== null; at = at.next) if (at === wr) return this.#error

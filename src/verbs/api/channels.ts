@@ -1,9 +1,9 @@
 /**
  * `verbena:qp:error` and `verbena:qp:retransmit` of `node:diagnostics_channel` (docs/reference/channels.md).
  *
- * A message is published in the thread that found out, when that returns to its event loop: what happened was found under locks, and a
- * subscriber may call any verb. Threads that only work for others, and have no subscribers, pass it to the thread that has started them,
- * if that has any: `heard` says so, in memory that both see.
+ * A message is published in the thread that detected the event, when that thread returns to its event loop: the event was detected under
+ * locks, and a subscriber may call any verb. Threads that only work for other threads, and have no subscribers, pass the message to the
+ * thread that started them, if that thread has subscribers: `heard`, in memory that both threads share, indicates it.
  */
 import { channel } from 'node:diagnostics_channel'
 import { deviceAt } from '../provider/device.ts'
@@ -12,7 +12,7 @@ import type { News, QpFailure, RetransmitReason } from '../provider/news.ts'
 
 /** Published when a queue pair has failed. */
 export interface QpErrorMessage {
-  /** As it was opened; null if this thread does not have it open. */
+  /** Name under which the device was opened; null if this thread does not have it open. */
   device: string | null
   qpNum: number
   state: 'ERR' | 'SQE'
@@ -23,14 +23,14 @@ export interface QpErrorMessage {
 export interface QpRetransmitMessage {
   device: string | null
   qpNum: number
-  /** Of the oldest packet that is not acknowledged, from which it begins. */
+  /** PSN of the oldest packet that is not acknowledged, at which retransmission begins. */
   psn: number
-  /** How many have been sent from there on. */
+  /** Number of packets that have been sent from `psn` on. */
   packets: number
   reason: RetransmitReason
 }
 
-/** From a thread that works for another one. */
+/** Message of a thread that works for another one. */
 export interface PassedNews {
   news: 'error' | 'retransmit'
   message: QpErrorMessage | QpRetransmitMessage
@@ -42,13 +42,13 @@ export interface PassedNews {
 
 const channels = { error: channel('verbena:qp:error'), retransmit: channel('verbena:qp:retransmit') }
 const bits = { error: 1, retransmit: 2 }
-/** So many messages wait for an event loop; others are left out. Counters of devices miss none. */
+/** Maximum number of messages that wait for an event loop; further messages are dropped. Counters of devices miss none. */
 const mostWaiting = 1000
 
-/** Which channels this thread has subscribers of, and how many messages are on their way to it. */
+/** First word: bits of the channels to which this thread has subscribers. Second word: number of messages in transit to this thread. */
 export const heard: Int32Array = new Int32Array(new SharedArrayBuffer(8))
 
-/** Says to the threads that work for this one whether anybody listens: when a device is opened, and a queue pair made. */
+/** Notifies the threads that work for this one whether a channel has subscribers: when a device is opened, and when a QP is created. */
 export function noteSubscribers(): void {
   const error = channels.error.hasSubscribers ? bits.error : 0
   Atomics.store(heard, 0, error | (channels.retransmit.hasSubscribers ? bits.retransmit : 0))
@@ -67,7 +67,7 @@ function publishWaiting(): void {
 
 let starter: { heard: Int32Array; post: (passed: PassedNews) => void } | null = null
 
-/** From now on this thread publishes nothing, and passes what there is to the thread whose `heard` this is. */
+/** Makes this thread publish nothing from now on, and pass each message to the thread to which `heardThere` belongs. */
 export function passNews(heardThere: Int32Array, post: (passed: PassedNews) => void): void {
   starter = { heard: heardThere, post }
 }
@@ -106,7 +106,7 @@ function nameOf(host: Host, index: number): string | null {
   try {
     return names.get(host)?.get(index) ?? deviceAt(host, index)?.name ?? null
   } catch {
-    // A process that is out of descriptors cannot ask for the host's addresses.
+    // A process without free descriptors cannot query the host's addresses.
     return null
   }
 }

@@ -1,4 +1,4 @@
-/** Completion channels: where a program waits for events of completion queues. */
+/** Completion channels, on which a program waits for events of completion queues. */
 import { Looks, untilLook } from '../../memory/index.ts'
 import { plural } from '../provider/arguments.ts'
 import { VerbsError } from '../provider/errors.ts'
@@ -9,9 +9,9 @@ import { Handle } from './handle.ts'
 import type { CompletionChannel, CompletionQueue, Context } from './objects.ts'
 
 /**
- * Milliseconds after which a wait in the event loop looks for events although nothing woke it. The first wake of a process that
- * may not open this thread's pipe is lost: it only notes that in the thread's record. What a process that is killed leaves behind, a
- * wake that it still owed or work that is pending, makes whoever cleans up after it wake all that wait.
+ * Milliseconds after which a wait in the event loop looks for events although nothing woke it. The first wake of a process that may not
+ * open this thread's pipe is lost: that process only notes it in the thread's record. A process that is killed may leave a wake that it
+ * still owed, or pending work; the thread that cleans up after it then wakes all waiting threads.
  */
 const lookMs = 1000
 
@@ -140,7 +140,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
     }
   }
 
-  /** Before waiting in the event loop (`inLoop`), or no longer: carries on with what can go on. */
+  /** Called before a wait in the event loop (`inLoop`), and after the last one: continues pending work. */
   #giveTime(inLoop: boolean): void {
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()

@@ -35,16 +35,16 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
   /** The reference to its record while this is open, then 0, which no record has. */
   private live: number
   private readonly single: boolean
-  /** Of a completion's flags, what the program gets to see. */
+  /** Mask of the completion flags that the program sees. */
   private readonly shownFlags: number
-  /** Whether something arrives only when this thread gives the device time. */
+  /** True if completions arrive only when this thread calls `progress` of the device. */
   private readonly driven: boolean
   readonly ref: number
   readonly #owned: boolean
   readonly #one: WorkCompletion[]
   /**
-   * What the last receive completion that was polled here says: how far its QP's receive queue has been used, and in which epoch
-   * it was polled. A thread that posts again what it has just polled then need not read the word that the sender writes.
+   * State of the last receive completion that was polled here: QP, position that its receive queue has reached, and epoch of the poll. A
+   * thread that posts again what it has just polled then need not read the word that the sender writes.
    */
   private usedQp = 0
   private usedTo = 0
@@ -229,7 +229,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     return true
   }
 
-  /** How far the receive queue of a QP has been used, if the last completion polled here says so; else `unknown`. */
+  /** Returns the position that the receive queue of a QP has reached, if the last completion polled here determines it; else `unknown`. */
   used(qpNum: number, unknown: number): number {
     return this.usedQp === qpNum && this.usedEpoch === this.i32[this.host.segment.epochWord] ? this.usedTo : unknown
   }
@@ -300,7 +300,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
     const old = i32[cq + Cq.ring]!
     const fits = !gone && outstanding <= cqe
     if (fits) {
-      // What no completion has been written to yet must not look like one: as if the lap before had just been polled.
+      // An entry to which no completion has been written yet must not look like one: as if the lap before had just been polled.
       for (let i = 0; i < slots; i++) {
         const at = (head + i) | 0
         i32[ring + (at & (slots - 1)) * Cqe.words + Cqe.sequence] = (at + 1 - slots) | 0

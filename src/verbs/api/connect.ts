@@ -1,4 +1,4 @@
-/** The usual transitions of a QP from RESET to RTS, with what its peer told over any other channel. */
+/** The usual transitions of a QP from RESET to RTS, with the values that its peer sent over any other channel. */
 import { checkObject } from '../provider/arguments.ts'
 import type { AhAttr, QpAttr, QpModify } from '../provider/attributes.ts'
 import { Access, defaultPkey, type PathMtu, QpState, QpType } from '../provider/constants.ts'
@@ -7,7 +7,7 @@ import { gsiQkey } from '../provider/gsi-agents.ts'
 import type { QueuePair } from './objects.ts'
 import { QueuePairObject, randomPsn } from './queue-pair.ts'
 
-/** What a peer must know of a QP; can be posted to another thread or sent as JSON by other means. */
+/** Values of a QP that its peer needs; can be posted to another thread or sent as JSON by other means. */
 export interface QpEndpoint {
   /** QP number. */
   qpn: number
@@ -32,7 +32,7 @@ export function endpointOf(qp: QueuePair, options: { psn?: number; gidIndex?: nu
   }
 }
 
-/** What `connectQp` sets, where it is not the usual. */
+/** Settings of `connectQp` that differ from the default. */
 export interface ConnectOptions {
   /** The address vector, where it is not `pathTo(remote)`; its `portNum` is the port of this end. */
   ah?: AhAttr
@@ -46,7 +46,7 @@ export interface ConnectOptions {
   retryCnt?: number
   /** Retries after RNR NAKs, 0 to 7; 7, the default, waits for ever for the peer to post a receive. */
   rnrRetry?: number
-  /** Time that RNR NAKs ask the peer to wait, encoded; default 12. */
+  /** Time that the peer must wait after an RNR NAK, encoded; default 12. */
   minRnrTimer?: number
   /** READs and atomics outstanding here; default 16. */
   maxRdAtomic?: number
@@ -54,7 +54,7 @@ export interface ConnectOptions {
   maxDestRdAtomic?: number
   /** UD: default `defaultQkey`. */
   qkey?: number
-  /** Which of the port's own GIDs is the source; 0 unless told. */
+  /** Index of the port's GID that is the source; default 0. */
   gidIndex?: number
   /** Stop in this state instead of RTS. */
   until?: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts
@@ -66,7 +66,7 @@ export function pathTo(remote: QpEndpoint, gidIndex = 0): AhAttr {
   return { dlid: remote.lid, portNum: 1, grh: { dgid: remote.gid, sgidIndex: gidIndex, hopLimit: 64 } }
 }
 
-/** The Q_Key of UD queue pairs, unless told. */
+/** Default Q_Key of UD queue pairs. */
 export const defaultQkey = 0x11111111
 
 /**

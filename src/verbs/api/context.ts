@@ -69,9 +69,9 @@ class ContextObject extends Handle implements Context {
   readonly slot: number
   readonly #host: Host
   readonly #word: number
-  /** What `alloc` returned. By array, not by address: another allocation may get the pages of one that was freed. */
+  /** Arrays that `alloc` returned. They are kept by array, not by address: another allocation may get the pages of a freed one. */
   readonly #buffers = new Set<Uint8Array>()
-  /** What was made in this context and is open, by kind. */
+  /** Open objects that were created in this context, by kind. */
   readonly #members: Readonly<Record<MemberKind, Set<VerbsObject>>> = {
     pd: new Set(),
     cq: new Set(),

@@ -1,4 +1,4 @@
-/** How all objects end: they are closed once, and used only before. */
+/** The end of all objects: they are closed once, and used only before. */
 import { VerbsError } from '../provider/errors.ts'
 import type { VerbsObject } from './objects.ts'
 
@@ -19,7 +19,7 @@ export abstract class Handle implements VerbsObject {
     if (this.#closed || this.gone()) throw this.closedError(verb)
   }
 
-  /** Whether an import stands for an object that does not exist any more: its owner closed it, or ended. */
+  /** Returns true if an import refers to an object that no longer exists: its owner closed it, or ended. */
   protected gone(): boolean {
     return false
   }
@@ -29,7 +29,7 @@ export abstract class Handle implements VerbsObject {
     return new VerbsError('EBADF', verb, `this ${this.#what} ${why}`)
   }
 
-  /** Of an import, `close` ends only the import, also if the object is gone already: true if it did. */
+  /** Closes an import, and only the import, even if the object is gone already; returns true if it did. */
   protected endsImport(owned: boolean): boolean {
     if (owned || this.#closed) return false
     this.markClosed()

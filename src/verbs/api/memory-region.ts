@@ -1,4 +1,4 @@
-/** Memory regions and memory windows: rights to ranges of memory, behind random keys. */
+/** Memory regions and memory windows: rights to ranges of memory, accessed by random keys. */
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { Access, MwType, ReregFlag } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
@@ -34,7 +34,10 @@ function checkAccess(verb: string, access: number): void {
     throw new VerbsError('EINVAL', verb, 'RemoteWrite and RemoteAtomic require LocalWrite')
 }
 
-/** What is to be registered, as the table of keys has it: `addr` in the segment, or in what `process` stands for, which is 0 for the segment. */
+/**
+ * Range to be registered, as the key table stores it: `addr` is in the segment, or in the memory that `process` represents; `process` is 0
+ * for the segment.
+ */
 interface Range {
   addr: number
   length: number

@@ -36,11 +36,11 @@ import type { WorkCompletion } from '../provider/work-completion.ts'
 import type { RecvWorkRequest, SendWorkRequest } from '../provider/work-request.ts'
 import type { WorkRequestBuilder } from './builder.ts'
 
-/** What all objects share: they are closed once and used only before. */
+/** Base of all objects: they are closed once and used only before. */
 export interface VerbsObject extends Disposable {
-  /** Whether `close` was called here. */
+  /** True if `close` was called here. */
   readonly closed: boolean
-  /** Ends the object. EBADF if it is closed already, EBUSY while others need it. */
+  /** Ends the object. EBADF if it is closed already, EBUSY while other objects need it. */
   close(): void
   /** @internal Throws EBADF if the object is closed, here or by the thread that made it. */
   assertOpen(verb: string): void
@@ -48,61 +48,61 @@ export interface VerbsObject extends Disposable {
 
 // --- handles: what another thread or process imports; plain data, to be posted or sent as JSON -----------------------
 
-/** Of a protection domain, for `context.importPd`. */
+/** Handle of a protection domain, for `context.importPd`. */
 export interface PdHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'pd'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
 }
 
-/** Of a memory region, for `context.importMr`. */
+/** Handle of a memory region, for `context.importMr`. */
 export interface MrHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'mr'
   /** The key of the region. */
   lkey: number
 }
 
-/** Of a completion queue, for `context.importCq`. */
+/** Handle of a completion queue, for `context.importCq`. */
 export interface CqHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'cq'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
 }
 
-/** Of a shared receive queue, for `context.importSrq`. */
+/** Handle of a shared receive queue, for `context.importSrq`. */
 export interface SrqHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'srq'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
 }
 
-/** Of a queue pair, for `context.importQp`. */
+/** Handle of a queue pair, for `context.importQp`. */
 export interface QpHandle {
-  /** Tells what it is a handle of. */
+  /** Kind of the object. */
   kind: 'qp'
-  /** Names the object, also after another has taken its slot. */
+  /** Reference to the object; it names no other object that later takes its slot. */
   ref: number
   /** The number that peers send to. */
   qpNum: number
-  /** Its type. */
+  /** Type of the queue pair. */
   type: QpType
 }
 
 // --- context ---------------------------------------------------------------------------------------------------------
 
-/** `ibv_async_event`: what happened, and to which object of this context. */
+/** `ibv_async_event`: an asynchronous event, and the object of this context to which it happened. */
 export interface AsyncEvent {
-  /** What happened. */
+  /** Type of the event. */
   type: EventType
   /** The name of `type`, as in `EventType`. */
   name: string
   /** The queue pair to which it happened. */
   qp?: QueuePair
-  /** Its number. */
+  /** Number of the queue pair. */
   qpNum?: number
   /** The completion queue to which it happened. */
   cq?: CompletionQueue
@@ -112,15 +112,15 @@ export interface AsyncEvent {
   portNum?: number
 }
 
-/** How `createCq` makes a completion queue. */
+/** Options of `createCq`. */
 export interface CqOptions extends CqInit {
-  /** Where the events of the queue go (`reqNotify`); without one it can only be polled. */
+  /** Channel of the queue's events (`reqNotify`); without one, the queue can only be polled. */
   channel?: CompletionChannel
-  /** Any value of the program, kept as `cq.cqContext`. */
+  /** Value of the program, kept as `cq.cqContext`. */
   cqContext?: unknown
-  /** @internal It is polled from the event loop, and waited for in ways that tell the device otherwise (`Device.leavesLoop`). */
+  /** @internal True if the queue is polled from the event loop, and its waits notify the device in other ways (`Device.leavesLoop`). */
   inLoop?: boolean
-  /** @internal Completions show `solicitedFlag` in `wcFlags` where the sender asked for a solicited event. */
+  /** @internal True if completions show `solicitedFlag` in `wcFlags` where the sender requested a solicited event. */
   tellsSolicited?: boolean
 }
 
@@ -134,20 +134,20 @@ export type MemberKind = 'pd' | 'cq' | 'channel' | 'srq' | 'mr' | 'mw' | 'ah' | 
 export interface Context extends VerbsObject {
   /** The name that the device was opened by. */
   readonly name: string
-  /** Whether the posting thread or a thread of the adapter executes requests. */
+  /** Thread that executes requests: the posting thread, or a thread of the adapter. */
   readonly engine: Engine
 
   /** `ibv_query_device_ex`: limits and identity of the device. EBADF if the context is closed. */
   queryDevice(): DeviceAttr
   /** `ibv_query_port`; ports count from 1. EINVAL if there is no such port. */
   queryPort(port: number): PortAttr
-  /** `ibv_query_gid`: the 16 bytes of an entry of the GID table. ENODATA if there is no entry `index`. */
+  /** `ibv_query_gid`: the 16 bytes of an entry of the GID table. ENODATA if the table has no entry `index`. */
   queryGid(port: number, index: number): Uint8Array
-  /** `ibv_query_gid_ex`: an entry of the GID table. ENODATA if there is no entry `index`. */
+  /** `ibv_query_gid_ex`: an entry of the GID table. ENODATA if the table has no entry `index`. */
   queryGidEx(port: number, index: number): GidEntry
   /** `ibv_query_gid_table`: all entries of the GID tables of all ports. */
   queryGidTable(): GidEntry[]
-  /** `ibv_query_pkey`: an entry of the P_Key table. EINVAL if there is no entry `index`. */
+  /** `ibv_query_pkey`: an entry of the P_Key table. EINVAL if the table has no entry `index`. */
   queryPkey(port: number, index: number): number
   /** `ibv_get_pkey_index`: the index of a P_Key in the table. EINVAL if it is not there. */
   getPkeyIndex(port: number, pkey: number): number
@@ -166,7 +166,7 @@ export interface Context extends VerbsObject {
    * `alloc` of this context returned, and was not freed before.
    */
   free(buffer: Uint8Array): void
-  /** @internal This memory is freed with a region. */
+  /** @internal Forgets this memory, which is freed with a region. */
   forget(buffer: Uint8Array): void
 
   /** `ibv_alloc_pd`. ENOMEM if the segment has no record left. */
@@ -196,7 +196,7 @@ export interface Context extends VerbsObject {
   getAsyncEvent(timeoutMs?: number): AsyncEvent | null
   /** Events as they come: `for await (const event of context.asyncEvents())`. Ends when the context closes. */
   asyncEvents(): AsyncGenerator<AsyncEvent, void, undefined>
-  /** Kept for those who know `ibv_ack_async_event`: events need no acknowledgement here. */
+  /** Does nothing: events need no acknowledgement here. It exists for programs that expect `ibv_ack_async_event`. */
   ackAsyncEvent(event: AsyncEvent): void
 
   /** `ibv_close_device`: frees memory from `alloc`. EBUSY while anything that was made from it is open. */
@@ -214,7 +214,7 @@ export interface Context extends VerbsObject {
 
 // --- protection domain, memory ---------------------------------------------------------------------------------------
 
-/** What can be registered: bytes from `context.alloc`, or a range of device addresses, in bytes. */
+/** Memory that can be registered: bytes from `context.alloc`, or a range of device addresses, in bytes. */
 export type Registrable = Uint8Array | { addr: number; length: number }
 
 /**
@@ -225,37 +225,37 @@ export type Registrable = Uint8Array | { addr: number; length: number }
 export interface ProcessRange {
   /** The process, by its number here. */
   pid: number
-  /** Of the first byte there. */
+  /** Address of the first byte in that process. */
   address: number
   /** Bytes. */
   length: number
 }
 
-/** How `createQp` makes a queue pair. */
+/** Options of `createQp`. */
 export interface QpInit<T extends QpType> {
   /** RC, UC, UD or GSI. */
   type: T
-  /** Gets the completions of sends. Of the context of the protection domain. */
+  /** Completion queue of sends; belongs to the context of the protection domain. */
   sendCq: CompletionQueue
-  /** Gets the completions of receives; may be `sendCq`. */
+  /** Completion queue of receives; may be `sendCq`. */
   recvCq: CompletionQueue
   /** Receives are taken from it, and none are posted to the QP itself. */
   srq?: SharedReceiveQueue
-  /** Sizes of the queues; what is missing is as in `defaultCap`. */
+  /** Sizes of the queues; missing ones are as in `defaultCap`. */
   cap?: Partial<QpCap>
-  /** Every send work request makes a completion, signaled or not. */
+  /** True if every send work request makes a completion, signaled or not. */
   sqSigAll?: boolean
-  /** Any value of the program, kept as `qp.qpContext`. */
+  /** Value of the program, kept as `qp.qpContext`. */
   qpContext?: unknown
-  /** @internal Its receives are posted when a message finds none: see `Host.refill`. */
+  /** @internal True if the receives of the queue pair are posted when a message finds none: see `Host.refill`. */
   hosted?: boolean
 }
 
-/** `ibv_pd`: what may be used together. Used by the thread that made or imported it. */
+/** `ibv_pd`: objects that may be used together. Used by the thread that made or imported it. */
 export interface ProtectionDomain extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
-  /** For `context.importPd` in another thread. */
+  /** Handle for `context.importPd` in another thread. */
   readonly handle: PdHandle
 
   /**
@@ -265,12 +265,10 @@ export interface ProtectionDomain extends VerbsObject {
    */
   regMr(buffer: Registrable, access: number, options?: { iova?: number }): MemoryRegion
   /**
-   * @internal `regMr` of memory of another process, which the caller has started: the kernel lets an ancestor read and write it.
-   * The default of `iova` is the address there. Only this thread touches it. What is not mapped any more when a request
-   * comes ends that request with an error, and so does any request once the process has ended or has executed something else.
-   *
-   * EOPNOTSUPP if the device cannot do that, EPERM if the kernel does not permit it, EINVAL if the first or the last byte is not mapped or
-   * there is no such process.
+   * @internal `regMr` of memory of another process, which the caller has started: the kernel lets an ancestor read and write it. The
+   * default of `iova` is the address there. Only this thread touches the memory. A request that meets a page that is no longer mapped ends
+   * with an error, and so does any request once the process has ended or has executed another program. EOPNOTSUPP if the device cannot do
+   * that, EPERM if the kernel does not permit it, EINVAL if the first or the last byte is not mapped or there is no such process.
    */
   regProcessMr(range: ProcessRange, access: number, options?: { iova?: number }): MemoryRegion
   /** `ibv_alloc_mw`: a window without rights until it is bound. ENOMEM if the device has `maxMw` of them. */
@@ -305,8 +303,8 @@ export interface ProtectionDomain extends VerbsObject {
 }
 
 /**
- * `ibv_mr`: rights to a range of memory, behind a random key. Any thread of the segment uses the keys; the thread that registered
- * it changes and closes it.
+ * `ibv_mr`: rights to a range of memory, accessed by a random key. Any thread of the segment uses the keys; the thread that registered the
+ * region changes and closes it.
  */
 export interface MemoryRegion extends VerbsObject {
   /** The protection domain that it belongs to. */
@@ -321,12 +319,12 @@ export interface MemoryRegion extends VerbsObject {
   readonly length: number
   /** Bits of `Access`. */
   readonly access: number
-  /** For `context.importMr` in another thread. */
+  /** Handle for `context.importMr` in another thread. */
   readonly handle: MrHandle
 
   /**
-   * `ibv_rereg_mr`: changes what `flags` (of `ReregFlag`) say; the keys stay. EINVAL if anything is wrong, EBUSY while windows
-   * are bound to the region: nothing is changed then.
+   * `ibv_rereg_mr`: changes what `flags` (of `ReregFlag`) select; the keys stay. EINVAL if anything is wrong, EBUSY while windows are bound
+   * to the region: nothing is changed then.
    */
   rereg(flags: number, changes: { pd?: ProtectionDomain; buffer?: Registrable; access?: number }): void
   /** @internal The same for memory of another process, in place of `buffer`. */
@@ -363,9 +361,9 @@ export interface MemoryWindow extends VerbsObject {
 export interface AddressHandle extends VerbsObject {
   /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
-  /** What it was made or modified with. */
+  /** Address vector that the handle was created or last modified with. */
   readonly attr: Readonly<AhAttr>
-  /** From now on it leads elsewhere; requests that were posted keep their path. EINVAL names the field that is wrong. */
+  /** Changes the address vector; requests that were posted keep their path. EINVAL names the field that is wrong. */
   modify(attr: AhAttr): void
   /** The address vector as it is now. */
   query(): AhAttr
@@ -387,29 +385,29 @@ export interface AddressHandle extends VerbsObject {
 export interface CompletionQueue extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
-  /** Where its events go, null if it can only be polled. */
+  /** Channel of its events, null if the queue can only be polled. */
   readonly channel: CompletionChannel | null
-  /** What `createCq` was given. */
+  /** Value that was passed to `createCq`. */
   readonly cqContext: unknown
   /** The completion that extended polling (`startPoll`, `nextPoll`) stands at. */
   readonly current: WorkCompletion
-  /** For `context.importCq` in another thread. */
+  /** Handle for `context.importCq` in another thread. */
   readonly handle: CqHandle
   /** Completions that fit. */
   readonly cqe: number
-  /** Whether `poll` would find something without giving the device time first. */
+  /** True if `poll` would find a completion without a call of the device's `progress` first. */
   readonly filled: boolean
 
   /**
-   * `ibv_poll_cq`: takes up to `max` completions (default: all that fit) into `wc`; how many it took, 0 if there are none, −1 if
-   * the CQ overran and all that it had kept was taken. EBADF if the CQ is closed. Allocates nothing.
+   * `ibv_poll_cq`: takes up to `max` completions (default: all that fit) into `wc`; returns their number, 0 if there are none, −1 if the CQ
+   * overran and all that it had kept was taken. EBADF if the CQ is closed. Allocates nothing.
    */
   poll(wc: WorkCompletion[], max?: number): number
   /** `ibv_start_poll`: true if there is a completion; then it is in `current`. */
   startPoll(): boolean
   /** `ibv_next_poll`: the same for the next completion. */
   nextPoll(): boolean
-  /** Kept for those who know `ibv_end_poll`: nothing is to be ended here. */
+  /** Does nothing: no poll needs to be ended here. It exists for programs that expect `ibv_end_poll`. */
   endPoll(): void
   /**
    * `ibv_req_notify_cq`: the next completion (with `solicitedOnly`: the next solicited one, or one with an error) makes an event
@@ -436,7 +434,7 @@ export interface CompletionChannel extends VerbsObject {
   /** The context that it was made or imported in. */
   readonly context: Context
   /**
-   * Whether there is an event already.
+   * True if an event is pending.
    *
    * @internal
    */
@@ -473,14 +471,16 @@ export interface CompletionChannel extends VerbsObject {
 export interface SharedReceiveQueue extends VerbsObject {
   /** The protection domain that it belongs to. */
   readonly pd: ProtectionDomain
-  /** For `context.importSrq` in another thread. */
+  /** Handle for `context.importSrq` in another thread. */
   readonly handle: SrqHandle
   /**
    * `ibv_post_srq_recv`: posts a receive request and all that are linked to it. ENOMEM when `maxWr` are posted, EINVAL for more
    * than `maxSge` elements; `badWr` of the error is the first that was not posted.
    */
   postRecv(wr: RecvWorkRequest | RecvWrInit): void
-  /** `ibv_modify_srq`: `srqLimit` arms the limit event (it fires once), `maxWr` resizes; what is posted stays. EINVAL if that does not fit. */
+  /**
+   * `ibv_modify_srq`: `srqLimit` arms the limit event (it fires once), `maxWr` resizes; posted receives stay. EINVAL if that does not fit.
+   */
   modify(attr: SrqAttr): void
   /** `ibv_query_srq`. `srqLimit` is 0 when no limit event is armed. */
   query(): Required<SrqAttr> & { maxSge: number }
@@ -493,11 +493,11 @@ export interface SharedReceiveQueue extends VerbsObject {
   readonly ref: number
 }
 
-/** What `qp.query` gives. */
+/** Result of `qp.query`. */
 export interface QpQuery<T extends QpType = QpType> {
   /** The attributes as they are now. */
   attr: QpAttr
-  /** What it was made with. */
+  /** Values that the QP was created with. */
   initAttr: {
     type: T
     cap: QpCap
@@ -519,17 +519,17 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   readonly type: T
   /** The number that peers send to; 24 bits. */
   readonly qpNum: number
-  /** Gets the completions of sends. */
+  /** Completion queue of sends. */
   readonly sendCq: CompletionQueue
-  /** Gets the completions of receives. */
+  /** Completion queue of receives. */
   readonly recvCq: CompletionQueue
-  /** Where receives are taken from, null if they are posted to the QP itself. */
+  /** Shared receive queue of the QP, null if receives are posted to the QP itself. */
   readonly srq: SharedReceiveQueue | null
   /** The sizes of its queues. */
   readonly cap: Readonly<QpCap>
-  /** What `createQp` was given. */
+  /** Value that was passed to `createQp`. */
   readonly qpContext: unknown
-  /** For `context.importQp` in another thread. */
+  /** Handle for `context.importQp` in another thread. */
   readonly handle: QpHandle
   /** The state now; errors change it. */
   readonly state: QpState
@@ -545,7 +545,7 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
    * drops it as it drops any that went astray, and it is sent once more.
    */
   modify(attr: QpModify<T>): void
-  /** `ibv_query_qp`: what the attributes are now. */
+  /** `ibv_query_qp`: the current attributes. */
   query(): QpQuery<T>
   /**
    * `ibv_post_send`: posts a send work request and all that are linked to it. ENOMEM if the send queue is full, EINVAL for the
@@ -560,10 +560,10 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
   /** `ibv_bind_mw`: binds a window of type 1; an empty length unbinds. Afterwards `mw.rkey` is the new key. Errors as of `postSend`. */
   bindMw(mw: MemoryWindow, info: MwBind, options?: { wrId?: number; sendFlags?: number }): void
   /**
-   * `ibv_attach_mcast`: lets this UD QP receive what is sent to the multicast group `gid` (16 bytes: ff…, or an IPv4 group as
-   * ::ffff:224.0.0.0 and above). EINVAL if it is attached already, ENOMEM if the group or the table is full, and what the device
-   * says if it cannot join the group: then the QP is not attached. A device with addresses in several networks joins it in that of
-   * the GID `sgidIndex`, or without one in that to which the host's routes lead; all QPs of the device in the same.
+   * `ibv_attach_mcast`: lets this UD QP receive messages to the multicast group `gid` (16 bytes: ff…, or an IPv4 group as ::ffff:224.0.0.0
+   * and above). EINVAL if it is attached already, ENOMEM if the group or the table is full, and the error of the device if it cannot join
+   * the group: then the QP is not attached. A device with addresses in several networks joins the group in the network of the GID
+   * `sgidIndex`, or without it in the network to which the host's routes lead; all QPs of the device in the same.
    */
   attachMcast(gid: Uint8Array, lid?: number, sgidIndex?: number): void
   /** `ibv_detach_mcast`: ends what `attachMcast` began; EINVAL if the QP is not attached. */

@@ -10,6 +10,6 @@ export function prepareProcess(): void {
   try {
     prepareProcessMemory(segmentOptions())
   } catch {
-    // Opening a device says why.
+    // Opening a device reports the error.
   }
 }

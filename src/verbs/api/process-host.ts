@@ -25,7 +25,7 @@ export function processHost(): Host {
   return own
 }
 
-/** Cleans up after all threads that ended without closing what they had; how many. */
+/** Cleans up after all threads that ended without closing their objects; returns their number. */
 export function reapDead(host: Host): number {
   const dead = host.segment.deadAttachments()
   for (const use of dead) reap(host, use, true)
@@ -39,7 +39,10 @@ export function reapOwn(host: Host): void {
   for (const use of own) reap(host, use, use !== host.segment.lockValue)
 }
 
-/** Cleans up after a thread, by its use of an attachment. `interrupted`: it may have been about to wake others, that wait for what it did. */
+/**
+ * Cleans up after a thread, by its use of an attachment. `interrupted`: it may have been about to wake other threads, which wait for its
+ * work.
+ */
 function reap(host: Host, use: number, interrupted: boolean): void {
   // Under the lock, so that a thread of this process which still runs is not in the middle of a change, and begins no other.
   const attachment = host.control(() => host.segment.claim(use))

@@ -1,4 +1,4 @@
-/** Protection domains: what belongs together. */
+/** Protection domains: objects that belong together. */
 
 import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import type { AhAttr, SrqInit } from '../provider/attributes.ts'
@@ -115,7 +115,7 @@ export class ProtectionDomainObject extends Handle implements ProtectionDomain {
     const view = new DataView(grh.buffer, grh.byteOffset, grhLength)
     const first = view.getUint32(0)
     if (first >>> 28 !== 6) {
-      // RoCEv2 over IPv4: twenty bytes that say nothing, then the IPv4 header.
+      // RoCEv2 over IPv4: twenty undefined bytes, then the IPv4 header.
       const dgid = gidOfIp(grh.subarray(32, 36))
       const sgidIndex = this.#gidIndex(verb, gidOfIp(grh.subarray(36, 40)))
       return this.createAh({ portNum: port, grh: { dgid, sgidIndex, trafficClass: grh[21]!, hopLimit: 64 } })

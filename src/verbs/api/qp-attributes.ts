@@ -8,7 +8,7 @@ import { Qp } from '../provider/layout.ts'
 import type { QpAttrName } from '../provider/qp-state.ts'
 import { checkAhAttr, readAv, writeAv } from './address.ts'
 
-/** Those that are kept in the word of their name. */
+/** Attributes that are stored in the word of their name. */
 const plainAttributes = [
   'pathMtu',
   'pathMigState',

@@ -47,7 +47,7 @@ export const defaultCap: Readonly<QpCap> = {
   maxInlineData: 64,
 }
 
-/** Who executes the requests of a QP. */
+/** Returns the executor of the requests of a QP, as in `qpEngine`. */
 function engineOf(verb: string, { device, engine }: Context, hosted: boolean | undefined): number {
   if (hosted !== true) return engine === 'thread' ? qpEngine.thread : qpEngine.poster
   if (device.reachProcess === undefined || device.hosts === false || engine === 'thread')
@@ -78,7 +78,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
   readonly #f64: Float64Array
   readonly #q: number
   readonly #entries: SendEntries
-  /** `recvCq`, whose last completion says how far the receive queue has been used. */
+  /** `recvCq`, whose last completion determines how far the receive queue has been used. */
   readonly #polled: CompletionQueueObject
   readonly #fast: FastPath | null
   #builder: WorkRequestBuilder | null = null
@@ -269,7 +269,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     // A sender remembers its peer from RTR on, and itself from RTS on; of a peer in RTR what RTS may change is the access that it gives.
     const remembered = from >= QpState.Rtr && (from !== QpState.Rtr || values.accessFlags !== undefined)
     if (to === from || from < QpState.Rts) {
-      // Errors may move the QP meanwhile; then they win. Nobody can have posted a request before RTS.
+      // Errors may move the QP meanwhile; then they win. No thread can have posted a request before RTS.
       if (to !== from) Atomics.compareExchange(i32, q + Qp.state, from, to)
       if (remembered) segment.bumpEpoch()
       return
@@ -299,7 +299,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     const q = this.#q
     host.setState(q, QpState.Reset)
     segment.quiesce()
-    // What a thread that was killed left unfinished belongs to what the queue pair was until now.
+    // Work that a killed thread left unfinished belongs to the earlier state of the queue pair.
     this.pd.context.device.takeOver?.()
     host.stopWaiting(q)
     segment.lock(q + Qp.rqLock)
@@ -319,7 +319,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
     i32[q + Qp.executor] = 0
     i32.fill(0, i32[q + Qp.wire]!, i32[q + Qp.wire]! + this.pd.context.device.qpWords)
     segment.unlock(q + Qp.sqLock)
-    // What was polled before the purge says nothing of the receive queue that begins now.
+    // Completions polled before the purge do not apply to the receive queue that begins now.
     segment.bumpEpoch()
   }
 

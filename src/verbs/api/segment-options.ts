@@ -4,8 +4,8 @@ import { VerbsError } from '../provider/errors.ts'
 import { Tables, unorderedTables } from '../provider/layout.ts'
 
 /**
- * What new segments are made with. VERBENA_SHM_MIB is how many MiB buffers and queues may take; the tables come on top.
- * EINVAL if that is not from 1 to 2048.
+ * Returns the options of new segments. VERBENA_SHM_MIB is the size of buffers and queues in MiB; the tables are added to it. EINVAL if it
+ * is not from 1 to 2048.
  */
 export function segmentOptions(): SegmentOptions {
   const mib = Number(process.env.VERBENA_SHM_MIB || defaultSegmentMib)

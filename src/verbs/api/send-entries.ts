@@ -1,4 +1,4 @@
-/** How a send work request is written into an entry of the send queue, and why it cannot be. */
+/** Writes a send work request into an entry of the send queue, and determines why it cannot be written. */
 import { nameOf, Opcode, QpType, SendFlag } from '../provider/constants.ts'
 import type { Host } from '../provider/host.ts'
 import { Qp, Sg, Wqe } from '../provider/layout.ts'
@@ -6,7 +6,7 @@ import { hasOpcode, inlineOpcodes, legalOpcodes, operandKind, operandsOf } from 
 import type { SendWorkRequest } from '../provider/work-request.ts'
 import type { AddressHandle } from './objects.ts'
 
-/** Why a request cannot be posted; 0 is none of these. */
+/** Reasons why a request cannot be posted; 0 is none of these. */
 export const badFull = 1
 const badOpcode = 2
 export const badSges = 3
@@ -33,7 +33,7 @@ export class SendEntries {
   readonly #legal: number
   readonly #datagram: boolean
 
-  /** Of the QP whose record begins at `q`. */
+  /** Makes the writer for the QP whose record begins at `q`. */
   constructor(host: Host, q: number, type: QpType, pdRef: number) {
     const { i32 } = host
     this.#host = host

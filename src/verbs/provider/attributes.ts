@@ -121,9 +121,9 @@ export interface PortAttr {
 export interface GidEntry {
   /** 16 bytes. */
   gid: Uint8Array
-  /** Its index in the table. */
+  /** Index of the entry in the table. */
   gidIndex: number
-  /** Its port, counted from 1. */
+  /** Port of the entry, counted from 1. */
   portNum: number
   /** InfiniBand, RoCE v1 or RoCE v2. */
   gidType: GidType
@@ -164,7 +164,7 @@ export interface QpCap {
 /** `poster`: the thread that posts executes the request. `thread`: a thread of its own plays the adapter. */
 export type Engine = 'poster' | 'thread'
 
-/** How a device is opened. */
+/** Options of `openDevice`. */
 export interface OpenOptions {
   /** Default `poster`. */
   engine?: Engine
@@ -177,25 +177,26 @@ export interface OpenOptions {
    */
   wrap?: readonly Wrap[]
   /**
-   * Of devices on a network: packets say that routers may mark them (ECT), marks are answered with CNPs, and CNPs slow
-   * the sender down (DCQCN). The device's like `wrap`; off unless asked for here or by VERBENA_CONGESTION_CONTROL=1.
+   * Congestion control of devices on a network: packets indicate that routers may mark them (ECT), marks are answered with CNPs, and CNPs
+   * slow the sender down (DCQCN). It applies to the device, like `wrap`; default off, unless VERBENA_CONGESTION_CONTROL=1.
    */
   congestionControl?: boolean
   /**
-   * Of `roce`: false does not wait until the thread runs that answers peers while the program computes, which this starts. It takes
-   * about as long to start as the library took to load. Default true; with middleware, or without koffi, it is always waited for.
+   * Flag of `roce`: false does not wait until the thread runs that answers peers while the program computes, and which this call starts.
+   * That thread takes about as long to start as the library took to load. Default true; with middleware, or without koffi, the call always
+   * waits.
    */
   waitForService?: boolean
-  /** @internal This thread hosts queue pairs, and drives the device itself where middleware makes it the only one that does. */
+  /** @internal True if this thread hosts queue pairs, and drives the device itself where middleware makes it the only one that does. */
   drives?: boolean
-  /** Of named segments: only one that is in use; ENODEV if there is none, where otherwise it would be made. */
+  /** Flag of named segments: the segment must be in use already; ENODEV if it is not, instead of creating it. */
   existing?: boolean
 }
 
 /** A layer of middleware, as plain data so that the thread which runs it can be another one. */
 export type Wrap = FaultsWrap | TapWrap | TraceWrap
 
-/** What happens to packets, each with its probability from 0 to 1; times in milliseconds. */
+/** Probabilities of packet faults, each from 0 to 1; times in milliseconds. */
 export interface FaultRates {
   /** The packet is dropped. */
   loss?: number
@@ -205,13 +206,13 @@ export interface FaultRates {
   reordering?: number
   /** Milliseconds after which a held packet goes on alone. */
   reorderMs?: number
-  /** One bit is flipped. */
+  /** Probability that one bit of the packet is flipped. */
   corruption?: number
-  /** Every packet comes later by this. */
+  /** Delay of every packet. */
   delayMs?: number
-  /** And by up to this, at random. */
+  /** Maximum of an additional random delay. */
   jitterMs?: number
-  /** What is sent, what comes, or both (the default). */
+  /** Direction of the packets: sent, received, or both (the default). */
   direction?: 'out' | 'in' | 'both'
   /** The same seed and the same packets give the same faults. Default 1. */
   seed?: number
@@ -219,19 +220,19 @@ export interface FaultRates {
 
 /** A layer that damages traffic; see `faults`. */
 export interface FaultsWrap extends FaultRates {
-  /** Which layer this is. */
+  /** Kind of the layer. */
   kind: 'faults'
 }
 /** A layer that records all packets in a file; see `tap`. */
 export interface TapWrap {
-  /** Which layer this is. */
+  /** Kind of the layer. */
   kind: 'tap'
   /** A pcapng file, made new. */
   path: string
 }
 /** A layer that describes each packet in a line; see `trace`. */
 export interface TraceWrap {
-  /** Which layer this is. */
+  /** Kind of the layer. */
   kind: 'trace'
   /** Called in the thread that opened the device; standard error without it. */
   onLine?: (line: string) => void
@@ -253,11 +254,11 @@ export interface SrqInit {
   maxSge?: number
   /** The limit event comes when fewer receives are left; 0 (the default) for none. */
   srqLimit?: number
-  /** @internal Its receives are posted when a message finds none: see `Host.refill`. */
+  /** @internal True if the receives of the queue are posted when a message finds none: see `Host.refill`. */
   hosted?: boolean
 }
 
-/** What `srq.modify` can change; `srqLimit` arms the limit event, `maxWr` resizes. */
+/** Attributes that `srq.modify` can change; `srqLimit` arms the limit event, `maxWr` resizes the queue. */
 export interface SrqAttr {
   /** Outstanding receives. */
   maxWr?: number
@@ -265,7 +266,7 @@ export interface SrqAttr {
   srqLimit?: number
 }
 
-/** All attributes of `ibv_qp_attr` that modify takes; which are required and optional is in `qpTransitions`. */
+/** Attributes of `ibv_qp_attr` that modify takes; `qpTransitions` defines which are required and optional. */
 export interface QpAttr {
   /** The state to move to. */
   state: QpState
@@ -275,7 +276,7 @@ export interface QpAttr {
   pathMtu: PathMtu
   /** State of automatic path migration. */
   pathMigState: PathMigState
-  /** Of UD; 32 bits. */
+  /** Q_Key of a UD QP; 32 bits. */
   qkey: number
   /** PSN of the first packet that is expected; 24 bits. */
   rqPsn: number
@@ -299,7 +300,7 @@ export interface QpAttr {
   maxRdAtomic: number
   /** READs and atomics that the peer may have outstanding. */
   maxDestRdAtomic: number
-  /** Time that RNR NAKs ask the peer to wait; encoded, 0 to 31. */
+  /** Time that the peer must wait after an RNR NAK; encoded, 0 to 31. */
   minRnrTimer: number
   /** The port of this end, counted from 1. */
   port: number
@@ -340,7 +341,7 @@ export type QpAttrOf<T extends QpType> = T extends DatagramType
     ? Pick<QpAttr, Common | Connected>
     : Pick<QpAttr, Common | Connected | Reliable>
 
-/** What `qp.modify` takes. */
+/** Attributes that `qp.modify` takes. */
 export type QpModify<T extends QpType> = Partial<QpAttrOf<T>>
 
 /** `ibv_sge`: `addr` in the device's address space, `length` in bytes. */
@@ -355,20 +356,20 @@ export interface Sge {
 
 /** `ibv_recv_wr`. */
 export interface RecvWrInit {
-  /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
+  /** ID that the completion returns; an integer from 0 to 2^53 − 1. */
   wrId?: number
-  /** Where the message goes. */
+  /** Scatter list for the message. */
   sgList?: readonly Sge[]
   /** The next request of a list that is posted together. */
   next?: RecvWrInit | null
 }
 
 interface SendWrCommon {
-  /** Comes back in the completion; an integer from 0 to 2^53 − 1. */
+  /** ID that the completion returns; an integer from 0 to 2^53 − 1. */
   wrId?: number
   /** Bits of `SendFlag`. */
   sendFlags?: number
-  /** What is sent, or where a response goes. */
+  /** Gather list of the message, or scatter list of a response. */
   sgList?: readonly Sge[]
 }
 
@@ -379,9 +380,9 @@ type DatagramOperation = Extract<SendOperation, { opcode: UdOpcode }> & {
   remoteQkey: number
 }
 
-/** What an address handle looks like to a work request. */
+/** Part of an address handle that a work request needs. */
 export interface AddressHandleLike {
-  /** Where it leads. */
+  /** Address vector of the destination. */
   readonly attr: Readonly<AhAttr>
   /** @internal A reference to the protection domain. */
   readonly pdRef: number

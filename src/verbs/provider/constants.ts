@@ -59,7 +59,7 @@ export type MwType = (typeof MwType)[keyof typeof MwType]
 
 /** Placement types of FLUSH (InfiniBand 1.5, Annex A19): visible to all, or persistent. */
 export const FlushPlacement = { Global: 1, Persistent: 2 } as const
-/** What FLUSH is for: a range, or the whole memory region. */
+/** Range that a FLUSH covers: a part of the memory region, or all of it. */
 export const FlushSelectivity = { Range: 0, Mr: 1 } as const
 export type FlushSelectivity = (typeof FlushSelectivity)[keyof typeof FlushSelectivity]
 
@@ -145,7 +145,7 @@ export type GidType = (typeof GidType)[keyof typeof GidType]
 export const LinkLayer = { InfiniBand: 1, Ethernet: 2 } as const
 export type LinkLayer = (typeof LinkLayer)[keyof typeof LinkLayer]
 
-/** Names of the values of each table, made when one is asked for. */
+/** Names of the values of each table, made on first use. */
 const names = new Map<object, Map<number, string>>()
 
 /** The key of `value` in one of the objects above, as in `nameOf(QpState, 3) === 'Rts'`; the number itself if there is none. */
@@ -183,7 +183,7 @@ const statusTexts = [
   'general error',
 ] as const
 
-/** What a completion status means, in words; `ibv_wc_status_str`. */
+/** Returns a description of a completion status; `ibv_wc_status_str`. */
 export function wcStatusText(status: number): string {
   return statusTexts[status] ?? `unknown status ${status}`
 }

@@ -1,6 +1,6 @@
 /**
- * What a device must do. A device keeps its queues and tables in a segment (see layout.ts); the objects of this folder
- * write requests into the queues, and the device executes them and completes them through the `Host`.
+ * The interface of a device. A device keeps its queues and tables in a segment (see layout.ts); the objects of this folder write requests
+ * into the queues, and the device executes them and completes them through the `Host`.
  */
 import type { AhAttr, DeviceAttr, GidEntry, OpenOptions, PortAttr } from './attributes.ts'
 import { VerbsError } from './errors.ts'
@@ -35,29 +35,29 @@ export interface Device {
   readonly pkeys: readonly number[]
   /** Words that the device keeps for each QP, zeroed when it is created or reset; at `Qp.wire`. */
   readonly qpWords: number
-  /** Whether the device must be given time by `progress` for anything to arrive: polls that find nothing do that. */
+  /** True if anything arrives only when `progress` is called: polls that find nothing call it. */
   readonly driven: boolean
 
   /** The index of the device that an address vector leads to, −1 if none answers there. */
   route(attr: AhAttr): number
 
-  /** For the QP whose record begins at `q`; null if the device has none. */
+  /** Returns the fast path of the QP whose record begins at `q`; null if the device has none. */
   fastPath(q: number): FastPath | null
   /**
-   * Requests are in the send queue of `q`, whose send lock is held: executes them or sees that another thread does. A `driven`
-   * device is also told, without the lock, of a QP that its owner has moved to ERR.
+   * Requests are in the send queue of `q`, whose send lock is held: executes them or ensures that another thread does. A `driven` device is
+   * also notified, without the lock, of a QP that its owner has moved to ERR.
    */
   doorbell(q: number): void
   /** Called after the send lock was released: does what `doorbell` had to defer. */
   settle(): void
   /**
-   * `q` is about to close: what it has received is acknowledged before nobody can do that any more, by this thread whoever does the work
-   * otherwise. Not where requests are executed in memory.
+   * Acknowledges what `q` has received, before `q` closes and no thread can do so any more; this thread does it, whichever thread works for
+   * the QP otherwise. Absent in devices that execute requests in memory.
    */
   acknowledge?(q: number): void
   /**
-   * This thread may poll, or is about to wait without its event loop, perhaps for ever: what the device does in event loops
-   * needs a thread from now on.
+   * Prepares for a thread that may poll, or is about to wait without its event loop, perhaps for ever: the work that the device does in
+   * event loops needs a thread from now on.
    */
   leavesLoop?(): void
   /**
@@ -73,41 +73,44 @@ export interface Device {
   /** Continues requests that wait for a time or for their peer; called when a poll finds nothing and by waits. */
   progress(): void
   /**
-   * For a thread that hosts queue pairs and sleeps until it is woken: in how many milliseconds it has to call `progress` without that,
-   * Infinity if not at all. Missing where no queue pairs are hosted.
+   * Returns the number of milliseconds in which a thread that hosts queue pairs, and sleeps until it is woken, has to call `progress`
+   * without a wake-up; Infinity if it need not. Missing where no queue pairs are hosted.
    */
   dueInMs?(): number
   /**
-   * Such a thread takes what has come for a `driven` device, once in each of its turns; how much came. From the first time on `progress`
-   * leaves that to this, so that looks at queues and for events cost no system calls.
+   * Takes, in such a thread, all that has arrived for a `driven` device, once in each of the thread's turns; returns how much it was. From
+   * the first call on `progress` leaves that to this, so that looks at queues and for events cost no system calls.
    */
   look?(): number
   /**
-   * Such a thread is going to wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes the
-   * descriptors to wait for as well; how many there are, −1 if there is something to do already. Then follows `endSleep`, before `progress`.
+   * Prepares such a thread for a wait in the kernel, for more than this device; it has begun to wait for the parking of the segment. Writes
+   * the descriptors to wait for as well, and returns their number, −1 if there is work already. Then follows `endSleep`, before `progress`.
    */
   beginSleep?(into: Int32Array, from: number): number
-  /** After the wait that `beginSleep` began. */
+  /** Ends the wait that `beginSleep` began. */
   endSleep?(): void
-  /** A QP was attached to a multicast group, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the device cannot join it. */
+  /**
+   * Joins the multicast group to which a QP was attached, in the network of its GID `sgidIndex` unless that is −1 or missing; throws if the
+   * device cannot join it.
+   */
   joinGroup(gid: Uint8Array, sgidIndex?: number): void
-  /** What one `joinGroup` began is over. */
+  /** Ends the membership that one call of `joinGroup` began. */
   leaveGroup(gid: Uint8Array): void
   /**
-   * This thread is going to wait, and does not drive the device while it does: in its event loop, where the device may wake
-   * it when something comes (`inLoop`), or otherwise.
+   * Prepares for a wait of this thread, which does not drive the device meanwhile: in its event loop, where the device may wake it when
+   * something arrives (`inLoop`), or otherwise.
    */
   rest(inLoop: boolean): void
   /**
-   * Blocks this thread until something may have come for the device, or the channel has counted other than
-   * `expected` events; at most `timeoutMs`. False, at once, if the device leaves its work to others while threads wait.
+   * Blocks this thread until something may have come for the device, or the number of events of the channel is not `expected`; at most
+   * `timeoutMs`. False, at once, if the device leaves its work to other threads while threads wait.
    */
   sleep(channel: number, expected: number, timeoutMs: number): boolean
   /** Begins a context, by the slot of its record; throws if `options` cannot be fulfilled. */
   open(context: number, options: OpenOptions): void
   /**
-   * A thread was killed: if it was driving the device, this thread takes that over and brings what was interrupted into order.
-   * Does nothing while nobody dead holds the device.
+   * A thread was killed: if it was driving the device, this thread takes that over and restores a consistent state. Does nothing unless a
+   * dead thread holds the device.
    */
   takeOver?(): void
   /** Ends what `open` began. */
@@ -117,8 +120,8 @@ export interface Device {
 }
 
 /**
- * A way past the send queue for the usual requests of one QP in one thread, where a device has one. What it cannot do it
- * leaves to the queue.
+ * A path past the send queue for the usual requests of one QP in one thread, where a device has one. It leaves all other requests to the
+ * queue.
  */
 export interface FastPath {
   /** Executes one request completely, without those linked to it, or returns false and has done nothing. */
@@ -127,7 +130,7 @@ export interface FastPath {
   prepare(): void
 }
 
-/** What makes devices of one kind. */
+/** Factory of the devices of one kind. */
 export interface DeviceDriver {
   /** The kind, as in `DeviceInfo`. */
   readonly kind: string

@@ -1,9 +1,9 @@
 /**
- * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, what was
- * wrong and what to do. What the network or the peer did never throws: it is a completion status or an event.
+ * Misuse of the verbs throws a `VerbsError`: a stable code (the errno that libibverbs returns), the verb, the error and its remedy. Errors
+ * of the network or the peer never throw: they are completion statuses or events.
  */
 
-/** What the codes of errors mean. */
+/** Meanings of the error codes. */
 export const verbsErrorCodes = {
   EINVAL: 'an argument or attribute is wrong',
   ENOMEM: 'a queue is full or a limit of the device is reached',
@@ -24,16 +24,16 @@ export const verbsErrorCodes = {
 /** A code of `verbsErrorCodes`. */
 export type VerbsErrorCode = keyof typeof verbsErrorCodes
 
-/** Misuse of a verb; its message says what is wrong and what to do. */
+/** Misuse of a verb; the message describes the error and its remedy. */
 export class VerbsError extends Error {
   override readonly name = 'VerbsError'
-  /** What kind of error it is; stable. */
+  /** Code of the error; stable. */
   readonly code: VerbsErrorCode
   /** The verb that was called, by its name here: `postSend`, `modify`, … */
   readonly verb: string
   /** The first work request of a linked list that was not posted (`bad_wr`). */
   badWr?: object
-  /** `device-in-use`, with EADDRINUSE of `openDevice`: another process has the adapter, whatever IP port was asked for. */
+  /** `device-in-use`, with EADDRINUSE of `openDevice`: another process has the adapter, whatever IP port was requested. */
   reason?: 'device-in-use'
 
   constructor(code: VerbsErrorCode, verb: string, message: string) {
@@ -43,10 +43,10 @@ export class VerbsError extends Error {
   }
 }
 
-/** Errors of memory and of the system, told by their names: this folder imports nothing that calls the system. */
+/** Errors of memory and of the system, identified by their names: this folder imports nothing that calls the system. */
 const systemErrors: readonly string[] = ['SegmentError', 'NativeError']
 
-/** What memory or the system said, as an error of `verb`; other errors as they are. */
+/** Converts an error of memory or of the system to an error of `verb`; returns other errors unchanged. */
 export function asVerbsError(error: unknown, verb: string): unknown {
   if (!(error instanceof Error) || !systemErrors.includes(error.name)) return error
   const { code } = error as Error & { code: string }

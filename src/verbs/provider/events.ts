@@ -4,7 +4,7 @@ import { Chan, Cq, Ctx, Meta, Qp, Srq } from './layout.ts'
 import { slotOf } from './records.ts'
 import { SegmentTables } from './tables.ts'
 
-/** To what an asynchronous event happened. */
+/** Kinds of the object to which an asynchronous event happened. */
 export const elementKind = { none: 0, qp: 1, cq: 2, srq: 3, port: 4 } as const
 
 /** The tables of a segment, with the events that are kept in them. Channel and event locks are taken last, alone. */
@@ -23,7 +23,7 @@ export class EventTables extends SegmentTables {
     if (slot < 0) return
     const channel = this.chanWord(slot)
     segment.lock(channel + Chan.lock)
-    // Looked at again: a CQ whose owner ended leaves its channel under this lock, also while QPs of others complete to it.
+    // Looked at again: a CQ whose owner ended leaves its channel under this lock, also while QPs of other threads complete to it.
     if (i32[cq + Cq.channel] !== slot) {
       segment.unlock(channel + Chan.lock)
       return
@@ -45,7 +45,10 @@ export class EventTables extends SegmentTables {
     i32[channel + Chan.tail] = ref
   }
 
-  /** A thread was killed that may have been making an event for a channel or a context of this device: nobody is to wait in vain. */
+  /**
+   * A thread was killed that may have been making an event for a channel or a context of this device: repairs both, so that no thread waits
+   * in vain.
+   */
   repairEvents(device: number): void {
     const { i32, at, segment } = this
     const channels = new Map<number, number[]>()

@@ -1,10 +1,10 @@
 /**
- * What is left of the connections of a thread that died: to which peers someone has to say that they are over. A kernel sends a
- * DREQ for each connection of a process that ends; here the dead thread was its own connection manager, and its state is gone. So
- * the communication IDs of a connection stand beside the QP's address vector, whoever cleans up after the thread writes them into a ring
- * of the segment, and an agent of the same device that lives sends the DREQ.
+ * Connections that a dead thread left open, whose peers have to be notified. A kernel sends a DREQ for each connection of a process that
+ * ends; here the dead thread was its own connection manager, and its state is gone. So the communication IDs of a connection stand beside
+ * the QP's address vector, the thread that cleans up after the dead one writes them into a ring of the segment, and a live agent of the
+ * same device sends the DREQ.
  *
- * The ring keeps the last 512; a peer whose entry was overwritten notices as it would of a host that vanished.
+ * The ring keeps the last 512; a peer whose entry was overwritten notices the end as it would notice that of a host that vanished.
  */
 import type { Host } from './host.ts'
 import { Av, Dev, Farewell, Meta, maxFarewells, Qp } from './layout.ts'
@@ -20,7 +20,7 @@ export interface DueFarewell {
   readonly sgidIndex: number
 }
 
-/** What is needed here of a queue pair. */
+/** Properties of a queue pair that are needed here. */
 interface ConnectedQp {
   readonly slot: number
   readonly closed: boolean
@@ -36,7 +36,7 @@ export function nameConnection(qp: ConnectedQp, localCommId: number, remoteCommI
   Atomics.store(host.i32, q + Qp.localCommId, localCommId)
 }
 
-/** Before a QP of a thread that died is destroyed: true if there is something to be sent for it. */
+/** Called before a QP of a dead thread is destroyed: adds its connection to the ring; returns true if there is a DREQ to be sent for it. */
 export function leaveFarewell(host: Host, q: number): boolean {
   const { i32, at } = host
   // In a segment the peers look for themselves.
@@ -56,12 +56,12 @@ export function leaveFarewell(host: Host, q: number): boolean {
   return true
 }
 
-/** How many there ever were; wraps at 32 bits. */
+/** Returns the number of entries ever written; wraps at 32 bits. */
 export function farewells({ i32, at }: Host): number {
   return Atomics.load(i32, at.meta + Meta.farewells)
 }
 
-/** Takes number `number`, if it is one of the device's that nobody has taken yet. */
+/** Takes entry `number`, if it belongs to the device and no thread has taken it yet. */
 export function takeFarewell(host: Host, device: number, number: number): DueFarewell | undefined {
   const { i32 } = host
   const entry = entryOf(host, number)
@@ -76,7 +76,7 @@ export function takeFarewell(host: Host, device: number, number: number): DueFar
     dlid: i32[av + Av.dlid]!,
     sgidIndex: i32[av + Av.sgidIndex]!,
   }
-  // It is whole and this thread's if nobody has taken or overwritten it meanwhile.
+  // The entry is consistent, and this thread's, if no thread has taken or overwritten it meanwhile.
   return Atomics.compareExchange(i32, entry + Farewell.number, named(number), 0) === named(number) ? due : undefined
 }
 
@@ -84,7 +84,7 @@ function entryOf({ at }: Host, number: number): number {
   return at.farewells + (number & (maxFarewells - 1)) * Farewell.words
 }
 
-/** What says that an entry is number `number`; never 0. */
+/** Returns the value that marks an entry as number `number`; never 0. */
 function named(number: number): number {
   return number === 0 ? -0x80000000 : number
 }

@@ -8,7 +8,7 @@ export function isMulticastGid(gid: Uint8Array): boolean {
   return gid[0] === 0xff || (isIpv4Gid(gid) && gid[12]! >> 4 === 0xe)
 }
 
-/** Whether the GID that begins at word `word` is `gid`. */
+/** Returns true if the GID that begins at word `word` is `gid`. */
 export function sameGid(i32: Int32Array, word: number, gid: Uint8Array): boolean {
   const bytes = new Uint8Array(i32.buffer, word * 4, 16)
   return bytes.every((byte, i) => byte === gid[i])

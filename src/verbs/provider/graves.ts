@@ -1,11 +1,11 @@
 /**
- * The list of what was closed and is not reclaimed yet: see reclaim.ts. All functions are called under the control lock, but those that
- * only look.
+ * The list of closed objects that are not reclaimed yet: see reclaim.ts. All functions are called under the control lock, except those that
+ * only read.
  */
 import { type Host, stageOf } from './host.ts'
 import { Cq, Key, keyKind, keySlots, Meta, Pd, Qp, Records, Srq } from './layout.ts'
 
-/** What is buried; the place in this list is part of a link. */
+/** Kinds of buried objects; the index in this list is part of a link. */
 const kinds = ['qp', 'cq', 'srq', 'pd', 'key'] as const
 export type Buried = (typeof kinds)[number]
 
@@ -22,8 +22,8 @@ const linkWord: Readonly<Record<Buried, number>> = {
 const lastLink = -0x80000000
 
 /**
- * Objects in the list, and bytes behind them, at which a thread that closes one more sweeps. Of more memory that becomes free at a time the
- * pages would go back to the system, which gives others for the next connections: dearer than what the sweep costs.
+ * Number of objects in the list, and bytes of their memory, at which a thread that closes one more sweeps. If more memory became free at a
+ * time, its pages would go back to the system, which provides others for the next connections: this costs more than the sweep.
  */
 const sweepAtObjects = 64
 const sweepAtBytes = 2 ** 20
@@ -40,12 +40,12 @@ function slotOfWord(host: Host, kind: Buried, word: number): number {
   return (word - host.at[table]) / words
 }
 
-/** Whether an object was closed and is not reclaimed yet. */
+/** Returns true if an object was closed and is not reclaimed yet. */
 export function isBuried(host: Host, kind: Exclude<Buried, 'key'>, word: number): boolean {
   return host.i32[word + linkWord[kind]]! < 0
 }
 
-/** Puts an object that was taken out of use into the list, and behind it so much memory, under the control lock. */
+/** Puts an object that was taken out of use into the list, with `bytes` of memory to be freed; called under the control lock. */
 export function bury(host: Host, kind: Buried, word: number, bytes = 0): void {
   const { i32, at } = host
   const head = i32[at.meta + Meta.retired]!
@@ -55,7 +55,7 @@ export function bury(host: Host, kind: Buried, word: number, bytes = 0): void {
   i32[at.meta + Meta.retiredBytes] = Math.min(i32[at.meta + Meta.retiredBytes]! + bytes, 2 ** 30)
 }
 
-/** Whether so much was closed that it is to be reclaimed now. */
+/** Returns true if the closed objects are so many, or so large, that they are to be reclaimed now. */
 export function sweepIsDue({ i32, at }: Host): boolean {
   return i32[at.meta + Meta.retiredCount]! >= sweepAtObjects || i32[at.meta + Meta.retiredBytes]! >= sweepAtBytes
 }
@@ -67,7 +67,7 @@ export function linked(host: Host, link: number): { kind: Buried; word: number; 
   return { kind, word, next: host.i32[word + linkWord[kind]]! }
 }
 
-/** Whether a link names an object: the list goes on. */
+/** Returns true if a link names an object: the list goes on. */
 export function goesOn(link: number): boolean {
   return link !== 0 && link !== lastLink
 }
@@ -94,7 +94,7 @@ export function relist(host: Host): void {
       if (i32[word] === 0) continue
       if (kind === 'qp' && i32[word + Qp.stage] !== 0) lost.delete(stageOf(host, word))
       if (isBuried(host, kind, word)) found(kind, word, ring < 0 ? -1 : i32[word + ring]! * 4)
-      // Its owner died between the two: whoever reaps that one buries it.
+      // Its owner died between the two: the thread that reaps that owner buries the object.
       else if (ring >= 0) lost.delete(i32[word + ring]! * 4)
     }
   }

@@ -53,7 +53,7 @@ export function dropAgent(host: Host, q: number): void {
   tellAgents(host)
 }
 
-/** All get an event, so that they look for connections to an agent that has ended, and for what is left of those of others. */
+/** Wakes all agents, so that they look for connections to an agent that has ended, and for connections that other agents have left. */
 export function tellAgents(host: Host): void {
   const { i32, at } = host
   for (let slot = 1; slot < i32[at.meta + Meta.agentsUsed]!; slot++) {
@@ -69,7 +69,7 @@ export function agentWord(host: Host, slot: number): number {
   return host.at.agents + slot * Agent.words
 }
 
-/** What is needed here of a queue pair of type GSI. */
+/** Properties of a queue pair of type GSI that are needed here. */
 export interface GsiQueuePair {
   readonly type: QpType
   readonly qpNum: number
@@ -99,7 +99,7 @@ export function agentSlotOfCommId(commId: number): number {
   return commId >>> idBits
 }
 
-/** What distinguishes the agent in a slot of this segment from those that had the slot before; 0 if there is none. */
+/** Returns the number that distinguishes the agent in a slot of this segment from earlier agents of the slot; 0 if there is none. */
 export function agentAt(qp: GsiQueuePair, slot: number): number {
   const { host } = qp.pd.context.device
   return slot < maxAgents ? Atomics.load(host.i32, agentWord(host, slot) + Agent.qpNum) : 0

@@ -1,8 +1,8 @@
 /**
- * QP 1, the general services interface, over which management datagrams (MADs) travel. An adapter has one; here each
- * connection manager, in whatever thread or process, makes a queue pair of type GSI, and they share it:
+ * QP 1, the general services interface, over which management datagrams (MADs) travel. An adapter has one; here each connection manager, in
+ * whatever thread or process, makes a queue pair of type GSI, and they share it:
  *
- *     out    a message says that it comes from QP 1 (DETH on the wire, `wc.srcQp`), with the Q_Key of QP 1
+ *     out    a message carries QP 1 as its source (DETH on the wire, `wc.srcQp`), with the Q_Key of QP 1
  *     in     a message for QP 1 of a device goes to the GSI queue pair that it is meant for
  *
  * The message itself determines its recipient (InfiniBand Architecture volume 1, 12.6):
@@ -13,11 +13,10 @@
  *     all others          the communication ID of the receiving side
  *     REJ without that    all agents: it ends an attempt whose REQ may not have arrived
  *
- * MADs of other classes than that of the communication manager are not the business of these agents: see mad-classes.ts.
+ * These agents do not handle MADs of other classes than that of the communication manager: see mad-classes.ts.
  *
- * The IDs that an agent chooses begin with its slot in the table of agents (`commIdOf`). A message for no agent goes to the
- * first agent of the device that has read all that it has got, which rejects it as an adapter would; without any agent it is
- * dropped and counted.
+ * The IDs that an agent chooses begin with its slot in the table of agents (`commIdOf`). A message for no agent goes to the first agent of
+ * the device that has read all its messages, which rejects it as an adapter would; without any agent it is dropped and counted.
  */
 import { CmAttribute, CmaHdr, Mad, MadMethod, MgmtClass, u16, u32 } from '../../wire/index.ts'
 import { VerbsError } from './errors.ts'
@@ -28,10 +27,10 @@ import { madReceiver } from './mad-classes.ts'
 import { ServedKind, servedOverlap, servedWords, servesAll } from './served.ts'
 import { Sharers, unreadBy } from './shared-services.ts'
 
-/** Bytes of a MAD that determine its recipient: of a REQ, up to the address behind the RDMA CM's header of its private data. */
+/** Bytes of a MAD that determine its recipient: of a REQ, up to the address after the RDMA CM's header of its private data. */
 export const madDispatchBytes: number = Mad.length + 140 + CmaHdr.length
 
-/** Offsets of what comes behind the MAD header. */
+/** Offsets of fields after the MAD header. */
 const serviceIdAt = Mad.length + 8
 const remoteCommIdAt = Mad.length + 4
 const requestIdAt = Mad.length
@@ -131,7 +130,7 @@ export function unregisterService(
   if (!found) throw new VerbsError('EINVAL', verb, `this agent has not registered 0x${serviceId.toString(16)}`)
 }
 
-/** Whether other agents of the device share a service with this ID. */
+/** Returns true if other agents of the device share a service with this ID. */
 export function isServedByOthers(qp: GsiQueuePair, serviceId: bigint): boolean {
   const { host, index } = qp.pd.context.device
   const [high, low] = words(serviceId)
@@ -151,7 +150,7 @@ function isService(host: Host, s: number, wanted: readonly number[], served: Int
   )
 }
 
-/** As they stand in a record, from `Service.idHigh` on. */
+/** Returns the words of a service ID and its mask, as in a record from `Service.idHigh` on. */
 function serviceWords(serviceId: bigint, mask: bigint): [number, number, number, number] {
   return [...words(serviceId & mask), ...words(mask)]
 }
@@ -177,7 +176,10 @@ export class GsiDispatch {
     this.#sharers = new Sharers(host)
   }
 
-  /** The MAD u8[at, at + length), of which `madDispatchBytes` can be read; how many `targets` there are. Counts drops. */
+  /**
+   * Determines the recipients of the MAD u8[at, at + length), of which `madDispatchBytes` can be read; returns the number of `targets`.
+   * Counts drops.
+   */
   find(device: number, u8: Uint8Array, at: number, length: number): number {
     const host = this.#host
     const isMad = length === Mad.totalLength && u8[at + Mad.baseVersion] === 1
@@ -225,7 +227,7 @@ export class GsiDispatch {
     for (let i = 0; i < 16; i++) bytes[i] = version === 6 || i >= 12 ? u8[from + i]! : i < 10 ? 0 : 0xff
   }
 
-  /** The agent that gets a request, −1 if nobody takes requests for its service. */
+  /** Returns the agent that gets a request, −1 if no agent takes requests for its service. */
   #service(device: number, u8: Uint8Array, at: number): number {
     const high = u32(u8, at + serviceIdAt) | 0
     const low = u32(u8, at + serviceIdAt + 4) | 0
@@ -238,7 +240,7 @@ export class GsiDispatch {
     return count > 1 ? this.#sharers.choose(count, requestKey(u8, at)) : this.#sharers.first(count)
   }
 
-  /** Finds the agents that take requests for a service ID: one, or those that share it. How many there are. */
+  /** Finds the agents that take requests for a service ID: one, or those that share it. Returns their number. */
   #servers(device: number, high: number, low: number): number {
     const { i32, at } = this.#host
     let count = 0
@@ -280,14 +282,14 @@ export class GsiDispatch {
   }
 }
 
-/** What tells a request from others: its transaction and its sender's communication ID. */
+/** Returns a key that identifies a request: a hash of its transaction ID and its sender's communication ID. */
 function requestKey(u8: Uint8Array, at: number): number {
   const transaction = u32(u8, at + Mad.transactionId) ^ Math.imul(u32(u8, at + Mad.transactionId + 4), 0x9e3779b1)
   const key = Math.imul(transaction ^ u32(u8, at + requestIdAt), 0x85ebca6b)
   return key ^ (key >>> 15)
 }
 
-/** The queue pair of the agent that takes requests for a service ID if this record says so, else −1. */
+/** Returns the queue pair of the agent that takes requests for a service ID, if this record registers it; else −1. */
 function serverOf(host: Host, s: number, device: number, high: number, low: number): number {
   const { i32 } = host
   if (i32[s + Service.state] !== 1 || i32[s + Service.device] !== device) return -1

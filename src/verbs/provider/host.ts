@@ -1,9 +1,9 @@
 /**
- * What all adapters of a segment have in common, seen from one thread: completions, events, key look-up and flushing, so that
- * every device that keeps its queues in the segment shares them.
+ * Common part of all adapters of a segment, as one thread sees it: completions, events, key look-up and flushing, so that every device that
+ * keeps its queues in the segment shares them.
  *
- * Lock order: send queue, then receive queue or SRQ, then CQ; channel and event locks are taken last, alone. Nobody takes
- * the send queue lock of a second QP while holding one: what must happen to a peer's send queue is deferred.
+ * Lock order: send queue, then receive queue or SRQ, then CQ; channel and event locks are taken last, alone. No thread takes the send queue
+ * lock of a second QP while holding one: changes to a peer's send queue are deferred.
  */
 import { EventType, QpState, SendFlag, WcOpcode, WcStatus } from './constants.ts'
 import { EventTables } from './events.ts'
@@ -31,19 +31,19 @@ import type { QpFailure } from './news.ts'
 import { completionOpcodes } from './operations.ts'
 import { slotOf } from './records.ts'
 
-/** Where what a hosted QP's request hands over is staged: whole pages. */
+/** Returns the segment address at which the data that a hosted QP's request hands over is staged: whole pages. */
 export function stageOf({ i32 }: Host, q: number): number {
   return i32[q + Qp.stage]! * stageUnit
 }
-/** Of `Qp.stage`. */
+/** Bytes per unit of `Qp.stage`. */
 export const stageUnit = 4096
 
-/** What taking a receive gives if there is none, or none that is long enough. */
+/** Results of taking a receive if there is none, or none that is long enough. */
 export const noReceive = -1
 export const receiveTooShort = -2
 
 export class Host extends EventTables {
-  /** First word of the `Journal` in which this thread says what it completes, 0 while it says so nowhere. */
+  /** First word of the `Journal` in which this thread notes its completions, 0 while it notes them nowhere. */
   journal = 0
 
   // --- keys --------------------------------------------------------------------------------------------------------
@@ -63,14 +63,14 @@ export class Host extends EventTables {
   }
 
   /**
-   * The segment address behind `addr` in the region or window with this key, or −1 if key, protection domain, access
-   * rights, or bounds forbid it. `qp` is the slot of the QP at which a remote access arrives, −1 for a local access.
+   * Returns the segment address of `addr` in the region or window with this key, or −1 if key, protection domain, access rights, or bounds
+   * forbid it. `qp` is the slot of the QP at which a remote access arrives, −1 for a local access.
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const { i32, f64, segment } = this
     const epoch = Atomics.load(i32, segment.epochWord)
     const entry = this.findKey(key)
-    // A window is valid last; what is read of it comes after that.
+    // A window is valid last; other words of it are read after that.
     if (entry < 0 || i32[entry + Key.pd] !== pd || Atomics.load(i32, entry + Key.valid) !== 1) return -1
     if ((i32[entry + Key.access]! & access) !== access) return -1
     const kind = i32[entry + Key.kind]!
@@ -172,7 +172,7 @@ export class Host extends EventTables {
     }
   }
 
-  /** After a completion was published, and an atomic store: makes the event for which the CQ is armed, if it is. */
+  /** Makes the event for which the CQ is armed, if it is; called after a completion was published, and an atomic store. */
   fireIfArmed(cq: number, solicited: boolean): void {
     const { i32 } = this
     // Atomic: elsewhere than on x86 a plain load may come before that store is seen.
@@ -182,7 +182,7 @@ export class Host extends EventTables {
       this.fire(cq)
   }
 
-  /** One completion from start to end; false if the CQ overran. */
+  /** Makes one completion from start to end; false if the CQ overran. */
   complete(
     cq: number,
     wrId: number,
@@ -240,7 +240,7 @@ export class Host extends EventTables {
     i32[journal + Journal.stage] = journalStage.window
   }
 
-  /** What was begun is done. */
+  /** Marks the operation in the journal as done. */
   #noted(): void {
     if (this.journal !== 0) this.i32[this.journal + Journal.stage] = journalStage.none
   }
@@ -353,7 +353,7 @@ export class Host extends EventTables {
     return at
   }
 
-  /** Whether the elements of the receive at `r` hold less than `bytes`. */
+  /** Returns true if the elements of the receive at `r` hold less than `bytes`. */
   receiveIsShort(r: number, bytes: number): boolean {
     if (bytes === 0) return false
     const { i32 } = this
@@ -363,12 +363,12 @@ export class Host extends EventTables {
     return room < bytes
   }
 
-  /** In SQD: says once that all requests posted before are done. */
+  /** Makes the event, once in SQD, that all requests posted before are done. */
   drained(q: number): void {
     const { i32 } = this
     if (i32[q + Qp.sqDraining] !== 1 || ((i32[q + Qp.sqNext]! - i32[q + Qp.sqDrainAt]!) | 0) < 0) return
     i32[q + Qp.sqDraining] = 0
-    // IBA list-59: in SQD what was posted before is finished, and an event says so.
+    // IBA list-59: in SQD, requests posted before are completed, and an event reports it.
     if (i32[q + Qp.sqDrainNotify] === 1) this.qpEvent(q, EventType.SqDrained)
   }
 
@@ -378,7 +378,7 @@ export class Host extends EventTables {
   flushReceives(q: number): void {
     const { i32, f64 } = this
     if (i32[q + Qp.srq]! >= 0) {
-      // IBA list-107: the receives of an SRQ stay; the event says that this QP takes none any more.
+      // IBA list-107: the receives of an SRQ stay; the event reports that this QP takes no more of them.
       if (i32[q + Qp.lastWqe] === 0) {
         i32[q + Qp.lastWqe] = 1
         this.qpEvent(q, EventType.QpLastWqeReached)
@@ -397,7 +397,7 @@ export class Host extends EventTables {
   /** Flushes what is in the send queue; the send lock is held. */
   flushSends(q: number): void {
     const { i32 } = this
-    // IBA list-68: what is outstanding is flushed in order.
+    // IBA list-68: outstanding requests are flushed in order.
     while (i32[q + Qp.sqNext] !== i32[q + Qp.sqHead]) this.completeSend(q, WcStatus.WrFlushErr, 0)
   }
 
@@ -453,8 +453,8 @@ export class Host extends EventTables {
   }
 
   /**
-   * Locks a send queue against everyone, also against the thread that may use it without the lock: after a second thread
-   * has come, there is none such any more. This thread may not be in an operation.
+   * Locks a send queue against all threads, also against the thread that may use it without the lock: after a second thread has come, no
+   * thread may do so any more. This thread may not be in an operation.
    */
   lockSends(q: number): void {
     const { i32, segment } = this

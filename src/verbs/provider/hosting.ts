@@ -2,7 +2,7 @@
 import type { Host } from './host.ts'
 import { Qp, qpEngine } from './layout.ts'
 
-/** Whether a hosted QP is one that this thread does not execute for. */
+/** Returns true if the QP is a hosted one that this thread does not execute for. */
 export function isOthers({ i32, segment }: Host, q: number): boolean {
   return i32[q + Qp.engine] === qpEngine.hosted && i32[q + Qp.owner] !== segment.me
 }

@@ -1,7 +1,7 @@
 /**
- * What a device implements (`Device`, `DeviceDriver`, `FastPath`) and what it needs for that: the layout of the tables of a
- * segment, and what all devices of a segment have in common. Pure: nothing here, nor anything that it imports, is of Node.
- * Devices, `transport` and the connection manager import this; programs import `verbs/index.ts`.
+ * The interface that a device implements (`Device`, `DeviceDriver`, `FastPath`) and its requirements: the layout of the tables of a
+ * segment, and the common part of all devices of a segment. Pure: nothing here, nor anything that it imports, depends on Node. Devices,
+ * `transport` and the connection manager import this; programs import `verbs/index.ts`.
  */
 export { describe } from './arguments.ts'
 export type * from './attributes.ts'

@@ -1,9 +1,8 @@
 /**
- * What the holder of a device's lock is about to do that may be done only once, so that the thread that takes the lock over, if
- * this one is killed, can see how far it came. Plain stores in the order of the program are enough: whoever finds the holder
- * dead sees all that it stored.
+ * Next action of the holder of a device's lock that may be done only once, so that the thread that takes the lock over, if the holder is
+ * killed, can see how far it came. Plain stores in program order are enough: a thread that finds the holder dead sees all its stores.
  *
- *     stage    what was interrupted                  what the next holder does
+ *     stage    interrupted operation                 action of the next holder
  *     packet   a packet of the peer is executed      sets the QP back to before it: the peer sends it again
  *     receive  a receive completes                   publishes the completion, if that is not there yet
  *     send     a request completes                   likewise
@@ -60,7 +59,7 @@ export function finishCompletion(host: Host, journal: number, q: number): boolea
   return true
 }
 
-/** Whether the completion in the journal is in the CQ, or was: another thread may have taken the lock of the CQ, and its entry. */
+/** Returns true if the completion in the journal is in the CQ, or was: another thread may have taken the lock of the CQ, and its entry. */
 function isPublished(host: Host, journal: number, q: number, cq: number): boolean {
   const { i32, f64 } = host
   if (i32[cq + Cq.state] === cqState.dead) return true

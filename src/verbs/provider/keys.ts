@@ -83,7 +83,7 @@ function freeKeyEntry(host: Host, entry: number): void {
   }
 }
 
-/** Takes a region or window out of the key table; afterwards nobody uses it. Windows that are bound to the region are unbound. */
+/** Takes a region or window out of the key table; afterwards no thread uses it. Windows that are bound to the region are unbound. */
 export function destroyKey(host: Host, entry: number): void {
   withdrawKey(host, entry)
   if (host.i32[entry + Key.kind] === keyKind.region && host.i32[entry + Key.region]! > 0) {
@@ -100,7 +100,7 @@ export function destroyKey(host: Host, entry: number): void {
   removeKey(host, entry)
 }
 
-/** Ends the rights of a region or window; nobody uses them any more, but it is still there. */
+/** Ends the rights of a region or window; no thread uses them any more, but the entry is still there. */
 export function withdrawKey(host: Host, entry: number): void {
   Atomics.store(host.i32, entry + Key.valid, 0)
   host.segment.bumpEpoch()
@@ -114,7 +114,7 @@ export function removeKey(host: Host, entry: number): void {
   })
 }
 
-/** It counts no more in its device and its protection domain; a window is unbound. Under the control lock. */
+/** Removes the key from the counts of its device and its protection domain; unbinds a window. Under the control lock. */
 function releaseKey(host: Host, entry: number): void {
   const { i32 } = host
   const isRegion = i32[entry + Key.kind] === keyKind.region
@@ -124,17 +124,17 @@ function releaseKey(host: Host, entry: number): void {
   releasePd(host, i32[entry + Key.pd]!, isRegion ? Pd.mrs : Pd.mws)
 }
 
-/** The entry may be another key's. Under the control lock. */
+/** Frees the entry: another key may use it. Under the control lock. */
 export function giveKey(host: Host, entry: number): void {
   const { i32, at } = host
-  // In this order: with none in use, whoever cleans up after this thread looks at none.
+  // In this order: with none in use, the thread that cleans up after this one looks at none.
   freeKeyEntry(host, entry)
   i32[at.meta + Meta.keysUsed] = i32[at.meta + Meta.keysUsed]! - 1
 }
 
 /**
- * Takes a region without windows out of use; it is reclaimed later, and with it the memory that begins where it does, if that is
- * `memory`. Until a grace period has passed, others may still use it.
+ * Takes a region without windows out of use; it is reclaimed later, and with it the memory that begins where it does, if that is `memory`.
+ * Until a grace period has passed, other threads may still use it.
  */
 export function retireRegion(host: Host, entry: number, memory: boolean): void {
   const { i32, f64, segment } = host

@@ -29,7 +29,7 @@ export const maxPorts = 65536
 /** Slots of the table from QP numbers to QPs. */
 export const qpNumberSlots: number = 2 * maxQps
 
-/** A device: what all its contexts share. */
+/** A device: the state that all its contexts share. */
 export const Dev = {
   words: 320,
   state: 0,
@@ -41,21 +41,21 @@ export const Dev = {
   mrs: 18,
   qkeyViolations: 19,
   badPkeys: 20,
-  /** Of a device on a network: see transport/. */
+  /** Flag of a device on a network: see transport/. */
   transport: 32,
-  /** What its driver keeps there: see devices/roce. */
+  /** Words of the device's driver: see devices/roce. */
   driver: 33 /* 31 words */,
   /** Counters, one f64 for each name in `counterNames`. */
   counters: 64,
-  /** What counters of management attributes had when they were set, less what to: f64. See run/umad. */
+  /** Counters of management attributes at the time they were set, minus the values set: f64. See run/umad. */
   managementBases: 256 /* 28 words */,
-  /** What a subnet manager has set, as PortInfo has it; zeros: nothing. */
+  /** Values that a subnet manager has set, in the form of PortInfo; zeros: nothing is set. */
   portInfo: 288 /* 16 words */,
   /** The thread that is subnet manager of the port, as the use of an attachment (`lockValue`); 0 without one. */
   subnetManager: 304,
 } as const
 
-/** Who drives a device on a network: all threads, the thread that drives devices, or the thread that has opened it. */
+/** Threads that drive a device on a network: all threads, the thread that drives devices, or the thread that has opened it. */
 export const drivenBy = { all: 0, service: 1, opener: 2 } as const
 
 export const Ctx = {
@@ -152,10 +152,10 @@ export const Cq = {
   closing: 67,
 } as const
 
-/** `dead`: destroyed; its owner ended while queue pairs of others used it, and the last of them frees the record. */
+/** States of a CQ. `dead`: destroyed; its owner ended while queue pairs of other threads used it, and the last of them frees the record. */
 export const cqState = { free: 0, live: 1, overrun: 2, dead: 3 } as const
 
-/** Of SRQs and PDs; `dead` as for CQs. */
+/** States of SRQs and PDs; `dead` as for CQs. */
 export const recordState = { free: 0, live: 1, dead: 3 } as const
 
 /**
@@ -170,23 +170,21 @@ export const Cqe = {
   byteLen: 4,
   immData: 5,
   qpNum: 6,
-  /** Of a receive: the sender's QP number (UD), else 0. Of a send: the position after it in its queue, which polling releases. */
+  /** Receive: the sender's QP number (UD), else 0. Send: the position after it in its queue, which polling releases. */
   srcQpOrReleases: 7,
   qpSlot: 8,
   /** UD: source LID, and the service level in the upper half. */
   slid: 9,
-  /** Of a receive: where the receive queue of its QP (`rqTail`) stood after it. */
+  /** Receive: position of the receive queue of its QP (`rqTail`) after it. */
   rqTail: 10,
-  /** Means nothing: a producer on shared memory writes it early, to have the line in time. */
+  /** Word without meaning: a producer on shared memory writes it early, to have the line in time. */
   claim: 11,
 } as const
 
 /** A status that no completion has: the QP is gone, polling passes over it. */
 export const statusPurged = 0xff
 
-/**
- * Beside the flags that polling gives: the sender asked for a solicited event. Only a CQ that `tellsSolicited` shows it.
- */
+/** Flag beside those that polling gives: the sender requested a solicited event. Only a CQ that `tellsSolicited` shows it. */
 export const solicitedFlag = 0x100
 
 export function packWhat(status: number, opcode: number, flags: number): number {
@@ -244,7 +242,7 @@ export const Qp = {
   maxRecvSge: 19,
   maxInlineData: 20,
   owner: 21,
-  /** Who executes its requests: see `qpEngine`. */
+  /** Executor of its requests: see `qpEngine`. */
   engine: 22,
   destQpNum: 23,
   /** Index of the destination device, −1 if the address vector leads nowhere. */
@@ -281,7 +279,7 @@ export const Qp = {
   sqHead: 49,
   /** Next request to execute. */
   sqNext: 50,
-  /** Where the queue stood when SQD was entered: requests from here on wait. */
+  /** Position of the queue when SQD was entered: requests from here on wait. */
   sqDrainAt: 51,
   pending: 52,
   retriesLeft: 53,
@@ -313,18 +311,18 @@ export const Qp = {
   rqWaiting: 112,
 
   /**
-   * The use of an attachment to which the request at the front was handed over, 0 if to none: that thread hosts the peer. What the request
-   * sends, or gets, is in memory of the QP's owner in the segment then, if the owner hosts the QP: its first page and bytes, and whether the
-   * other thread has filled it.
+   * Use of the attachment to which the request at the front was handed over, 0 if to none: that thread hosts the peer. The data that the
+   * request sends, or gets, is then in memory of the QP's owner in the segment, if the owner hosts the QP: its first page and bytes, and a
+   * flag that the other thread has filled it.
    */
   executor: 113,
   stage: 114,
   staged: 115,
   stageFilled: 116,
-  /** Of a multicast whose request was handed over: to the members of which attachment. */
+  /** Attachment to whose members a multicast request that was handed over is delivered. */
   mcastOwner: 117,
 
-  /** Word of what the device keeps for this QP behind its queues (`Device.qpWords`). */
+  /** First word of the device's state for this QP, after its queues (`Device.qpWords`). */
   wire: 124,
 
   av: 128,
@@ -332,14 +330,14 @@ export const Qp = {
 
   /** GSI: its place in the table of agents, plus one. */
   agent: 156,
-  /** The connection that it belongs to, for those who clean up after its thread: see farewells.ts. 0: none. */
+  /** Communication IDs of the connection that the QP belongs to, for the clean-up after its thread: see farewells.ts. 0: none. */
   localCommId: 157,
   remoteCommId: 158,
 } as const
 
 /**
- * Who executes the requests of a QP: the thread that posts (or any other of the segment, where they had to wait), the engine thread of
- * its context, or its owner alone. The owner of a hosted QP does so because it alone reaches the memory that the requests name, and posts
+ * Executor of the requests of a QP: the thread that posts (or any other of the segment, where they had to wait), the engine thread of its
+ * context, or its owner alone. The owner of a hosted QP does so because it alone reaches the memory that the requests name, and posts
  * receives to it when a message finds none (`Host.refill`).
  */
 export const qpEngine = { poster: 0, thread: 1, hosted: 2 } as const
@@ -395,31 +393,31 @@ export const Key = {
   kind: 1,
   pd: 2,
   access: 3,
-  /** In the segment; negative: in another process, see process-regions.ts. */
+  /** Address in the segment; negative: in another process, see process-regions.ts. */
   addr: 4 /* f64 */,
   length: 6 /* f64 */,
   iova: 8 /* f64 */,
-  /** Of a window: slot of the region it is bound to, or −1. Of a region: number of windows bound to it. */
+  /** Window: slot of the region that it is bound to, or −1. Region: number of windows bound to it. */
   region: 10,
   qp: 11,
-  /** Of one that is `retired`: a link, see graves.ts. */
+  /** Link of a `retired` key: see graves.ts. */
   owner: 12,
   valid: 13,
   device: 14,
-  /** Of a window: the key of the region it is bound to, which tells it from another in the same slot. */
+  /** Window: key of the region that it is bound to, which distinguishes that region from another in the same slot. */
   regionKey: 15,
-  /** Of a region in another process: what `Device.reachProcess` returned for it, else 0. */
+  /** Region in another process: the value that `Device.reachProcess` returned for it, else 0. */
   process: 15,
 } as const
 export const keyKind = { free: 0, region: 1, window1: 2, window2: 3, deleted: 4, retired: 5 } as const
 
-/** What the holder of a device's lock is about to do that may be done only once: see journal.ts. */
+/** Next action of the holder of a device's lock that may be done only once: see journal.ts. */
 export const Journal = {
   /** Written last when something begins, 0 when it is done. */
   stage: 0,
   /** A reference to the QP. */
   qp: 1,
-  /** Where its queue stands afterwards: `sqNext` or `rqTail`. Of a window: the index of the request. */
+  /** Position of its queue afterwards: `sqNext` or `rqTail`. Window: the index of the request. */
   queue: 2,
   /** The completion: its sequence, and what is in it. */
   sequence: 3,
@@ -462,13 +460,13 @@ export const Service = {
   maskHigh: 6,
   maskLow: 7,
   group: 8,
-  /** Of the first agent of a group: which of them gets the next request. */
+  /** Counter, in the record of the first agent of a group, that selects the agent of the next request. */
   turn: 9,
-  /** For requests to which addresses: see served.ts. */
+  /** Addresses to which the requests are sent: see served.ts. */
   served: 10 /* 5 words */,
 } as const
 
-/** In the same table, of `state` 2: a class of MADs, and methods of it, of which requests go to an agent. See mad-classes.ts. */
+/** Record in the same table, of `state` 2: a class of MADs, and methods of it, of which requests go to an agent. See mad-classes.ts. */
 export const MadClass = {
   state: 0,
   agent: 1,
@@ -476,22 +474,22 @@ export const MadClass = {
   device: 3,
   mgmtClass: 4,
   classVersion: 5,
-  /** Of the classes that have one. */
+  /** OUI, of the classes that have one. */
   oui: 6,
-  /** What the agent calls it. */
+  /** ID by which its queue pair names the agent. */
   id: 7,
   /** A bit for each method. */
   methods: 10 /* 4 words */,
 } as const
 export const serviceState = { free: 0, service: 1, madClass: 2 } as const
 
-/** To which agent, by the number of its queue pair, a request for a shared service went; `key` names the request. */
+/** Agent, by the number of its queue pair, to which a request for a shared service went; `key` identifies the request. */
 export const RecentRequest = { words: 2, key: 0, qpNum: 1 } as const
 
-/** A connection of a thread that died, whose peer is to be told: see farewells.ts. */
+/** Connection of a thread that died, whose peer is to be notified: see farewells.ts. */
 export const Farewell = {
   words: 18,
-  /** Which one this is; 0 when it was taken. */
+  /** Number of the entry; 0 after it was taken. */
   number: 0,
   device: 1,
   localCommId: 2,
@@ -502,7 +500,7 @@ export const Farewell = {
 /** A power of two. */
 export const maxFarewells = 512
 
-/** An IP port of a port space that somebody has, and the chain of those with the same number. */
+/** IP port of a port space that a thread has bound, and the chain of those with the same number. */
 export const Port = {
   words: 16,
   state: 0,
@@ -513,9 +511,9 @@ export const Port = {
   reuse: 5,
   listening: 6,
   owner: 7,
-  /** For which addresses: see served.ts. */
+  /** Addresses of the port: see served.ts. */
   served: 8 /* 5 words */,
-  /** Not 0: listeners in other threads that give the same number share the port. */
+  /** Group number, or 0: listeners in other threads that give the same number share the port. */
   group: 13,
 } as const
 
@@ -538,20 +536,20 @@ export const Meta = {
   portsUsed: 12,
   farewells: 13,
   /**
-   * What was closed and is not reclaimed yet: links to the first object that waits for a grace period to begin, how many there are, and to the
-   * first of those whose grace period has begun; how often someone looked whether it is over. See reclaim.ts.
+   * Closed objects that are not reclaimed yet: link to the first object that waits for a grace period to begin, number of such objects, and
+   * link to the first of those whose grace period has begun; number of checks whether that is over. See reclaim.ts.
    */
   retired: 24,
   retiredCount: 25,
   leaving: 26,
   graceLooks: 27,
-  /** Bytes of memory behind what waits for a grace period to begin: about, after a thread has died. */
+  /** Bytes of memory of the objects that wait for a grace period to begin: about, after a thread has died. */
   retiredBytes: 28,
   /** The thread that drives devices on sockets while programs do not: see devices/roce/service.ts. */
   serviceOwner: 16,
   /** Counts what it is woken for. */
   serviceWake: 18,
-  /** When it looks whether programs still drive their devices. */
+  /** Time at which it checks whether programs still drive their devices. */
   serviceLooksAt: 20 /* f64 */,
   /** 1 when the process ends, 2 when the thread has done what it had to. */
   serviceStop: 22,
@@ -559,7 +557,7 @@ export const Meta = {
   serviceTurns: 23,
   /** The lock of atomic operations on memory of other processes. */
   processAtomics: 48,
-  /** Where the search for a free record begins, for each table in `Records`. */
+  /** Positions at which the search for a free record begins, for each table in `Records`. */
   hints: 32 /* 7 words */,
 } as const
 
@@ -666,7 +664,7 @@ function tables(): Record<Table | 'words', number> {
     pending: place(1, PendingList.list + maxQps),
     /** A bit for each record of each table in `Records` that is in use. */
     slots: place(1, slotWords),
-    /** All of them together. */
+    /** Words of all tables together. */
     words: words,
   }
 }

@@ -1,17 +1,17 @@
 /**
- * The end of objects in a segment: how a record, and the memory behind it, is taken out of use while other threads may be
- * working with it. Every object goes the same way:
+ * The end of objects in a segment: a record, and its memory, is taken out of use while other threads may be working with it. Every object
+ * goes through the same steps:
  *
- *     1. its references become stale, and its state says that it is no more: a thread that comes now finds nothing
- *     2. it is buried (graves.ts): nobody owns it any more
+ *     1. its references become stale, and its state marks it as gone: a thread that comes now finds nothing
+ *     2. it is buried (graves.ts): it has no owner any more
  *     3. a grace period later, a thread that came before is done: its record may be used again, and its memory (reclaim.ts)
  *
- * The first two are one critical section. A thread that dies in it leaves the record with its owner, so that what reaps the owner does it
- * all once more.
+ * The first two are one critical section. A thread that dies in it leaves the record with its owner, so that the thread that reaps the
+ * owner repeats all of it.
  *
- * An owner may close a CQ, an SRQ or a protection domain only when nothing uses it. If it ends without closing, objects of
- * other threads may do so: queue pairs that complete to such a CQ, or receive from such an SRQ, go to ERR with QP_FATAL;
- * in a protection domain whose owner ended, what there is goes on. The record stays until the last of them is closed.
+ * An owner may close a CQ, an SRQ or a protection domain only when nothing uses it. If it ends without closing, objects of other threads
+ * may do so: queue pairs that complete to such a CQ, or receive from such an SRQ, go to ERR with QP_FATAL; in a protection domain whose
+ * owner ended, existing objects go on. The record stays until the last of them is closed.
  */
 import { EventType, QpState, QpType } from './constants.ts'
 import { deviceAt } from './device.ts'
@@ -39,7 +39,7 @@ import { leaveMcastGroups } from './multicast.ts'
 import { forgetQpNumber } from './qp-numbers.ts'
 import { repairRecords, retire } from './records.ts'
 
-/** The owner of what is only kept for others. */
+/** Owner of objects that are only kept for other threads. */
 const nobody = 0
 
 /**
@@ -51,12 +51,12 @@ export function retireQp(host: Host, q: number): void {
   const slot = host.qpSlot(q)
   const device = i32[q + Qp.device]!
   let groups: Uint8Array[] = []
-  // On a network nobody remembers a QP; in memory whoever has sent to it does.
+  // On a network no peer remembers a QP; in memory every peer that has sent to it does.
   const remembered =
     (Atomics.load(i32, q + Qp.state) as QpState) >= QpState.Rtr && i32[host.deviceWord(device) + Dev.transport] === 0
   const leave = (): void => {
     Atomics.store(i32, q + Qp.state, QpState.Reset)
-    // From now on nobody finds it, neither by its number nor by a reference, and none of its completions is polled.
+    // From now on no thread finds it, neither by its number nor by a reference, and none of its completions is polled.
     retire(host, q)
     if (i32[q + Qp.type] === QpType.GSI) dropAgent(host, q)
     forgetQpNumber(host, slot)
@@ -71,7 +71,7 @@ export function retireQp(host: Host, q: number): void {
     if (i32[q + Qp.srq]! >= 0) releaseShared(host, 'srq', host.srqWord(i32[q + Qp.srq]!))
     releasePd(host, i32[q + Qp.pd]!, Pd.qps)
   }
-  // Other agents are told of one that ends, and woken when the lock was given back.
+  // Other agents are notified of one that ends, and woken after the lock is released.
   segment.parking.deferWakes()
   try {
     host.control(leave)
@@ -96,7 +96,7 @@ function endUsers(host: Host, uses: (q: number) => boolean): void {
   }
 }
 
-/** What CQs and SRQs have in common: queues that queue pairs use, whose record stays until the last of those is closed. */
+/** Offsets of the common fields of CQs and SRQs: queues that queue pairs use, whose record stays until the last of those is closed. */
 const shared = {
   cq: { ref: Cq.ref, state: Cq.state, refs: Cq.refs, ring: Cq.ring, owner: Cq.owner, locks: [Cq.pollLock, Cq.lock] },
   srq: {
@@ -114,7 +114,9 @@ const sharedKinds = ['cq', 'srq'] as const satisfies readonly SharedKind[]
 /** The state of a CQ or SRQ that is destroyed while its record stays. */
 const dead = recordState.dead satisfies typeof cqState.dead
 
-/** Frees a CQ's record and ring; how many queues still use it: then nothing was done, unless its owner ended (`orphan`). */
+/**
+ * Frees a CQ's record and ring; returns the number of queues that still use it: then nothing was done, unless its owner ended (`orphan`).
+ */
 export function destroyCq(host: Host, cq: number, orphan: boolean): number {
   const { i32 } = host
   return destroyShared(host, 'cq', cq, orphan, {
@@ -139,7 +141,7 @@ export function destroySrq(host: Host, srq: number, orphan: boolean): number {
 interface SharedEnd {
   /** Takes it out of lists, once no thread works with it; `ref` is what its name was. */
   unlink?(ref: number): void
-  /** Whether the QP uses the object with this slot. */
+  /** Returns true if the QP uses the object with this slot. */
   uses(q: number, slot: number): boolean
   /** Gives back what it uses itself; under the control lock. */
   release?(): void
@@ -157,7 +159,7 @@ function destroyShared(host: Host, kind: SharedKind, word: number, orphan: boole
     if (users === 0) {
       end.release?.()
       bury(host, kind, word, segment.retireMemory(i32[word + ring]! * 4))
-      // Under the lock as well: without it another thread may give the record to somebody else at once.
+      // Under the lock as well: without it another thread may reuse the record at once.
       end.unlink?.(name)
     }
     // This thread's own, until it is done.
@@ -200,7 +202,7 @@ export function destroyPd(host: Host, pd: number, orphan: boolean): boolean {
   })
 }
 
-/** What keeps the record of a dead protection domain. Address handles do not: they hold a reference. */
+/** Counts that keep the record of a dead protection domain. Address handles do not: they hold a reference. */
 const pdMembers = [Pd.mrs, Pd.mws, Pd.qps, Pd.srqs]
 
 /**

@@ -1,4 +1,4 @@
-/** What the query verbs say of every device that keeps its queues in a segment: the sizes of its tables, and what differs. */
+/** Results of the query verbs for every device that keeps its queues in a segment: the sizes of its tables, and the values that differ. */
 import { maxMessage } from '../../wire/index.ts'
 import type { DeviceAttr, PortAttr } from './attributes.ts'
 import { PortState } from './constants.ts'

@@ -1,7 +1,7 @@
 /**
- * Who receives MADs of other classes than that of the communication manager, as the kernel's registry of agents has it (ib_register_mad_agent of
- * Linux): a request goes to the agent that has registered its class, version and method, of classes of vendors also its OUI; a response
- * goes back to the agent that chose the upper half of its transaction ID, whose upper bits are the slot of its queue pair.
+ * Recipients of MADs of other classes than that of the communication manager, as in the kernel's registry of agents (ib_register_mad_agent
+ * of Linux): a request goes to the agent that has registered its class, version and method, for vendor classes also its OUI; a response
+ * goes back to the agent that chose the upper half of its transaction ID, whose upper bits are the slot of the agent's queue pair.
  */
 import { isMadResponse, isVendorClass2, Mad, u24, u32 } from '../../wire/index.ts'
 import { VerbsError } from './errors.ts'
@@ -9,22 +9,22 @@ import { agentOf, agentSlotOf, agentSlotOfCommId, agentWord, type GsiQueuePair }
 import type { Host } from './host.ts'
 import { Agent, MadClass, Meta, maxServices, Qp, Service, serviceState } from './layout.ts'
 
-/** Of which requests an agent is the recipient. */
+/** Requests that an agent receives. */
 export interface MadMethods {
   readonly mgmtClass: number
   readonly classVersion: number
-  /** Of classes of vendors, else 0. */
+  /** OUI of a vendor class, else 0. */
   readonly oui: number
   /** Four words, a bit for each method. */
   readonly methods: Int32Array
 }
 
-/** Where the OUI is in MADs of classes that have one. */
+/** Offset of the OUI in MADs of classes that have one. */
 const ouiAt = 37
 const methodWords = 4
 const methodMask = 0x7f
 
-/** Before it is connected: from now on the queue pair gets MADs, and no messages of the communication manager. */
+/** Makes the queue pair get MADs from now on, and no messages of the communication manager; called before it is connected. */
 export function takeMads(qp: GsiQueuePair): void {
   const { host } = qp.pd.context.device
   Atomics.store(host.i32, agentWord(host, agentSlotOf('takeMads', qp)) + Agent.takesMads, 1)
@@ -93,8 +93,8 @@ export function unregisterMads(qp: GsiQueuePair, id: number): void {
 }
 
 /**
- * The queue pair that gets a MAD, of which `madDispatchBytes` are at u8[at], −1 if none does. Which of its agents it is
- * for says `madAgentId`, or the transaction of a response.
+ * Returns the queue pair that gets a MAD, of which `madDispatchBytes` are at u8[at]; −1 if none does. `madAgentId`, or the transaction ID
+ * of a response, identifies the agent among those of the queue pair.
  */
 export function madReceiver(host: Host, device: number, u8: Uint8Array, at: number): number {
   const method = u8[at + Mad.method]!
@@ -103,7 +103,7 @@ export function madReceiver(host: Host, device: number, u8: Uint8Array, at: numb
   return s < 0 ? -1 : madAgentOf(host, device, host.i32[s + MadClass.agent]!)
 }
 
-/** What the agent that a request is for is called by its queue pair, −1 if there is none. */
+/** Returns the ID by which its queue pair names the agent that a request is for, −1 if there is none. */
 export function madAgentId(host: Host, device: number, u8: Uint8Array, at: number): number {
   const s = findClass(host, device, u8, at)
   return s < 0 ? -1 : host.i32[s + MadClass.id]!
@@ -137,7 +137,7 @@ function sharesMethod(i32: Int32Array, s: number, { methods }: MadMethods): bool
   return false
 }
 
-/** Whether its queue pair is still the one that registered, of a thread that lives. */
+/** Returns true if its queue pair is still the one that registered, of a thread that lives. */
 function isThere(host: Host, s: number): boolean {
   const { i32 } = host
   const q = agentOf(host, i32[s + MadClass.device]!, i32[s + MadClass.agent]!)

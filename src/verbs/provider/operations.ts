@@ -1,10 +1,10 @@
 /**
  * The operations of a send queue: the fields of their requests, and a table with a row for each. The masks and arrays that the data
- * path asks are made of the rows when this is loaded: bit or index n is of opcode n.
+ * path reads are made of the rows when this is loaded: bit or index n is of opcode n.
  */
 import { type FlushSelectivity, type MwType, Opcode, QpType, WcOpcode } from './constants.ts'
 
-/** What a request has besides its elements and the address at the peer. */
+/** Operands of a request besides its elements and the address at the peer. */
 export const operandKind = {
   none: 0,
   /** `immData` */
@@ -29,15 +29,15 @@ interface Operation {
   /** The opcode of its completion. */
   readonly completion: WcOpcode
   readonly operands: OperandKind
-  /** It names memory of the peer. */
+  /** True if it names memory of the peer. */
   readonly isRemote?: true
-  /** It takes a receive of the peer, and may solicit an event there. */
+  /** True if it takes a receive of the peer; it may solicit an event there. */
   readonly takesReceive?: true
-  /** Its elements may be copied into the request (`SendFlag.Inline`). */
+  /** True if its elements may be copied into the request (`SendFlag.Inline`). */
   readonly isInlineable?: true
   /**
-   * The responder keeps a resource for it, and answers with a response: one that fills the elements of the request, whose bytes the
-   * completion tells, or an empty one.
+   * Kind of the response, for which the responder keeps a resource: one that fills the elements of the request, whose byte count is in the
+   * completion, or an empty one.
    */
   readonly response?: 'fills' | 'empty'
 }
@@ -171,7 +171,7 @@ export const remoteOpcodes: number = maskOf(({ isRemote }) => isRemote === true)
 export const receiveOpcodes: number = maskOf(({ takesReceive }) => takesReceive === true)
 /** Operations that the responder answers with a response, for which it keeps a resource. */
 export const answeredOpcodes: number = maskOf(({ response }) => response !== undefined)
-/** Those of them whose response fills the elements of the request. */
+/** Answered operations whose response fills the elements of the request. */
 export const fillingOpcodes: number = maskOf(({ response }) => response === 'fills')
 /** Atomic operations with an old value as the response. */
 export const atomicOpcodes: number = maskOf(({ operands }) => operands === swap || operands === add)

@@ -1,9 +1,8 @@
 /**
- * The IP ports that connection managers of a segment have taken, as a kernel keeps them for a host: for each port space
- * and address once (served.ts), unless those that have it share it. Records with the same port number are chained; all this is under
- * the control lock.
+ * The IP ports that connection managers of a segment have taken, as a kernel keeps them for a host: for each port space and address once
+ * (served.ts), unless those that have it share it. Records with the same port number are chained; all this is under the control lock.
  *
- *     reuse    (SO_REUSEADDR) shared with others that say so, until one of them listens
+ *     reuse    (SO_REUSEADDR) shared with others that set it too, until one of them listens
  *     group    (SO_REUSEPORT) shared with other threads that give the same number, and all of them may listen
  */
 import { VerbsError } from './errors.ts'
@@ -12,7 +11,7 @@ import { Meta, Port } from './layout.ts'
 import { giveRecord, recordOf, slotOf, stale, takeRecord } from './records.ts'
 import { servedOverlap } from './served.ts'
 
-/** The range of ports that are given where none is asked for, Linux's. */
+/** Range of the ports that are assigned where no port is requested: Linux's. */
 const firstEphemeral = 32768
 const lastEphemeral = 60999
 
@@ -20,11 +19,11 @@ export interface PortRequest {
   portSpace: number
   /** 0 takes any free one. */
   port: number
-  /** For which addresses: see served.ts. */
+  /** Addresses of the port: see served.ts. */
   served: Int32Array
-  /** Shares the port with others that ask for that, as long as none of them listens. */
+  /** Shares the port with others that set this flag, as long as none of them listens. */
   reuse?: boolean
-  /** Not 0: shares the port with other threads that give the same number, also while they listen. Each has it once. */
+  /** Group number, or 0: the port is shared with other threads that give the same number, also while they listen. Each has it once. */
   group?: number
 }
 
@@ -54,7 +53,10 @@ export function takePort(host: Host, request: PortRequest, random: () => number)
   })
 }
 
-/** From now on only its group shares the port, which is for `served` alone; EADDRINUSE if others have it for some of that. */
+/**
+ * Makes the port listen, for `served` alone: only its group shares it from now on; EADDRINUSE if another thread has it for some of these
+ * addresses.
+ */
 export function listenOnPort(host: Host, taken: TakenPort, served: Int32Array): void {
   const { i32, at } = host
   host.control(() => {
@@ -77,7 +79,7 @@ export function givePort(host: Host, taken: TakenPort): void {
   })
 }
 
-/** Gives free what a thread that ended had; how many ports that were. */
+/** Frees the ports of a thread that ended; returns their number. */
 export function reapPorts(host: Host, owner: number): number {
   const { i32, at } = host
   let reaped = 0
@@ -123,7 +125,7 @@ function isFree(host: Host, request: PortRequest, port: number): boolean {
   return true
 }
 
-/** Whether another thread of the group has the port. */
+/** Returns true if another thread of the group has the port. */
 function inGroup(host: Host, p: number, group = 0): boolean {
   const { i32, segment } = host
   return group !== 0 && i32[p + Port.group] === group && i32[p + Port.owner] !== segment.me

@@ -1,8 +1,8 @@
 /**
- * Memory regions whose bytes lie in another process. In the table of keys such a region is one like all others, and so are the
- * windows bound to it, but for the address: that of byte 0 of the other process is −2^52, so that it is negative wherever
- * the region begins. `Host.resolve` makes all checks of it that it makes of others, and what it answers then is negative, as
- * its answer to a failed check is: code that knows nothing of other processes refuses. Code that does asks `ProcessRegions`.
+ * Memory regions whose bytes lie in another process. In the table of keys such a region is one like all others, and so are the windows
+ * bound to it, except for the address: that of byte 0 of the other process is −2^52, so that it is negative wherever the region begins.
+ * `Host.resolve` makes the same checks of it as of other regions, and its result then is negative, as for a failed check: code without
+ * support for other processes rejects the access. Code with support calls `ProcessRegions`.
  *
  * The kernel lets a process reach the memory of another only if it is an ancestor (Yama), so only the thread that registered the region
  * touches its bytes.
@@ -13,7 +13,7 @@ import { Key, keyKind } from './layout.ts'
 /** User space ends below 2^47, with the largest page tables below 2^57, of which Linux hands out nothing unasked. */
 const base = 2 ** 52
 
-/** What the table has for an address of another process; negative, and never −1. */
+/** Returns the table's form of an address of another process; negative, and never −1. */
 export function inProcess(address: number): number {
   return address - base
 }
@@ -23,7 +23,7 @@ export function processAddress(at: number): number {
   return at + base
 }
 
-/** No range: what `resolve` answers to a failed check. */
+/** Result of `resolve` for a failed check: not a range. */
 const forbidden = -1
 
 export class ProcessRegions {
@@ -36,8 +36,8 @@ export class ProcessRegions {
   }
 
   /**
-   * For a range to which `Host.resolve` gave a negative answer: where it is, as `inProcess` has it, and its process in
-   * `process`; −1 if it is forbidden after all, or this thread may not touch it.
+   * Resolves a range for which `Host.resolve` returned a negative value: returns its address, in the form of `inProcess`, and sets
+   * `process` to its process; −1 if it is forbidden after all, or this thread may not touch it.
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const host = this.#host
@@ -53,7 +53,7 @@ export class ProcessRegions {
     }
   }
 
-  /** The process behind the region or window with this key, −1 if it is not this thread's to touch. */
+  /** Returns the process of the region or window with this key, −1 if this thread may not touch it. */
   #processOf(key: number): number {
     const { i32, at, segment } = this.#host
     let entry = this.#host.findKey(key)

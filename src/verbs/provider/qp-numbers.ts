@@ -1,4 +1,4 @@
-/** The hash table of QP numbers: where a queue pair is found by the number that packets and peers name. `Host.findQp` searches it. */
+/** The hash table of QP numbers, by which a queue pair is found from the number that packets and peers name. `Host.findQp` searches it. */
 import type { Host } from './host.ts'
 import { Qp, qpNumberSlots } from './layout.ts'
 

@@ -19,13 +19,13 @@ interface Attributes {
   optional: readonly QpAttrName[]
 }
 
-/** One legal transition and its attributes for each QP type. `state` may always be given. */
+/** Legal transition and its attributes for each QP type. `state` may always be given. */
 export interface QpTransition {
   /** The state that it leaves. */
   from: QpState
   /** The state that it leads to. */
   to: QpState
-  /** What each QP type requires and takes. */
+  /** Attributes that each QP type requires and accepts. */
   attributes: Readonly<Record<QpType, Attributes>>
 }
 
@@ -154,8 +154,8 @@ const byState = new Map(qpTransitions.map((t) => [t.from * 16 + t.to, t]))
 const curStateAllowed: ReadonlySet<QpState> = new Set([Rtr, Rts, Sqd, Sqe])
 
 /**
- * Whether a QP of `type` may go from `from` to `to` with exactly these attributes (`state` itself left out).
- * Returns null, or what is wrong in words that name the attribute.
+ * Checks that a QP of `type` may go from `from` to `to` with exactly these attributes (`state` itself left out). Returns null, or a
+ * description of the error that names the attribute.
  */
 export function checkTransition(type: QpType, from: QpState, to: QpState, given: readonly QpAttrName[]): string | null {
   const transition = byState.get(from * 16 + to)

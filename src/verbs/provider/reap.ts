@@ -1,4 +1,4 @@
-/** What a thread leaves behind that ended without closing its objects. */
+/** The clean-up after a thread that ended without closing its objects. */
 import { deviceAt } from './device.ts'
 import { leaveFarewell } from './farewells.ts'
 import { tellAgents } from './gsi-agents.ts'
@@ -11,13 +11,13 @@ import { sweepNow } from './reclaim.ts'
 import { giveRecord } from './records.ts'
 
 /**
- * Destroys everything that a thread owned, as the kernel destroys what a process leaves behind, and wakes all that wait. The objects
- * are counted at the first device of the segment, and at each other one that the thread had open.
+ * Destroys everything that a thread owned, as the kernel destroys the objects of a process that ends, and wakes all waiting threads. The
+ * objects are counted at the first device of the segment, and at each other one that the thread had open.
  */
 export function reapAttachment(host: Host, owner: number): void {
   const { i32, at } = host
   let reaped = 0
-  // First what others wait for: the thread may have been driving a device.
+  // First the work that other threads wait for: the thread may have been driving a device.
   for (let index = 0; index < maxDevices; index++)
     if (i32[host.deviceWord(index) + Dev.transport] !== 0) deviceAt(host, index)?.takeOver?.()
   const each = (
@@ -71,7 +71,7 @@ export function reapAttachment(host: Host, owner: number): void {
   recount(host)
   // Its memory is about to be freed.
   sweepNow(host)
-  // It may have ended between an event and the wake for it, or with work pending that others can go on with.
+  // It may have ended between an event and the wake for it, or with work pending that other threads can continue.
   for (let slot = 0; slot < i32[at.meta + Meta.channelsUsed]!; slot++) {
     const chan = host.chanWord(slot)
     if (i32[chan + Chan.state] !== 0) host.wakeWaiters(chan)

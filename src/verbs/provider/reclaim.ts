@@ -1,19 +1,19 @@
 /**
- * What is closed is taken out of use at once, and reclaimed later: the record that others may use again, and the memory behind it. Threads
+ * A closed object is taken out of use at once, and reclaimed later: the record that other threads may use again, and its memory. Threads
  * that found it before may still be working with it, and closing waits for none of them.
  *
- *     close    control lock   references become stale, its state says that it is no more, `bury`: it is in the list `Meta.retired`
+ *     close    control lock   references become stale, its state marks it as gone, `bury`: it is in the list `Meta.retired`
  *     sweep    control lock   the list becomes `Meta.leaving`, the epoch is incremented, a grace period begins
  *     sweep    control lock   once it is over: records are given back, memory is freed
  *
  * Any thread sweeps: the one that closed something, a moment later in its event loop; one that closes when much is in the list; one that
- * finds no memory or no record, which waits for the grace period; and whoever cleans up after a thread. So a process that is stopped in
- * the middle of an operation keeps memory from being used again, and nobody from closing.
+ * finds no memory or no record, which waits for the grace period; and one that cleans up after a dead thread. So a process that is stopped
+ * in the middle of an operation keeps memory from being used again, but keeps no thread from closing.
  *
- * Whether an object is in a list is a property of its record: the word of its owner is negative, or the kind of a key is `retired`. The lists
+ * Membership in a list is a property of an object's record: the word of its owner is negative, or the kind of a key is `retired`. The lists
  * are links in that word, and are made anew from the records when a thread has died (`relist`). Memory belongs to no thread
  * (`Segment.retireMemory`) before its record is in the list, so that it does not end with its owner; the end of a thread between the two
- * leaves the record with that thread, and what reaps it does all of it again.
+ * leaves the record with that thread, and the thread that reaps it repeats all of it.
  */
 import { type Buried, bury, goesOn, linked } from './graves.ts'
 import { type Host, stageOf } from './host.ts'
@@ -21,15 +21,15 @@ import { giveKey } from './keys.ts'
 import { Cq, Key, Meta, Qp, Records, Srq } from './layout.ts'
 import { giveRecord } from './records.ts'
 
-/** Every so many looks at a grace period that does not end, whoever sweeps asks whether the threads that it waits for live. */
+/** Number of looks at a grace period that does not end, after which a sweep checks that the threads that it waits for live. */
 const looksBeforeDoubt = 16
 
-/** Whether nothing is left to reclaim. */
+/** Returns true if nothing is left to reclaim. */
 export function allReclaimed({ i32, at }: Host): boolean {
   return i32[at.meta + Meta.retired] === 0 && i32[at.meta + Meta.leaving] === 0
 }
 
-/** Reclaims what it can without waiting, not even for the control lock; whether nothing is left. */
+/** Reclaims what it can without waiting, not even for the control lock; returns true if nothing is left. */
 export function sweep(host: Host): boolean {
   if (!allReclaimed(host)) host.tryControl(() => step(host))
   return allReclaimed(host)
@@ -53,7 +53,7 @@ function step(host: Host): void {
     i32[at.meta + Meta.retiredCount] = 0
     i32[at.meta + Meta.retiredBytes] = 0
     i32[at.meta + Meta.graceLooks] = 0
-    // What threads remember of what was closed without that is void from now on.
+    // Cached look-ups of objects whose close did not bump the epoch are void from now on.
     segment.bumpEpoch()
     segment.beginGrace()
   }
@@ -68,7 +68,7 @@ function step(host: Host): void {
     link = one.next
   }
   i32[leaving] = 0
-  // What was closed first goes first: queue pairs before the queues that they use.
+  // Objects that were closed first go first: queue pairs before the queues that they use.
   for (const { kind, word } of all.reverse()) if (!give(host, kind, word, memory)) bury(host, kind, word)
   if (memory.length > 0) segment.freeRetired(memory)
 }

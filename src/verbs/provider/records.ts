@@ -1,18 +1,18 @@
 /**
- * Records of the tables in a segment, and how they are named. A record changes hands: what is kept across a time in which
- * that may happen (a handle, an event, an entry of a channel's list) is not its slot but a reference:
+ * Records of the tables in a segment, and their names. A record changes hands: a name that is kept across a time in which that may happen
+ * (in a handle, an event, an entry of a channel's list) is not its slot but a reference:
  *
  *     bits 0–15    slot
  *     bits 16–31   generation: odd while the record is in use, and another for each use; so a reference is never 0
  *
- * The record holds its own reference in word 1, so that one comparison tells whether a reference is stale. It changes
- * when the object begins to be destroyed; the record is free, and may be taken again, only when nothing uses it any more.
+ * The record holds its own reference in word 1, so that one comparison detects a stale reference. It changes when the object begins to be
+ * destroyed; the record is free, and may be taken again, only when nothing uses it any more.
  *
  *     free ──takeRecord──▶ in use ──retire──▶ in use, but references are stale ──giveRecord, after a grace period──▶ free
  *
- * `takeRecord`, `retire`, `giveRecord` and `repairRecords` are called under the control lock. Word 0 of a record is 0 while it is free; it is
- * written in the same critical section as the bit of the table, so that what a thread that died in between left can be
- * told (`repairRecords`).
+ * `takeRecord`, `retire`, `giveRecord` and `repairRecords` are called under the control lock. Word 0 of a record is 0 while it is free; it
+ * is written in the same critical section as the bit of the table, so that `repairRecords` can recognise a change that a thread left
+ * incomplete when it died.
  */
 import { VerbsError } from './errors.ts'
 import { type RecordKind, Records } from './layout.ts'
@@ -21,7 +21,7 @@ import type { SegmentTables } from './tables.ts'
 /** Word of each record that holds its reference. */
 const refWord = 1
 
-/** What `recordOf` gives for a reference to an object that is gone. */
+/** Result of `recordOf` for a reference to an object that is gone. */
 export const stale = -1
 
 /**
@@ -44,7 +44,7 @@ export function slotOf(ref: number): number {
   return ref & 0xffff
 }
 
-/** Whether the record at `word` is not, or no more, that of the object that `ref` names. */
+/** Returns true if the record at `word` is not, or no longer, that of the object that `ref` names. */
 export function isStale(tables: SegmentTables, word: number, ref: number): boolean {
   return tables.i32[word + refWord] !== ref || (ref & 0x10000) === 0
 }
@@ -62,7 +62,7 @@ export function recordOfHandle(tables: SegmentTables, verb: string, kind: Record
   if (typeof given !== 'object' || given === null || given.kind !== kind)
     throw new VerbsError('EINVAL', verb, `this is not a handle of kind '${kind}'`)
   const { ref } = given
-  // A slot that was never in use may have no memory yet, which only `commitMemory` may ask for.
+  // A slot that was never in use may have no memory yet, which only `commitMemory` may request.
   const used = tables.i32[tables.at.meta + Records[kind].high]!
   const wellFormed = typeof ref === 'number' && (ref | 0) === ref && slotOf(ref) < used
   const word = wellFormed ? recordOf(tables, kind, ref) : stale

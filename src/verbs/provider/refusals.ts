@@ -1,4 +1,4 @@
-/** Why a key does not give access to a range: what `Host.resolve` answers with one number, in words, for those who look for a mistake. */
+/** Reasons why a key does not give access to a range: the detail of a failed `Host.resolve`, in words, for diagnosis. */
 import { Access } from './constants.ts'
 import type { Host } from './host.ts'
 import { Key, keyKind } from './layout.ts'
@@ -20,7 +20,7 @@ const namesOf = (access: number): string =>
 
 const hex = (value: number): string => `0x${value.toString(16)}`
 
-/** Of the arguments of `Host.resolve`; null where it would permit them now. */
+/** Returns the reason for these arguments of `Host.resolve`; null where it would permit them now. */
 export function refusalOf(
   host: Host,
   key: number,

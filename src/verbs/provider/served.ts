@@ -1,36 +1,36 @@
 /**
- * The addresses for which somebody has a port or takes requests, as a bound socket of the kernel has them:
+ * The addresses for which an agent has a port or takes requests, as a bound socket of the kernel has them:
  *
  *     all      IPv4 and IPv6: `::`
  *     ipv4     `0.0.0.0`
  *     ipv6     `::` of a socket that is for IPv6 only
  *     one      a single address
  *
- * Two of them on one port conflict when they have an address in common. In a record they take five words: which of these it is, and
- * the address as a GID, which is zero unless it is one.
+ * Two of them on one port conflict when they have an address in common. In a record they take five words: the kind, and the address as a
+ * GID, which is zero unless the kind is `one`.
  */
 import { gidOfIp } from '../../wire/index.ts'
 
 export const servedWords = 5
 
-/** Zero, as in a record that nobody has written to, is all. */
+/** Kinds of addresses. Zero, as in a record that was never written, is `all`. */
 export const ServedKind = { all: 0, one: 1, ipv4: 4, ipv6: 6 } as const
 export type ServedKind = (typeof ServedKind)[keyof typeof ServedKind]
 
 /** ::ffff in the third word of a GID, as the machine (little-endian) reads it. */
 const mappedWord = 0xffff0000 | 0
 
-/** All addresses of both families. */
+/** Words for all addresses of both families. */
 export const servesAll: Int32Array = new Int32Array(servedWords)
 
-/** For an address of 4 or 16 bytes, where all zeros are a wildcard; `afOnly`: `::` is for IPv6 alone. */
+/** Returns the words for an address of 4 or 16 bytes, where all zeros are a wildcard; `afOnly`: `::` is for IPv6 alone. */
 export function servedBy(address: Uint8Array, afOnly: boolean): Int32Array {
   if (!address.every((byte) => byte === 0)) return servesOne(address)
   const kind = address.length === 4 ? ServedKind.ipv4 : afOnly ? ServedKind.ipv6 : ServedKind.all
   return Int32Array.of(kind, 0, 0, 0, 0)
 }
 
-/** For one address alone, also if it is all zeros. */
+/** Returns the words for one address alone, also if it is all zeros. */
 export function servesOne(address: Uint8Array): Int32Array {
   const served = new Int32Array(servedWords)
   served[0] = ServedKind.one
@@ -38,7 +38,7 @@ export function servesOne(address: Uint8Array): Int32Array {
   return served
 }
 
-/** Whether what begins at `a[at]` and what begins at `b[bt]` have an address in common. */
+/** Returns true if the addresses that begin at `a[at]` and those that begin at `b[bt]` have one in common. */
 export function servedOverlap(a: Int32Array, at: number, b: Int32Array, bt: number): boolean {
   const kind = a[at]!
   const other = b[bt]!

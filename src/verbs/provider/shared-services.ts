@@ -1,6 +1,6 @@
 /**
- * Services that several agents have registered together, as the workers of a cluster do that listen on one port: which of
- * them gets a request.
+ * Services that several agents have registered together, as the workers of a cluster do that listen on one port: the choice of the agent
+ * that gets a request.
  *
  *     a repetition     the agent that has the request, so that it is not answered twice
  *     any other        the agents in turn, but one with the fewest messages that it has not read yet: a thread that
@@ -25,12 +25,12 @@ export class Sharers {
     this.#agents[i] = q
   }
 
-  /** Of `count` agents that were put here the first; −1 without any. */
+  /** Returns the first of `count` agents that were put here; −1 without any. */
   first(count: number): number {
     return count > 0 ? this.#agents[0]! : -1
   }
 
-  /** Of `count` agents that were put here the one that gets the request with this key. */
+  /** Returns the one of `count` agents that were put here that gets the request with this key. */
   choose(count: number, key: number): number {
     const { i32, at } = this.#host
     const recent = at.recentRequests + (key & (maxRecentRequests - 1)) * RecentRequest.words

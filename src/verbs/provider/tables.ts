@@ -1,10 +1,10 @@
-/** The tables of a segment, seen from one thread: where each record is, memory for new ones, and the counters of devices. */
+/** The tables of a segment, seen from one thread: the location of each record, memory for new ones, and the counters of devices. */
 import type { Segment } from '../../memory/index.ts'
 import { asVerbsError } from './errors.ts'
 import { Chan, type CounterName, Cq, Ctx, counterNames, Dev, Meta, PendingList, Qp, Srq, Tables } from './layout.ts'
 import type { Platform } from './platform.ts'
 
-/** Where each counter is. */
+/** Index of each counter. */
 const counterIndex = Object.fromEntries(counterNames.map((name, i) => [name, i])) as Record<CounterName, number>
 /** A double and its bits. */
 const asNumber = new Float64Array(1)
@@ -76,7 +76,7 @@ export class SegmentTables {
     }
   }
 
-  /** The same if nobody has the lock: its holder may wait for the thread that asks. Whether it ran. */
+  /** Runs `body` under the control lock if no thread has it: its holder may wait for the calling thread. Returns true if it ran. */
   tryControl(body: () => void): boolean {
     const { segment } = this
     if (!segment.tryLock(segment.controlLock)) return false
@@ -98,7 +98,7 @@ export class SegmentTables {
     }
   }
 
-  /** `owner` is the attachment whose end frees it: this thread's, unless told; 0 is nobody's. */
+  /** Allocates memory. `owner` is the attachment whose end frees it: by default this thread's; 0 is no attachment. */
   allocate(bytes: number, verb: string, owner: number = this.segment.me): number {
     try {
       return this.orReclaim(() => this.segment.allocate(bytes, owner))
@@ -107,7 +107,7 @@ export class SegmentTables {
     }
   }
 
-  /** Whether what is missing may be what was closed and is not reclaimed yet; not in the middle of a change. */
+  /** Returns true if the missing memory may belong to closed objects that are not reclaimed yet; false in the middle of a change. */
   #mayReclaim(error: unknown): boolean {
     const { i32, at, segment } = this
     return (
@@ -140,7 +140,7 @@ export class SegmentTables {
     }
   }
 
-  /** All counters of a device, by name. */
+  /** Returns all counters of a device, by name. */
   counters(device: number): Record<string, number> {
     const at = (this.deviceWord(device) + Dev.counters) / 2
     return Object.fromEntries(counterNames.map((name, i) => [name, this.f64[at + i]!]))

@@ -1,20 +1,20 @@
-/** What polling gives. */
+/** Work completions, as polling returns them. */
 import { checkInteger } from './arguments.ts'
 import { type WcOpcode, type WcStatus, wcStatusText } from './constants.ts'
 
 /** `ibv_wc`. Polling fills and reuses these. Keys, immediates and QP numbers are unsigned. */
 export class WorkCompletion {
-  /** Of the work request. */
+  /** `wrId` of the work request. */
   wrId = 0
   /** Unless it is `Success`, only `wrId`, `qpNum` and `vendorErr` are valid besides. */
   status: WcStatus = 0
-  /** What completed; valid with status `Success`. */
+  /** Operation that completed; valid with status `Success`. */
   opcode: WcOpcode = 0
   /** Bytes received, or read by READ and atomics; with a GRH its 40 bytes count. */
   byteLen = 0
-  /** With `WcFlag.WithImm`: the immediate, 32 bits. */
+  /** Immediate of 32 bits, with `WcFlag.WithImm`. */
   immData = 0
-  /** With `WcFlag.WithInv`: the key that the peer invalidated. */
+  /** Key that the peer invalidated, with `WcFlag.WithInv`. */
   invalidatedRkey = 0
   /** The number of the QP of this end. */
   qpNum = 0
@@ -33,7 +33,7 @@ export class WorkCompletion {
   /** Always 0. */
   vendorErr = 0
 
-  /** What `status` means, in words. */
+  /** Description of `status`. */
   get statusText(): string {
     return wcStatusText(this.status)
   }

@@ -1,6 +1,6 @@
 /**
- * Whether the values of a work request that was made field by field are those that a literal may have. `isRight` is for the data
- * path: a look at each field, no text. `wrongIn` says what is wrong.
+ * Checks that a work request that was made field by field has only values that a literal may have. `isRight` is for the data path: a look
+ * at each field, no text. `wrongIn` describes the error.
  */
 import { describe } from './arguments.ts'
 import { FlushPlacement, nameOf, Opcode } from './constants.ts'
@@ -11,12 +11,12 @@ import { allFlags, integer, long, maxAddress, type SendWorkRequest, word } from 
 const longestElement = 0x7fffffff
 const allPlacements = FlushPlacement.Global | FlushPlacement.Persistent
 
-/** Whether it is an integer from 0 to `max`; small ones are recognised at once. */
+/** Returns true for an integer from 0 to `max`; small ones are recognised at once. */
 function isUpTo(value: number, max: number): boolean {
   return typeof value === 'number' && ((value | 0) === value || Number.isInteger(value)) && value >= 0 && value <= max
 }
 
-/** Whether it is a 32-bit key or immediate, signed or unsigned. */
+/** Returns true for a 32-bit key or immediate, signed or unsigned. */
 function isWord(value: number): boolean {
   return typeof value === 'number' && ((value | 0) === value || value >>> 0 === value)
 }

@@ -25,9 +25,9 @@ export class ScatterGather implements Sge {
 
 /** `ibv_recv_wr`, prepared. */
 export class RecvWorkRequest {
-  /** Comes back in the completion. */
+  /** ID that the completion returns. */
   wrId: number
-  /** Where the message goes. */
+  /** Scatter list for the message. */
   sgList: ScatterGather[]
   /** The next request of a list that is posted together. */
   next: RecvWorkRequest | null = null
@@ -40,13 +40,13 @@ export class RecvWorkRequest {
 
 /** `ibv_send_wr`, prepared. Fields that its operation does not have keep their neutral value. */
 export class SendWorkRequest {
-  /** Comes back in the completion. */
+  /** ID that the completion returns. */
   wrId: number
   /** The operation. */
   opcode: Opcode
   /** Bits of `SendFlag`. */
   sendFlags: number
-  /** What is sent, or where a response goes. */
+  /** Gather list of the message, or scatter list of a response. */
   sgList: ScatterGather[]
   /** SEND and WRITE with immediate: 32 bits. */
   immData = 0
@@ -136,7 +136,7 @@ export function sgesOf(verb: string, list: readonly Sge[] | undefined): ScatterG
   })
 }
 
-/** All fields of send and receive work requests. */
+/** Names of all fields of send and receive work requests. */
 const fieldNames: ReadonlySet<string> = new Set([
   ...[
     'wrId',
@@ -155,8 +155,9 @@ const fieldNames: ReadonlySet<string> = new Set([
 ])
 
 /**
- * So many requests of a thread are searched for names that are none, then one of so many: each would cost half of the time to prepare it, and one
- * of 64 a tenth, as code that seldom runs is slow; one of 4096 costs nothing that can be measured.
+ * Number of requests of a thread that are searched for unknown field names; after them one of `searchedOneOf` is. A search of each would
+ * cost half of the time to prepare it, and of one of 64 a tenth, as code that seldom runs is slow; one of 4096 costs nothing that can be
+ * measured.
  */
 const searchedFirst = 1000
 const searchedOneOf = 4096
@@ -200,11 +201,11 @@ function received(verb: string, init: RecvWrInit): RecvWorkRequest {
   return new RecvWorkRequest(integer(verb, 'wrId', init.wrId ?? 0, maxAddress), sgesOf(verb, init.sgList))
 }
 
-/** All bits that `sendFlags` may have. */
+/** Mask of all bits that `sendFlags` may have. */
 export const allFlags: number = SendFlag.Fence | SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline
 const opcodes: ReadonlySet<number> = new Set(Object.values(Opcode))
 
-/** Prepares a send work request, with all that are linked to it; says which field is missing or wrong. */
+/** Prepares a send work request, with all that are linked to it; its errors name the field that is missing or wrong. */
 export function sendWr<T extends QpType>(init: SendWrInit<T>): SendWorkRequest {
   const first = prepare(init as SendWrInit)
   let last = first
