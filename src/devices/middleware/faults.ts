@@ -86,7 +86,7 @@ export class FaultLayer implements Layer {
     if (this.#held.length > mostHeld) this.advance(this.#next)
   }
 
-  /** One has passed: those that were to be overtaken have been. */
+  /** Releases the packets that the packet that has just passed was to be overtaken by. */
   #release({ outbound, timeNs }: Packet): void {
     if (this.#held.length === 0) return
     this.#letGo(
