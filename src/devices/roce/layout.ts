@@ -4,10 +4,10 @@
  * double.
  */
 export const RoceDev = {
-  /** Open contexts, and those of them that leave the work to a thread. */
+  /** Numbers of open contexts, and of those that leave the work to a thread. */
   users: 33,
   threads: 34,
-  /** Changes whenever sockets come or go. */
+  /** Number that changes whenever sockets are opened or closed. */
   generation: 35,
   /** Identity that distinguishes it from other devices of its kind. */
   identity: 36 /* 5 words */,
