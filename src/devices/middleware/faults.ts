@@ -117,7 +117,7 @@ export class FaultLayer implements Layer {
 
   flush(): void {}
 
-  /** What is held now is never sent. */
+  /** Drops the packets that are held: they are never sent. */
   close(): void {
     this.#held = []
     this.#next = Number.POSITIVE_INFINITY

@@ -4,9 +4,9 @@
  * that one ends. All of them give descriptors to processes that begin to use the device, and detect the end of other processes
  * (sharing.ts).
  *
- *     a program polls or blocks     it leaves the device alone, and looks now and then whether that goes on
- *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
- *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
+ *     a program polls or blocks     it leaves the device alone, and looks now and then whether the program goes on
+ *     an event loop waits           the same; but it keeps the timers, and looks whether packets are left waiting
+ *     no program does               it waits for packets, a doorbell or a timer, in the kernel
  */
 import { parentPort } from 'node:worker_threads'
 import {
@@ -143,7 +143,7 @@ async function serve(): Promise<void> {
   let seen = -1
   const polling = new Polling()
   let busyTurns = 0
-  /** Devices of these that this thread has to drive, and those of them that no program drives. */
+  /** Devices among `open` that this thread has to drive, and those of them that no program drives. */
   const devices: RoceDevice[] = []
   const left: RoceDevice[] = []
   /** Flag: the host's network has changed. */
