@@ -2,7 +2,7 @@
  * The responder of RC and UC: takes packets in the order of their PSNs, puts what SENDs and WRITEs carry into memory, and
  * completes receives.
  *
- *     RC   expected PSN   executed; ACK when asked for
+ *     RC   expected PSN   executed; ACK when requested
  *          ahead          one NAK, then silence until the expected one comes, or what was ahead comes again
  *          behind         a duplicate: acknowledged again, or its response is sent again
  *     UC   a gap ends the message that was arriving; the next first or only packet starts another one

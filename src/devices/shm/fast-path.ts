@@ -3,12 +3,12 @@
  * element, from an empty send queue of a connected QP to a peer that is ready. Everything else goes through the send
  * queue and the executor.
  *
- * It is fast because it remembers where things are (the peer's rings, its CQ, the regions of the last keys) for as long
- * as the segment's epoch is the same, and because it takes hardly a lock:
+ * It is fast because it caches locations (the peer's rings, its CQ, the regions of the last keys) for as long as the
+ * segment's epoch is the same, and because it takes hardly any lock:
  *
- * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that posts ends that, until one
- *   thread alone has posted for a while.
- * - The peer's receive queue has one sender, this one. All others that touch it have changed a state first and waited for
+ * - The send queue belongs to the thread that posted first (`Qp.bias`); posting by another thread ends that, until
+ *   one thread alone has posted for a while.
+ * - The peer's receive queue has one sender, this one. All other threads that touch it have changed a state first and waited for
  *   a grace period. So its lock is taken only where entering an operation needs the barrier; see memory/segment.ts.
  * - The same holds for the CQ while that QP's receive side is its only producer.
  *
