@@ -40,13 +40,13 @@ const Entry = {
   ipv4: 3,
   trafficClass: 4,
   hopLimit: 5,
-  /** Flag: its program was asked for a receive already. */
+  /** Flag: a receive was requested from its program already. */
   asked: 6,
   source: 8,
   destination: 12,
 } as const
 
-/** Queue whose program is to be asked for receives. */
+/** Queue for which receives are to be requested from the program. */
 interface Asked {
   readonly queue: 'qp' | 'srq'
   readonly slot: number
@@ -57,13 +57,13 @@ export class Hosting {
   readonly #i32: Int32Array
   readonly #u8: Uint8Array
   readonly #record: number
-  /** This thread's mailbox. */
+  /** Mailbox of this thread. */
   readonly #own: number
   /** Requests that `ask` is to make to programs of this thread. */
   readonly #asked: Asked[] = []
   /** Flag: the current packet comes from this thread's mailbox. */
   #taking = false
-  /** Flag: the program was asked for a receive for the current packet. */
+  /** Flag: a receive was requested from the program for the current packet. */
   #hasAsked = false
 
   constructor(state: TransportState) {

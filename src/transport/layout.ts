@@ -167,7 +167,7 @@ export const TransportDevice = {
   ackRing: 65600,
   timerList: 131136,
   doorbellRing: 196672,
-  /** One byte for each QP: bits of `listed`. */
+  /** Offset of one byte for each QP: bits of `listed`. */
   flags: 262208,
   /** Offsets of a `Journal`, and after it a `PacketJournal`. */
   journal: 278592,

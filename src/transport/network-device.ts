@@ -267,7 +267,7 @@ export abstract class NetworkDevice implements Device {
     if (i32[lock] !== 0 || !segment.tryLock(lock)) {
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       if (posted >= 0) transport.ring(posted)
-      // Of several threads the first one is woken; the others poll the kernel for packets, as if they had not found the lock taken.
+      // Of several threads the first one is woken; the other ones poll the kernel for packets, as if they had not found the lock taken.
       if (look) Atomics.compareExchange(i32, this.#looker, 0, segment.lockValue)
       const free = (look || posted >= 0) && segment.tryLock(lock)
       if (!free && !this.#isOrphaned()) return 0

@@ -1,5 +1,5 @@
 /**
- * Early loss detection of a requester of RC, and limits that keep go-back-N from sending many packets in vain.
+ * Early loss detection of a requester of RC, and limits that keep go-back-N from sending many packets uselessly.
  *
  * The ACK timeout of a connection is long (the RDMA CM sets 2 s), because it decides when the peer is given up. The loss of the last
  * outstanding packets, or of an ACK or NAK, would be noticed only then. So the requester measures the round trip and goes back when
@@ -16,7 +16,7 @@
  *
  *     sent ──── early ──── early ──────── early … ──── ACK timeout: one retry less
  *
- * All packets after a lost one are sent in vain. The progress between two losses is a run; four times as much may be outstanding after a
+ * All packets sent after a lost one are wasted. The progress between two losses is a run; four times as much may be outstanding after a
  * loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
  */
 import { psnAdd, psnDiff } from '../wire/index.ts'

@@ -181,7 +181,7 @@ export class Responses {
     if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) === -1) return this.#acks.notThere(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
-    // Stores of this thread are visible to all others after a full barrier; that is global placement.
+    // Stores of this thread are visible to all other threads after a full barrier; that is global placement.
     Atomics.add(i32, t + TransportQp.msn, 0)
     this.enlist(q, t, resource)
     return 0
@@ -370,8 +370,8 @@ export class Responses {
 
   /**
    * Handles a READ whose region was deregistered before its responses were sent. If they had all been sent once, a late duplicate
-   * requests them again, and is dropped: the peer's program may have told this one that the READ is done. Any other READ ends with a NAK
-   * in place of the next response, and the QP with it; if the program has ended, too, without a NAK.
+   * requests them again, and is dropped: the peer may have notified this program that the READ is done. Any other READ ends with a NAK in
+   * place of the next response, and the QP with it; if the program has ended, too, without a NAK.
    */
   #gone(q: number, t: number, resource: number): void {
     const i32 = this.#i32

@@ -390,7 +390,7 @@ export class Transport {
     if (!this.#hosting.keeps(q, op, at, end, this.origin)) this.#execute(q, op, opcodeBits[op]!, at, end, this.#mailNs)
   }
 
-  /** True if programs of this thread are to be asked for receives. */
+  /** True if receives are to be requested from programs of this thread. */
   get toAsk(): boolean {
     return this.#hosting.toAsk
   }

@@ -86,7 +86,7 @@ export class FaultLayer implements Layer {
     if (this.#held.length > mostHeld) this.advance(this.#next)
   }
 
-  /** Releases the packets that the packet that has just passed was to be overtaken by. */
+  /** Releases the packets that were held until another packet overtakes them: one has just passed. */
   #release({ outbound, timeNs }: Packet): void {
     if (this.#held.length === 0) return
     this.#letGo(

@@ -32,7 +32,7 @@ export class Packet {
 
 export type Next = (packet: Packet) => void
 
-/** A layer: receives each packet of both directions and passes on any packets, now or later. */
+/** Layer that receives each packet of both directions and passes on any packets, now or later. */
 export interface Layer {
   /** Handles a packet, which belongs to the caller: a layer that keeps it copies it. */
   pass(packet: Packet, next: Next): void

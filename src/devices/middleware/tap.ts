@@ -24,11 +24,14 @@ import {
 } from '../../wire/index.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 
-/** A file that is being written in this thread, shared by all layers that tap into it. */
+/** File that is being written in this thread, shared by all layers that tap into it. */
 class TapFile {
   readonly writer: CaptureWriter
   users = 0
-  /** The same moment on the wall clock and on the monotonic clock; all devices of the file share it, so their packets are in one order. */
+  /**
+   * Times of one moment on the wall clock and on the monotonic clock; all devices of the file share them, so their packets are in one
+   * order.
+   */
   readonly wholeMs: number
   readonly offsetNs: number
 

@@ -22,14 +22,14 @@ import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 export type RoceMtu = 256 | 512 | 1024 | 2048 | 4096
 
 export interface HostAddress {
-  /** 4 or 16 bytes. */
+  /** Bytes of the address, 4 or 16. */
   readonly address: Uint8Array
-  /** `10.0.0.7`, `fd00::2`, `fe80::fc:ff:fe00:1%eth0`. */
+  /** Text of the address: `10.0.0.7`, `fd00::2`, `fe80::fc:ff:fe00:1%eth0`. */
   readonly text: string
   readonly interface: string
   /** Index of the interface; 0 where the system does not report it. */
   readonly ifindex: number
-  /** `ifindex` for a link-local address, else 0. */
+  /** Zone: `ifindex` for a link-local address, else 0. */
   readonly scopeId: number
   readonly loopback: boolean
   /** Address of the interface in its network: `02:fc:00:00:00:01`. */
@@ -46,7 +46,7 @@ export interface InterfaceFacts {
 }
 
 export interface ParsedAddress {
-  /** 4 or 16 bytes. */
+  /** Bytes of the address, 4 or 16. */
   readonly address: Uint8Array
   /** Zone after the %: name or index of an interface; empty if there is none. */
   readonly zone: string

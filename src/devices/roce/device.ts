@@ -118,7 +118,7 @@ export class RoceDevice extends NetworkDevice {
   /** Sockets in which packets may wait that no descriptor signals. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
-  /** Flag: this thread waits for packets of the device among others: `beginSleep`. */
+  /** Flag: this thread waits for packets of the device, possibly with those of other devices: `beginSleep`. */
   #sleeps = false
   /** Flag: this thread is the one that drives the device, if only one does. */
   #drives = false

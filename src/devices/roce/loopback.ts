@@ -1,7 +1,7 @@
 /**
- * Packets between queue pairs of one adapter, whichever processes they belong to: they stay in memory, as real adapters loop
- * back inside. The thread that sends them receives them, too, in the same turn. One for each device and thread; what it holds
- * when its thread is killed is lost like any packet.
+ * Packets between queue pairs of one adapter, of one or several processes: they stay in memory, as real adapters loop back inside. The
+ * thread that sends them receives them, too, in the same turn. One object for each device and thread; the packets that it holds when its
+ * thread is killed are lost like any packet.
  */
 import type { Path } from './paths.ts'
 

@@ -12,7 +12,7 @@ import type { WrappedSocket } from './wrapped-socket.ts'
 
 const { maxDevices } = layout
 
-/** A layer in JSON: a function becomes a mark, and its lines go over a channel between threads. */
+/** Layer in JSON: a function becomes a mark, and its lines go over a channel between threads. */
 type Stored = Wrap & { lines?: true }
 
 /** Returns the middleware that the program requests, then what the environment requests. */

@@ -19,7 +19,7 @@ export interface PublishedDevice {
 /** Counters that one process has published. */
 export interface PublishedCounters {
   pid: number
-  /** Its command line. */
+  /** Command line of the process. */
   command: string
   /** Time at which they were written: milliseconds since 1970. */
   updatedMs: number

@@ -1,6 +1,6 @@
 /**
  * The thread that drives devices (service.ts), as the other threads of the process see it: starting and waking it, and its end. Each
- * thread that opens a device starts one; of them, one works and the others stand by.
+ * thread that opens a device starts one; one of these threads works and the other ones stand by.
  */
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
@@ -18,9 +18,9 @@ export const firstIndex = 2
 export const roceKind = 0x726f6365
 
 export interface ServiceData {
-  /** The command line of the process. */
+  /** Command line of the process. */
   command: string
-  /** The `heard` words of the thread that has started this one: its subscribed channels, and the messages in flight to it. */
+  /** Words `heard` of the thread that has started this one: its subscribed channels, and the messages in flight to it. */
   heard: Int32Array
 }
 

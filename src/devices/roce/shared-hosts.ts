@@ -1,7 +1,7 @@
 /**
- * The segments of devices that processes share: one for each device of a user in a network namespace, in which everything of
- * the device is. The first process to open the device makes it, and it goes with the last one. Where the administrator has made a
- * folder for a group of users, its members share theirs.
+ * The segments of devices that processes share: one for each device of a user in a network namespace, which contains all state of the
+ * device. The first process to open the device makes it, and it goes with the last one. Where the administrator has made a folder for a
+ * group of users, its members share theirs.
  */
 import { readlinkSync } from 'node:fs'
 import { atExit, NativeError, Segment, SegmentError } from '../../memory/index.ts'

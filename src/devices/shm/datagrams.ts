@@ -138,8 +138,8 @@ export class Datagrams {
   }
 
   /**
-   * Delivers to the members of a group that `owner` hosts, or, with −1, that no thread hosts. False if their programs are to be asked for
-   * receives first: the datagram is delivered once.
+   * Delivers to the members of a group that `owner` hosts, or, with −1, that no thread hosts. False if receives are to be requested from
+   * their programs first: the datagram is delivered once.
    */
   #deliverToMembers(q: number, w: number, total: number, owner: number): boolean {
     const host = this.#host

@@ -175,7 +175,7 @@ export class OneSided {
     // IBA oA19-13: a placement type that the region does not permit is a remote access error.
     if (host.resolve(rkey, i32[d + Qp.pd]!, addr, length, needs, host.qpSlot(d)) === -1)
       return this.#failures.refused(d, true, WcStatus.RemAccessErr)
-    // Stores of this thread are visible to all others after a full barrier; that is global placement.
+    // Stores of this thread are visible to all other threads after a full barrier; that is global placement.
     Atomics.add(i32, q + Qp.sqNext, 0)
     return WcStatus.Success
   }

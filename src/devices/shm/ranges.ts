@@ -277,7 +277,7 @@ export class Ranges {
     return noFault
   }
 
-  /** Puts a range before the others of `from`. */
+  /** Puts a range before the existing ranges of `from`. */
   prepend(at: number, length: number): void {
     const { from, fromLength } = this
     for (let i = this.fromCount; i > 0; i--) {

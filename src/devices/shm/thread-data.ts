@@ -11,7 +11,7 @@ export interface JanitorData {
 export interface EngineData {
   /** Name of the segment, null for that of the process. */
   segment: string | null
-  /** The `heard` words of the thread that has started this one. */
+  /** Words `heard` of the thread that has started this one. */
   heard: Int32Array
 }
 

@@ -35,7 +35,7 @@ const graceIsLateNs = 100e6
  * processor.
  */
 const answerNs = 500e6
-/** Such time for a message that may be lost: the requests after it in the queue wait meanwhile. */
+/** Minimum of the same time for a message that may be lost: the requests after it in the queue wait meanwhile. */
 const lossyAnswerNs = 50e6
 
 /** Request to an owner: receives are to be posted to the QP or SRQ with this slot, and then the request of `q` is to go on. */
@@ -64,8 +64,8 @@ export class Waiting {
   }
 
   /**
-   * Asks the program of this thread for a receive if there is none at `d` for the message of `q`. True if it may have one that it has not
-   * posted yet: then the request goes on after `settle` has asked for it.
+   * Queues a request to the program of this thread for a receive if there is none at `d` for the message of `q`. True if the program may
+   * have one that it has not posted yet: then the message goes on after `settle` has requested it.
    */
   asksOwner(q: number, d: number): boolean {
     const host = this.#host
@@ -84,7 +84,7 @@ export class Waiting {
     return true
   }
 
-  /** True if there is a program to ask, and it has not just been asked for the request at the front of `q`. */
+  /** True if there is a program to request receives from, and it has not just been called for the request at the front of `q`. */
   mayAsk(q: number): boolean {
     return this.#host.refill !== null && this.hasAsked !== q
   }

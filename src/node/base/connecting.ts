@@ -45,7 +45,7 @@ export interface ConnectOptions {
 
 export interface Candidate {
   address: string
-  /** 4 or 6. */
+  /** Family of the address, 4 or 6. */
   family: number
 }
 

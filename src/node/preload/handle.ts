@@ -286,8 +286,8 @@ export function handleOf(socket: NodeSocket, attached: Attachment): StreamHandle
 }
 
 /**
- * The handle of a socket that is not decided yet between TCP and RDMA. HTTP/2 checks whether there is one, and then waits for 'connect';
- * TLS would take it, and gets a stream instead (`patchTlsSockets`).
+ * Handle of a socket that is not decided yet between TCP and RDMA. HTTP/2 checks whether there is one, and then waits for 'connect'; TLS
+ * would take it, and gets a stream instead (`patchTlsSockets`).
  */
 export class UndecidedHandle {
   readonly isStreamBase = true

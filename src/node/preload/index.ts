@@ -10,7 +10,7 @@ export { begin } from './begin.ts'
 
 const programKey = 'verbena:program'
 
-/** Returns the file that Node was started with; threads belong to the program, whatever file they run. */
+/** Returns the file that Node was started with; threads belong to the program, independent of the files that they run. */
 function programOf(file: string): string {
   if (isMainThread) setEnvironmentData(programKey, file)
   const program = getEnvironmentData(programKey)
