@@ -23,7 +23,7 @@ export class Janitor {
   #warned = false
   #timer: NodeJS.Timeout | undefined
 
-  /** Makes this thread a janitor in its event loop, which keeps only a thread that is nothing else alive. */
+  /** Makes this thread a janitor in its event loop. The janitor keeps the thread alive only if that does nothing else. */
   constructor(host: Host, kind: JanitorKind) {
     this.#host = host
     this.#kind = kind
