@@ -1,6 +1,6 @@
 /**
- * The ACKs and NAKs of the responder of RC. Both wait for the responses to earlier requests: in the order of PSNs they come
- * after them. An ACK that is due may wait longer, for a packet to be sent with (`Transport.acknowledge`).
+ * The ACKs and NAKs of the responder of RC. Both wait for the responses to earlier requests, which come first in the order of PSNs. An
+ * ACK that is due may wait longer, for a packet to be sent with (`Transport.acknowledge`).
  *
  * InfiniBand Architecture volume 1, 9.7.5.
  */
@@ -15,7 +15,7 @@ import type { TransportState } from './state.ts'
 
 const { Qp } = layout
 
-/** In place of a syndrome: the packet was dropped, and counted. */
+/** Value in place of a syndrome: the packet was dropped, and counted. */
 export const dropped = -1
 
 export class Acknowledgements {
@@ -29,7 +29,7 @@ export class Acknowledgements {
     this.#i32 = state.i32
   }
 
-  /** One more request of the peer is executed, and counts in the MSN of what is sent from now on. */
+  /** Counts one more executed request of the peer in the MSN of the packets that are sent from now on. */
   executed(t: number): void {
     const i32 = this.#i32
     i32[t + TransportQp.msn] = psnAdd(i32[t + TransportQp.msn]!, 1)
@@ -38,17 +38,16 @@ export class Acknowledgements {
 
   // --- ACKs --------------------------------------------------------------------------------------------------------
 
-  /** The newest SEND or WRITE is to be acknowledged. */
+  /** Marks the newest SEND or WRITE as to be acknowledged. */
   due(q: number, t: number): void {
     this.#policy.owe(t)
     this.#state.scheduleAck(q)
   }
 
   /**
-   * Sends the ACK that is owed, if it may go; false if there was no room. Its PSN
-   * is that of the newest SEND or WRITE. READs and atomics after it are left out, since only their responses acknowledge
-   * them: a requester that lost the response, and repeats what was before, could take an ACK with their PSN for their
-   * completion. Linux does, and has then read nothing.
+   * Sends the ACK that is owed, if it may be sent; false if there was no room. Its PSN is that of the newest SEND or WRITE. READs and
+   * atomics after it are left out, since only their responses acknowledge them: a requester that lost the response, and repeats the
+   * requests before, could take an ACK with their PSN for their completion. Linux does so, and has then read nothing.
    */
   send(q: number, sink: PacketSink): boolean {
     const i32 = this.#i32
@@ -59,21 +58,21 @@ export class Acknowledgements {
     return true
   }
 
-  /** A response is about to go, or a NAK, which acknowledges what came before it. */
+  /** Clears the owed ACK: a response or a NAK is about to be sent, which acknowledges the requests before it. */
   covered(t: number): void {
     this.#policy.settle(t)
   }
 
   // --- NAKs --------------------------------------------------------------------------------------------------------
 
-  /** The request breaks a rule, which ends a QP of RC; the syndrome of the NAK. */
+  /** Handles an invalid request, which ends a QP of RC; returns the syndrome of the NAK. */
   invalid(q: number): number {
     // IBA 9.7.5.2.2: the NAK of an invalid request.
     if (this.#i32[q + Qp.type] === QpType.RC) this.#state.failResponder(q, EventType.QpReqErr)
     return Syndrome.InvalidRequest
   }
 
-  /** The request may not do this with that memory, which ends a QP of RC; the syndrome of the NAK. */
+  /** Handles a request without the rights to its memory, which ends a QP of RC; returns the syndrome of the NAK. */
   forbidden(q: number): number {
     // IBA 9.7.5.2.4: the NAK of a remote access error.
     this.#state.count(this.#state.counters.resp_remote_access_errors)
@@ -81,12 +80,12 @@ export class Acknowledgements {
     return Syndrome.RemoteAccess
   }
 
-  /** `Buffers` has failed to find, or to reach, what the request is about; the syndrome of the NAK, or `dropped`. */
+  /** Handles a request whose memory `Buffers` has failed to find, or to reach; returns the syndrome of the NAK, or `dropped`. */
   notThere(q: number): number {
     return this.#state.buffers.isGone ? this.gone(q) : this.forbidden(q)
   }
 
-  /** The program whose memory it was has ended, and its QP goes with it: from now on nobody answers. */
+  /** Ends the QP of a program whose memory it was and that has ended: from now on no response is sent. Returns `dropped`. */
   gone(q: number): number {
     this.#state.count(this.#state.counters.drops_qp_state)
     if (this.#i32[q + Qp.type] === QpType.RC) this.#state.endQp(q)
@@ -94,8 +93,8 @@ export class Acknowledgements {
   }
 
   /**
-   * Rejects the packet `psn`. Responses to earlier requests come first, at the pace of `Responses.send`: the NAK says that all
-   * before it was executed, and a requester that lacks a response would ask for it again.
+   * Rejects the packet `psn`. Responses to earlier requests come first, at the pace of `Responses.send`: the NAK indicates that all
+   * requests before it were executed, and a requester that lacks a response would request it again.
    */
   reject(q: number, t: number, syndrome: number, psn: number, sink: PacketSink): void {
     this.oweNak(t, syndrome, psn)
@@ -106,13 +105,13 @@ export class Acknowledgements {
   /** Leaves a NAK to be sent after the responses to earlier requests. */
   oweNak(t: number, syndrome: number, psn: number): void {
     const i32 = this.#i32
-    // The PSN first: after a takeover a NAK that is due is sent as it stands here, and says that all before its PSN has arrived.
+    // The PSN first: after a takeover a NAK that is due is sent with these values, and acknowledges all packets before its PSN.
     i32[t + TransportQp.nakPsn] = psn
     i32[t + TransportQp.nakSent] = 1
     i32[t + TransportQp.nakDue] = syndrome
   }
 
-  /** Whether a QP in ERR has yet to send a NAK, and the responses before it. */
+  /** True if a QP in ERR has yet to send a NAK, and the responses before it. */
   owesNak(q: number): boolean {
     return this.#i32[this.#state.of(q) + TransportQp.nakDue]! > Syndrome.PsnSequence
   }

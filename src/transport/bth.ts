@@ -2,12 +2,12 @@
 import { defaultPkey } from '../verbs/provider/index.ts'
 import { Bth, BthFlag, bthAckReqBit, put16, put24 } from '../wire/index.ts'
 
-/** Bytes of padding after the payload of the packet whose BTH is at `at`. */
+/** Returns the bytes of padding after the payload of the packet whose BTH is at `at`. */
 export function padOf(b: Uint8Array, at: number): number {
   return (b[at + Bth.flags]! & BthFlag.pad) >> BthFlag.padShift
 }
 
-/** Writes a BTH; the address is that of QP `destQp`. */
+/** Writes a BTH for the destination QP `destQp`. */
 export function putBth(
   b: Uint8Array,
   at: number,
@@ -18,7 +18,7 @@ export function putBth(
   psn: number,
 ): void {
   b[at] = opcode
-  // MigReq is 1 in the state Migrated, which a QP without an alternate path is in; adapters expect it.
+  // MigReq is 1 in the state Migrated, in which a QP without an alternate path is; adapters expect it.
   b[at + Bth.flags] = flags | BthFlag.migReq
   put16(b, at + Bth.pkey, defaultPkey)
   b[at + Bth.ecn] = 0

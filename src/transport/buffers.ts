@@ -1,8 +1,9 @@
 /**
- * Registered memory as the transport reads and writes it, a packet at a time: keys looked up through a small memory that
- * is void when the epoch of the segment changes, lists of scatter/gather elements entered at any offset.
+ * Registered memory as the transport reads and writes it, a packet at a time: keys are looked up through a small cache that is void when
+ * the epoch of the segment changes, lists of scatter/gather elements are entered at any offset.
  *
- * A place is a byte of the segment, or negative: then it is in another process (`inProcess`), whose number is in `pid` until the next look-up.
+ * A location is a byte of the segment, or negative: then it is in another process (`inProcess`), whose number is in `#pid` until the next
+ * look-up.
  */
 import { Access, type Host, layout, SendFlag, WcStatus } from '../verbs/provider/index.ts'
 import { LateWrites } from './late-writes.ts'
@@ -13,7 +14,10 @@ const { Key, keyKind, Qp, Rwqe, Sg, Wqe } = layout
 
 const known = 64
 
-/** Packets that one QP sends before it is another's turn, and what is read ahead of them at most: the room that there is for it. */
+/**
+ * Maximum number of packets that one QP sends before it is another QP's turn; and maximum bytes that are read ahead of them: the room for
+ * them.
+ */
 export const turnPackets = 16
 const stageBytes = 65_536
 
@@ -31,18 +35,18 @@ export class Buffers {
   readonly #highs: Float64Array = new Float64Array(known)
   readonly #deltas: Float64Array = new Float64Array(known)
 
-  /** Null where this thread reaches no memory of other processes. */
+  /** Memory of other processes; null if this thread does not reach any. */
   processes: ProcessMemory | null = null
-  /** Of the place that was found last, if that is negative. */
+  /** Process of the location that was found last, if that is negative. */
   #pid = 0
-  /** What is read ahead: of which process, 0 for nothing, and from which place to which. */
+  /** Process whose bytes are read ahead, 0 for none, and the locations at which they begin and end. */
   #aheadPid = 0
   #aheadFrom = 0
   #aheadTo = 0
   readonly #late: LateWrites
-  /** Whether what failed last here did since the process has ended in whose memory it was. */
+  /** True if the last failure here was due to the end of the process that had the memory. */
   isGone = false
-  /** Of what `#walk` fills: as for `deliver`. */
+  /** Receiver for which `#walk` copies: as for `deliver`. */
   #receiver = 0
   #more = false
 
@@ -55,12 +59,12 @@ export class Buffers {
     this.#late = new LateWrites(this.#copy)
   }
 
-  /** This thread has the adapter's lock now. */
+  /** Begins a burst: this thread has acquired the adapter's lock. */
   enter(): void {
     this.processes?.beginBurst()
   }
 
-  /** It gives it back: what goes to memory of processes is there. */
+  /** Ends a burst before the lock is released: writes to memory of processes are complete then. */
   leave(): void {
     const { processes } = this
     if (processes === null) return
@@ -68,12 +72,12 @@ export class Buffers {
     processes.endBurst()
   }
 
-  /** A receiver, as for `deliver`, begins anew. */
+  /** Begins a message of a receiver, as for `deliver`. */
   beginReceiver(receiver: number): void {
     this.#late.begin(this.processes, receiver)
   }
 
-  /** As `Host.resolve`: the place of a range, or −1 if key, domain, rights or bounds forbid it. */
+  /** Returns the location of a range, as `Host.resolve`, or −1 if key, domain, rights or bounds forbid it. */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     const slot = (key >>> 8) & (known - 1)
     const epoch = this.#i32[this.#epochWord]!
@@ -101,7 +105,7 @@ export class Buffers {
     return at
   }
 
-  /** Bytes of a request's list; −1 if an element may not be used so. Nothing is copied. */
+  /** Returns the bytes of a request's list; −1 if an element does not permit the access. Nothing is copied. */
   gather(pd: number, wqe: number, access: number): number {
     const i32 = this.#i32
     if ((i32[wqe + Wqe.flags]! & SendFlag.Inline) !== 0) return i32[wqe + Wqe.inlineLength]!
@@ -127,15 +131,15 @@ export class Buffers {
     return at
   }
 
-  /** The same for a copy: whether it could be made. */
+  /** Does the same for a copy; returns `could`: whether it was made. */
   #made(could: boolean): boolean {
     if (!could) this.isGone = this.processes!.isGone
     return could
   }
 
   /**
-   * Copies from the place that `resolve` found last to the segment; false if nothing is there any more. Of `most` bytes from there on the next
-   * ones will be asked for soon.
+   * Copies from the location that `resolve` found last to the segment; false if nothing is there any more. The next calls will read the
+   * following ones of `most` bytes soon.
    */
   fetch(to: number, at: number, length: number, most: number): boolean {
     if (at >= 0) {
@@ -150,7 +154,7 @@ export class Buffers {
     return true
   }
 
-  /** Another turn begins: what was read ahead may have changed. */
+  /** Begins another turn: bytes that were read ahead may have changed. */
   beginTurn(): void {
     this.#aheadPid = 0
   }
@@ -168,8 +172,9 @@ export class Buffers {
   }
 
   /**
-   * Copies from the segment to the place that `resolve` found last, its last bytes last; false if nothing is there any more. In memory of a process that
-   * may be known with the next packet only, if `more` of the message follows for `receiver`: a QP, or ~QP for responses.
+   * Copies from the segment to the location that `resolve` found last, its last bytes last; false if nothing is there any more. For
+   * memory of a process that may become known only with the next packet, if `more` of the message follows for `receiver`: a QP, or ~QP
+   * for responses.
    */
   deliver(receiver: number, at: number, from: number, length: number, more: boolean): boolean {
     if (at >= 0) {
@@ -179,12 +184,12 @@ export class Buffers {
     return this.#made(this.#late.write(this.processes!, receiver, at, this.#pid, from, length, more))
   }
 
-  /** An atomic at a place in another process that `resolve` found last; false if nothing is there any more. Then comes `found`. */
+  /** Executes an atomic at a location in another process that `resolve` found last; false if nothing is there any more. `found` follows. */
   atomicAway(at: number, swaps: boolean, compareAdd: bigint, swap: bigint): boolean {
     return this.#made(this.processes!.atomic(at, this.#pid, swaps, compareAdd, swap) === 0)
   }
 
-  /** What that atomic found. */
+  /** Value that the last atomic found. */
   get found(): bigint {
     return this.#host.segment.b64[this.processes!.word / 8]!
   }
@@ -225,7 +230,7 @@ export class Buffers {
     return status === WcStatus.LocProtErr && offset + length > this.roomOf(receive) ? WcStatus.LocLenErr : status
   }
 
-  /** With LocalWrite copies `other` into the list, without it the list to `other`. */
+  /** Copies `other` into the list with LocalWrite, else the list to `other`. */
   #walk(
     first: number,
     count: number,
@@ -258,13 +263,13 @@ export class Buffers {
     return WcStatus.LocLenErr
   }
 
-  /** The same copy where the place is in another process. */
+  /** Makes the same copy where the location is in another process. */
   #moveAway(at: number, other: number, length: number, access: number, most: number): boolean {
     if (access === 0) return this.fetch(other, at, length, most)
     return this.#made(this.#late.write(this.processes!, this.#receiver, at, this.#pid, other, length, this.#more))
   }
 
-  /** Bytes that a receive holds. */
+  /** Returns the bytes that a receive holds. */
   roomOf(receive: number): number {
     const i32 = this.#i32
     const sges = Math.min(i32[receive + Rwqe.sges]!, maxReceiveSges)

@@ -1,6 +1,6 @@
 /**
- * The completer of RC: what comes back from the responder, and what does not. ACKs and responses complete requests; NAKs and
- * time-outs set the requester back.
+ * The completer of RC handles the replies of the responder, and their absence. ACKs and responses complete requests; NAKs and timeouts
+ * set the requester back.
  *
  * InfiniBand Architecture volume 1, 9.7.5.
  */
@@ -39,7 +39,7 @@ import type { Expiry, Timers } from './timers.ts'
 
 const { Qp, Wqe } = layout
 
-/** The `rnrRetry` that retries for ever. */
+/** Value of `rnrRetry` that stands for infinite retries. */
 const forever = 7
 
 export class Completer implements Expiry {
@@ -59,7 +59,7 @@ export class Completer implements Expiry {
     this.#u8 = state.u8
   }
 
-  /** A packet from the responder of `q`: [at, end) from BTH to the end of the pad. */
+  /** Handles a packet from the responder of `q`: [at, end) from BTH to the end of the pad. */
   receive(q: number, op: number, at: number, end: number, psn: number, nowNs: number): void {
     const i32 = this.#i32
     const state = this.#state
@@ -71,7 +71,7 @@ export class Completer implements Expiry {
       return
     }
     if ((i32[t + TransportQp.ready]! & begun.requester) === 0) {
-      // It has never sent anything.
+      // The requester has never sent anything.
       state.count(state.counters.drops_unexpected_ack)
       return
     }
@@ -97,9 +97,7 @@ export class Completer implements Expiry {
     if (i32[q + Qp.state] === QpState.Sqd) state.host.drained(q)
   }
 
-  /**
-   * All packets up to `psn` have arrived. False if a response that must have come before it is missing: an implied NAK.
-   */
+  /** Acknowledges all packets up to `psn`. False if a response that must have come before it is missing: an implied NAK. */
   #acknowledge(q: number, t: number, psn: number, nowNs: number): boolean {
     const i32 = this.#i32
     // IBA 9.7.5.1.2: an ACK acknowledges all before it, but for requests whose response is missing.
@@ -121,17 +119,17 @@ export class Completer implements Expiry {
     return whole
   }
 
-  /** The oldest packet that is not acknowledged is `una` now. */
+  /** Advances the oldest unacknowledged packet to `una`. */
   #progress(q: number, t: number, una: number, nowNs: number): void {
     const i32 = this.#i32
     const packets = psnDiff(una, i32[t + TransportQp.una]!)
     i32[t + TransportQp.una] = una
     this.#queue.recovery.progress(t, packets, this.#queue.window(i32[q + Qp.pathMtu]!), nowNs)
     i32[t + TransportQp.resending] = 0
-    // A copy of the packet for which there was no receive may have found one: there is nothing to wait for then.
+    // A copy of the packet for which there was no receive may have found one: then there is nothing to wait for.
     this.#timers.cancelRnr(t)
     this.#queue.restartCounts(q, t)
-    // What was to be sent again may have arrived after all.
+    // The packets to be sent again may have arrived after all.
     if (psnDiff(i32[t + TransportQp.txPsn]!, una) < 0) this.#sendFrom(q, t, una)
     this.#queue.armAckTimeout(q, t, nowNs)
     this.#queue.completeReady(q, t)
@@ -151,16 +149,16 @@ export class Completer implements Expiry {
   }
 
   /**
-   * Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter, `psn` what showed
-   * that a response is missing. The first time since the peer acknowledged anything costs a retry, and so does each ACK
-   * timeout; what the peer says meanwhile costs none, since it shows that the peer is there.
+   * Sends everything again from the oldest packet on, unless that is being done; `cause` is the counter, `psn` the packet that showed
+   * that a response is missing. The first time since the peer acknowledged anything costs a retry, and so does each ACK timeout; NAKs of
+   * the peer meanwhile cost none, since they show that the peer is there.
    */
   #goBack(q: number, t: number, nowNs: number, cause: number, psn: number): void {
     const i32 = this.#i32
     const state = this.#state
-    // While the receiver is not ready the timer runs after which all is sent again anyway. What is being sent again may be
-    // lost as well; but a NAK that comes too soon is about what was sent before, and the responses to a READ continue
-    // long after one was missing: only when they start again, and that one is missing again, it was lost again.
+    // While the receiver is not ready the timer runs after which all is sent again anyway. The packets that are being sent again may be
+    // lost as well; but a NAK that comes too soon is about the first transmission, and the responses to a READ continue long after one
+    // was missing: only when they start again, and that one is missing again, it was lost again.
     const begunAnew = cause !== state.counters.completer_retry_err || psnDiff(psn, i32[t + TransportQp.gapPsn]!) <= 0
     const news = begunAnew && this.#queue.recovery.isNews(t, nowNs)
     const resending = i32[t + TransportQp.resending] !== 0 && cause !== state.counters.timeouts
@@ -204,7 +202,7 @@ export class Completer implements Expiry {
     this.#state.schedule(q)
   }
 
-  /** The thread that drove this requester was killed: what is outstanding is sent again, at the cost of no retry. */
+  /** Resumes after the thread that drove this requester was killed: outstanding packets are sent again, at the cost of no retry. */
   resume(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
     const first = i32[q + Qp.sqNext]!
@@ -243,12 +241,12 @@ export class Completer implements Expiry {
       }
       i32[t + TransportQp.rnrLeft] = i32[t + TransportQp.rnrLeft]! - 1
     }
-    // The peer is there, and how long it may stay like this `rnrRetry` says.
+    // The peer is there, and `rnrRetry` limits how long it may stay without a receive.
     i32[t + TransportQp.retriesLeft] = i32[q + Qp.retryCnt]!
     this.#queue.recovery.pause(t)
     this.#restart(q, t, 'rnr')
     i32[t + TransportQp.resending] = 0
-    // IBA 9.7.5.2.8: the time that the RNR NAK says.
+    // IBA 9.7.5.2.8: the time that the RNR NAK specifies.
     this.#timers.armRnr(q, t, nowNs + rnrTimerNs[code]!)
   }
 
@@ -262,7 +260,7 @@ export class Completer implements Expiry {
       this.#goBack(q, t, nowNs, state.counters.rcvd_seq_err, i32[t + TransportQp.newPsn]!)
       return
     }
-    // IBA 9.7.5.2.2: what the other NAK codes mean for the request.
+    // IBA 9.7.5.2.2: the meaning of the other NAK codes for the request.
     let status: WcStatus = WcStatus.RemOpErr
     if (syndrome === Syndrome.InvalidRequest || syndrome === Syndrome.InvalidRdRequest) status = WcStatus.RemInvReqErr
     else if (syndrome === Syndrome.RemoteAccess) status = WcStatus.RemAccessErr
@@ -273,7 +271,7 @@ export class Completer implements Expiry {
     state.failRequest(q, status)
   }
 
-  /** READ response or atomic acknowledgement: data for the oldest request that waits for a response. */
+  /** Handles a READ response or an atomic acknowledgement: data for the oldest request that waits for a response. */
   #response(q: number, t: number, bits: number, at: number, end: number, psn: number, nowNs: number): void {
     const i32 = this.#i32
     const u8 = this.#u8
@@ -306,9 +304,9 @@ export class Completer implements Expiry {
       const number = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!)
       const expected =
         opcode === Opcode.Read ? Math.min(mtu, this.#f64[(wqe + SendProgress.length) >> 1]! - number * mtu) : 0
-      // IBA 9.7.6.1 deviation: a READ response is accepted by its PSN and length, whether its opcode says First,
-      // Middle, Last or Only. A READ is asked for in chunks, and again from any packet on, so that a late response may
-      // call itself another part of a message than the one that is expected; its PSN says where its bytes belong.
+      // IBA 9.7.6.1 deviation: a READ response is accepted by its PSN and length, whether its opcode is First, Middle, Last or Only. A
+      // READ is requested in chunks, and again from any packet on, so that a late response may be marked as another part of a message
+      // than the one that is expected; its PSN determines where its bytes belong.
       const pad = padOf(u8, at)
       if (end - at - header - pad !== expected) {
         state.failRequest(q, WcStatus.BadRespErr)
@@ -344,14 +342,14 @@ export class Completer implements Expiry {
     this.#goBack(q, t, nowNs, this.#state.counters.timeouts, i32[t + TransportQp.newPsn]!)
   }
 
-  /** Nothing was heard for longer than it usually takes: what is outstanding is sent again, at the cost of no retry. */
+  /** Handles a silence of the peer longer than it usually takes: outstanding packets are sent again, at the cost of no retry. */
   earlyExpired(q: number, t: number, nowNs: number, lateNs: number): void {
     const i32 = this.#i32
     // IBA 9.7.6.1.3 deviation: a requester waits for its ACK timeout; here it sends again sooner, when the peer is
     // silent for longer than it usually is (recovery.ts). A connection with a long timeout, as the CM gives, would
     // stand still for it after each loss of a last packet.
     if (lateNs > noticeableNs && i32[t + TransportQp.heldUp] === 0) {
-      // This thread was held up; so may have been the response, by middleware or by a peer that the same thread drives.
+      // This thread was delayed; so may have been the response, by middleware or by a peer that the same thread drives.
       i32[t + TransportQp.heldUp] = 1
     } else if (this.#queue.expectsAck(t)) {
       this.#state.count(this.#state.counters.early_retransmits)

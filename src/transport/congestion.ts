@@ -1,32 +1,32 @@
 /**
- * Congestion control, off unless `TransportOptions.congestionControl` says so.
+ * Congestion control, off unless `TransportOptions.congestionControl` is set.
  *
  *     switch marks a packet (ECN, CE) → receiver sends a CNP, one in 50 µs for each QP at most → sender slows down
  *
- * The sender is DCQCN (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, with the values
- * given there): a CNP cuts the rate by α/2 and raises α, a moving average of how often CNPs come. Without them, every
- * 55 µs and every 10 MB, the rate goes half the way back to where it was, five times; then the goal itself is raised, by
- * 40 Mbit/s at a time, and by 400 when both, time and bytes, have gone on for long. At the line's rate there is no limit
- * any more. Time is caught up with when a packet is to be sent: there are no timers of its own.
+ * The sender is DCQCN (Zhu et al., "Congestion Control for Large-Scale RDMA Deployments", SIGCOMM 2015, with the values given there): a
+ * CNP cuts the rate by α/2 and raises α, a moving average of the rate of CNPs. Without them, every 55 µs and every 10 MB, the rate
+ * recovers half of the difference to the target rate, five times; then the target itself is raised, by 40 Mbit/s at a time, and by 400
+ * when both, time and bytes, have gone on for long. At the line rate there is no limit any more. Elapsed time is accounted for when a
+ * packet is to be sent: there are no timers of its own.
  *
- * Requests of RC and UC are slowed down, answers to READs are not: they go at the pace in which they are asked for.
+ * Requests of RC and UC are slowed down, responses to READs are not: they are sent at the pace of the requests.
  */
 import type { Host } from '../verbs/provider/index.ts'
 import { TransportQp } from './layout.ts'
 
 /** Words from `TransportQp.congestion` on, `congestionWords` of them; all but the last two f64. */
 const At = {
-  /** When the last CNP was sent, ns. */
+  /** Time at which the last CNP was sent, ns. */
   cnpNs: 0,
-  /** Bits a second; 0: no limit. */
+  /** Rate, bits a second; 0: no limit. */
   rate: 2,
   target: 4,
   alpha: 6,
-  /** When α and the rate were last looked at, and bytes since then. */
+  /** Times at which α and the rate were last updated, and bytes since then. */
   alphaNs: 8,
   increaseNs: 10,
   bytes: 12,
-  /** When the next packet may go. */
+  /** Time at which the next packet may be sent. */
   nextNs: 14,
   timeStage: 16,
   byteStage: 17,
@@ -59,7 +59,7 @@ export class Congestion {
     return (t + TransportQp.congestion + field) >> 1
   }
 
-  /** A packet came marked: whether a CNP is due. */
+  /** Handles a marked packet: true if a CNP is due. */
   cnpDue(t: number, nowNs: number): boolean {
     const f64 = this.#f64
     const cnp = this.#at(t, At.cnpNs)
@@ -69,7 +69,7 @@ export class Congestion {
     return true
   }
 
-  /** A CNP came: the sender slows down. */
+  /** Slows the sender down after a CNP. */
   slowDown(t: number, nowNs: number): void {
     const f64 = this.#f64
     const rate = this.#at(t, At.rate)
@@ -91,7 +91,7 @@ export class Congestion {
     this.#i32[t + TransportQp.congestion + At.byteStage] = 0
   }
 
-  /** The rate now, bits a second; Infinity without a limit. */
+  /** Returns the current rate, bits a second; Infinity without a limit. */
   rateBps(t: number, nowNs: number): number {
     const rate = this.#at(t, At.rate)
     if (this.#f64[rate] === 0) return Number.POSITIVE_INFINITY
@@ -99,13 +99,13 @@ export class Congestion {
     return this.#f64[rate] || Number.POSITIVE_INFINITY
   }
 
-  /** When the QP may send its next packet: `nowNs` or later. */
+  /** Returns the time at which the QP may send its next packet: `nowNs` or later. */
   nextNs(t: number, nowNs: number): number {
     if (this.rateBps(t, nowNs) === Number.POSITIVE_INFINITY) return nowNs
     return Math.max(nowNs, this.#f64[this.#at(t, At.nextNs)]!)
   }
 
-  /** A packet went. */
+  /** Accounts for a packet that was sent. */
   sent(t: number, bytes: number, nowNs: number): void {
     const f64 = this.#f64
     const rate = f64[this.#at(t, At.rate)]!
@@ -119,7 +119,7 @@ export class Congestion {
     this.#increase(t, At.byteStage)
   }
 
-  /** What time alone has changed since the last look. */
+  /** Applies the changes that are due to elapsed time since the last look. */
   #catchUp(t: number, nowNs: number): void {
     const f64 = this.#f64
     const alphaNs = this.#at(t, At.alphaNs)

@@ -1,12 +1,13 @@
 /**
- * End-to-end flow control of RC: with each acknowledgement the responder says how many receives it has, so that a
- * requester does not send what would find none. Off unless a connection manager has set `TransportQp.flowControl` at both ends
- * (CM REQ and REP agree on it); then ACKs say "no credits" and are not asked about them.
+ * End-to-end flow control of RC: with each acknowledgement the responder reports how many receives it has, so that a requester does not
+ * send a request that would find none. Off unless a connection manager has set `TransportQp.flowControl` at both ends (CM REQ and REP
+ * agree on it); otherwise ACKs carry the code for "no credits", and the credits of received ACKs are ignored.
  *
- * Requests are numbered in the order they are sent (SSN, from 1; a READ counts as many as the chunks that it is asked for in);
- * the responder counts those it has completed (MSN). It allows requests up to MSN + credits. One that takes a receive and is
- * beyond that is limited: when all before it is acknowledged its first packet goes out alone and asks for an ACK, which brings
- * new credits, or it is met with an RNR NAK; the rest follows the ACK. The others go out in any case. A responder may repeat its newest ACK to grant more.
+ * Requests are numbered in the order they are sent (SSN, from 1; a READ counts as many as the chunks in which it is requested); the
+ * responder counts those it has completed (MSN). It allows requests up to MSN + credits. A request that takes a receive and is beyond
+ * that is limited: when all requests before it are acknowledged, its first packet is sent alone and requests an ACK, which brings new
+ * credits, or it is answered with an RNR NAK; the rest follows the ACK. Other requests are sent in any case. A responder may repeat its
+ * newest ACK to grant more.
  *
  * InfiniBand Architecture volume 1, 9.7.7.2.
  */
@@ -26,12 +27,12 @@ import { SendProgress, TransportQp } from './layout.ts'
 
 const { Qp, Wqe } = layout
 
-/** The most receives that a credit code stands for; more are not said. */
+/** Maximum number of receives that a credit code stands for; more are not reported. */
 const mostCredits = creditsOf(noCreditCode - 1)
 const codes: Uint8Array = new Uint8Array(1024)
 for (let code = 0; code < noCreditCode; code++) codes.fill(code, creditsOf(code))
 
-/** Whether the request at `wqe` takes a receive for which there is no credit. */
+/** True if the request at `wqe` takes a receive for which there is no credit. */
 export function isLimited(i32: Int32Array, t: number, wqe: number): boolean {
   if (i32[t + TransportQp.flowControl] === 0 || i32[t + TransportQp.unlimited] === 1) return false
   return (
@@ -40,22 +41,23 @@ export function isLimited(i32: Int32Array, t: number, wqe: number): boolean {
   )
 }
 
-/** Whether the packet `txPsn` of a limited request at `wqe` has to wait for an ACK. */
+/** True if the packet `txPsn` of a limited request at `wqe` has to wait for an ACK. */
 export function lacksCredit(i32: Int32Array, t: number, wqe: number): boolean {
   if (!isLimited(i32, t, wqe)) return false
-  // IBA 9.7.7.2: without a credit one packet may go, which asks for an ACK.
+  // IBA 9.7.7.2: without a credit one packet may go, which requests an ACK.
   const first = i32[wqe + SendProgress.firstPsn]!
   if (i32[t + TransportQp.txPsn] === first) return i32[t + TransportQp.una] !== first
   return psnDiff(i32[t + TransportQp.una]!, first) <= 0
 }
 
-/** What an ACK's AETH says of credits; late ones say nothing new. Whether it grants more than those before it. */
+/** Applies the credits in an ACK's AETH; late ACKs bring nothing new. True if it grants more than those before it. */
 export function grant(i32: Int32Array, t: number, syndrome: number, msn: number): boolean {
   if (i32[t + TransportQp.flowControl] === 0 || (syndrome & aethKindBits) !== AethKind.Ack) return false
   const code = syndrome & aethValueBits
   const before = i32[t + TransportQp.unlimited]!
   i32[t + TransportQp.unlimited] = code === noCreditCode ? 1 : 0
-  // Without credits the limit follows what is acknowledged: it would be half of the circle behind one day, and seem to be ahead.
+  // Without credits the limit follows the acknowledged requests: otherwise it would fall half of the circle back one day, and seem to be
+  // ahead.
   // IBA 9.7.7.2: what an ACK grants counts from its MSN on.
   const limit = psnAdd(msn, code === noCreditCode ? 0 : creditsOf(code))
   if (psnDiff(limit, i32[t + TransportQp.limit]!) <= 0) return code === noCreditCode && before === 0
@@ -63,7 +65,7 @@ export function grant(i32: Int32Array, t: number, syndrome: number, msn: number)
   return code !== noCreditCode || before === 0
 }
 
-/** The syndrome of an ACK of QP `q`. An SRQ's receives are nobody's in particular: nothing is said of them. */
+/** Returns the syndrome of an ACK of QP `q`. An SRQ's receives belong to no particular QP: they are not reported. */
 export function ackSyndrome(i32: Int32Array, q: number, t: number): number {
   // IBA 9.7.7.2: a QP with an SRQ grants no credits.
   if (i32[t + TransportQp.flowControl] === 0 || i32[q + Qp.srq]! >= 0) return Syndrome.AckNoCredits

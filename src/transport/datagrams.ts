@@ -1,7 +1,7 @@
 /**
- * UD: one packet a message, no connection, no answer. The sender's request completes when the packet has left; a receiver
- * that cannot take it drops and counts it. Its buffer begins with 40 bytes in which the IP header is put: an IPv6 header,
- * or 20 bytes of zeros and an IPv4 header (annex A17, 17.4.5.2).
+ * UD: one packet per message, no connection, no response. The sender's request completes when the packet has left; a receiver that cannot
+ * take it drops and counts it. Its buffer begins with 40 bytes for the IP header: an IPv6 header, or 20 bytes of zeros and an IPv4 header
+ * (annex A17, 17.4.5.2).
  */
 import {
   GsiDispatch,
@@ -51,13 +51,13 @@ const { Av, avMulticast, Dev, Meta, Qp, qpEngine, Wqe } = layout
 
 export class Datagrams {
   readonly #state: TransportState
-  /** The longest datagram, bytes. */
+  /** Length of the longest datagram, bytes. */
   mtu: number
   readonly #grh: number
   readonly #gsi: GsiDispatch
   readonly #hosting: Hosting
 
-  /** `scratch` is the byte offset of 64 bytes in the segment. */
+  /** Constructs the UD part of a transport; `scratch` is the byte offset of 64 bytes in the segment. */
   constructor(state: TransportState, mtu: number, scratch: number, hosting: Hosting) {
     this.#state = state
     this.#hosting = hosting
@@ -96,7 +96,7 @@ export class Datagrams {
     const state = this.#state
     const { i32, u8 } = state
     const opcode = i32[wqe + Wqe.opcode]!
-    // IBA list-98: UD sends SENDs alone.
+    // IBA list-98: UD sends only SENDs.
     if (!hasOpcode(legalOpcodes[QpType.UD], opcode)) return WcStatus.LocQpOpErr
     const pd = i32[q + Qp.pd]!
     const bytes = state.buffers.gather(pd, wqe, 0)
@@ -123,9 +123,8 @@ export class Datagrams {
     const qkey = i32[wqe + Wqe.remoteQkey]!
     put32(u8, extension + Deth.qkey, qkey < 0 ? i32[q + Qp.qkey]! : qkey)
     u8[extension + 4] = 0
-    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all
-    // of them say that they are QP 1. Threads and processes share an adapter without one of them that serves the
-    // others.
+    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all of them present
+    // themselves as QP 1. Threads and processes share an adapter without a thread that serves the others.
     put24(u8, extension + Deth.srcQp, i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!)
     if (opcode === Opcode.SendWithImm) put32(u8, extension + Deth.length, i32[wqe + Wqe.immData]!)
     if (!state.buffers.read(pd, wqe, 0, bytes, at + header)) return WcStatus.LocProtErr
@@ -138,7 +137,7 @@ export class Datagrams {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /** A datagram for `q`: [at, end) from BTH to the end of the pad. */
+  /** Handles a datagram for `q`: [at, end) from BTH to the end of the pad. */
   receive(q: number, op: number, at: number, end: number, origin: Origin): void {
     const state = this.#state
     const { i32, u8, host } = state
@@ -158,7 +157,7 @@ export class Datagrams {
     }
     const t = state.of(q)
     state.beginPacket(q, t)
-    // One is there already if the thread that had taken it from the SRQ was killed.
+    // There is a receive already if the thread that had taken it from the SRQ was killed.
     let receive = i32[t + TransportQp.receive]!
     if (receive === 0) receive = state.takeReceive(q, grhLength + bytes)
     else if (host.receiveIsShort(receive, grhLength + bytes)) receive = receiveTooShort
@@ -192,13 +191,13 @@ export class Datagrams {
     state.end()
   }
 
-  /** To every QP that is attached to the group; how many there are. */
+  /** Delivers a datagram to every QP that is attached to the group; returns their number. */
   receiveGroup(op: number, at: number, end: number, origin: Origin): number {
     const state = this.#state
     const { i32, host } = state
     const { destination } = origin
     let delivered = 0
-    // IBA list-100: every QP that is attached gets the datagram, one of the sender's own adapter, too.
+    // IBA list-100: every QP that is attached gets the datagram, including QPs of the sender's own adapter.
     for (let i = 0; i < i32[host.at.meta + Meta.mcastHigh]!; i++) {
       const q = mcastMember(host, i, destination, 0, state.device, state.device + 1)
       if (q < 0) continue
@@ -211,7 +210,7 @@ export class Datagrams {
     return delivered
   }
 
-  /** For QP 1: delivers it to the agents that it is meant for. */
+  /** Delivers a datagram for QP 1 to the agents that it is meant for. */
   receiveManagement(op: number, at: number, end: number, origin: Origin): void {
     const { i32, u8, device } = this.#state
     const header = headerLength[op]!
@@ -225,7 +224,7 @@ export class Datagrams {
     }
   }
 
-  /** Puts the IP header of a packet, as far as a UDP socket tells of it, where a GRH stands. */
+  /** Writes the IP header of a packet, as far as a UDP socket reports it, in place of a GRH. */
   #writeHeader(packetBytes: number, origin: Origin): void {
     const { u8 } = this.#state
     const at = this.#grh

@@ -1,18 +1,18 @@
 /**
- * Queue pairs that one thread hosts, on a device that any thread may drive. Only that thread reaches the memory that their requests
- * name, and knows their receives. So a thread that drives the device for all and comes upon such a queue pair of another one leaves
- * that to it, and wakes it:
+ * Queue pairs that one thread hosts, on a device that any thread may drive. Only that thread reaches the memory that their requests name,
+ * and knows their receives. So a thread that drives the device for all and finds work for such a queue pair of another thread leaves the
+ * work to that thread, and wakes it:
  *
- *     a packet came       it is copied, with what the network said of it, to the mailbox of the thread
+ *     a packet came       it is copied, with its properties from the network, to the mailbox of the thread
  *     it has to send      it is marked (`listed.host`), instead of being served
  *
  * The thread finds both when it drives the device next. Everything else, timers and flushing included, touches no memory of programs, and
- * any thread does it. What finds no room is a lost packet, which the transport recovers from; `drops_host_busy` counts it.
+ * any thread does it. A packet that finds no room is lost, which the transport recovers from; `drops_host_busy` counts it.
  *
- * A message that finds no receive waits in the mailbox of its own thread while that asks its program for one (`Host.refill`), outside of
- * all operations, and so does what comes behind it.
+ * A message that finds no receive waits in the mailbox of its own thread while that requests one from its program (`Host.refill`),
+ * outside of all operations, and so do the packets after it.
  *
- * All of it is used under the device's lock, and empty after a takeover.
+ * All of it is used under the device's lock, and is empty after a takeover.
  */
 import { isOthers, layout, QpState, QpType, slotOf } from '../verbs/provider/index.ts'
 import { Bth, OpBit, opcodeBits, u24 } from '../wire/index.ts'
@@ -22,11 +22,11 @@ import type { TransportState } from './state.ts'
 
 const { Meta, Qp, Srq } = layout
 
-/** A packet of the largest MTU, its header and what is about it. */
+/** Bytes of an entry: a packet of the largest MTU, its headers and the words about it. */
 const entryBytes = 4352
 const headBytes = 64
 const mostPacketBytes = entryBytes - headBytes
-/** Packets of one device that wait for threads, and for one of them, at most: more than a few connections have in flight. */
+/** Maximum number of packets of one device that wait for all threads, and for one of them: more than a few connections have in flight. */
 const mostEntries = 2048
 const mostEach = 1024
 const attachmentMask = 1023
@@ -35,18 +35,18 @@ const attachmentMask = 1023
 const Entry = {
   next: 0,
   lengthBytes: 1,
-  /** A reference to the queue pair. */
+  /** Reference to the queue pair. */
   qp: 2,
   ipv4: 3,
   trafficClass: 4,
   hopLimit: 5,
-  /** 1: its program was asked for a receive already. */
+  /** Flag: a receive was requested from its program already. */
   asked: 6,
   source: 8,
   destination: 12,
 } as const
 
-/** A program is to be asked for receives. */
+/** Queue for which receives are to be requested from the program. */
 interface Asked {
   readonly queue: 'qp' | 'srq'
   readonly slot: number
@@ -57,13 +57,13 @@ export class Hosting {
   readonly #i32: Int32Array
   readonly #u8: Uint8Array
   readonly #record: number
-  /** This thread's mailbox. */
+  /** Mailbox of this thread. */
   readonly #own: number
-  /** What `ask` is to ask of programs of this thread. */
+  /** Requests that `ask` is to make to programs of this thread. */
   readonly #asked: Asked[] = []
-  /** Whether the packet that is being looked at is in this thread's mailbox. */
+  /** Flag: the current packet comes from this thread's mailbox. */
   #taking = false
-  /** Whether the program was asked for a receive for the packet that is being looked at. */
+  /** Flag: a receive was requested from the program for the current packet. */
   #hasAsked = false
 
   constructor(state: TransportState) {
@@ -80,7 +80,7 @@ export class Hosting {
 
   // --- leaving work to others --------------------------------------------------------------------------------------
 
-  /** Whether the turn of a hosted QP, which is this thread's otherwise, is left to the thread that hosts it. */
+  /** Leaves the turn of a hosted QP to the thread that hosts it; false if this thread has to serve it. */
   leavesTurn(q: number): boolean {
     const { host } = this.#state
     if (!isOthers(host, q)) return false
@@ -94,7 +94,7 @@ export class Hosting {
     return true
   }
 
-  /** The mailbox for the use that is made of an attachment now; −1 if its thread has died, and somebody cleans up after it just now. */
+  /** Returns the mailbox for the current use of an attachment; −1 if its thread has died, and another thread is cleaning up after it. */
   #boxOf(attachment: number): number {
     const use = this.#state.host.segment.useOf(attachment)
     if (use <= 0) return -1
@@ -106,7 +106,7 @@ export class Hosting {
     return box
   }
 
-  /** Whether a packet for a hosted QP is not executed now: it waits for the thread that hosts it, or for a receive. */
+  /** Keeps a packet for a hosted QP that is not executed now; true if it waits for the thread that hosts it, or for a receive. */
   keeps(q: number, op: number, at: number, end: number, origin: Origin): boolean {
     if (isOthers(this.#state.host, q)) {
       const owner = this.#i32[q + Qp.owner]!
@@ -114,7 +114,7 @@ export class Hosting {
       return true
     }
     if (this.#taking) return this.#asks(q, op, at)
-    // What was there before comes first.
+    // Earlier packets come first.
     const waits = this.hasMail
     if (!waits && !this.#asks(q, op, at)) return false
     this.#put(this.#state.host.segment.me, q, at, end, origin, waits ? 0 : 1)
@@ -165,7 +165,7 @@ export class Hosting {
     return (this.#state.f64[(this.#record + TransportDevice.mail) >> 1]! + (entry - 1) * entryBytes) / 4
   }
 
-  /** The number of a free entry, 0 if there is none. */
+  /** Returns the number of a free entry, 0 if there is none. */
   #newEntry(): number {
     const i32 = this.#i32
     const { f64, host } = this.#state
@@ -204,7 +204,7 @@ export class Hosting {
     i32.fill(0, box, box + Mailbox.words)
   }
 
-  /** Empties the mailboxes of threads that have gone; whether there was anything in one. */
+  /** Empties the mailboxes of threads that have gone; true if any had contents. */
   #emptyDead(): boolean {
     const i32 = this.#i32
     let found = false
@@ -218,7 +218,7 @@ export class Hosting {
     return found
   }
 
-  /** After a takeover: what waited is lost. */
+  /** Empties the mailboxes after a takeover: the packets that waited are lost. */
   clear(): void {
     const i32 = this.#i32
     const record = this.#record
@@ -229,7 +229,7 @@ export class Hosting {
 
   // --- this thread's -----------------------------------------------------------------------------------------------
 
-  /** Whether others have left something to this thread. */
+  /** True if other threads have left work to this thread. */
   get hasMail(): boolean {
     const i32 = this.#i32
     const box = this.#own
@@ -237,12 +237,14 @@ export class Hosting {
     return i32[box + Mailbox.first] !== 0 || i32[box + Mailbox.turns] !== 0
   }
 
-  /** Schedules those QPs of this thread that others came upon, and gives `receive` the packets that they left; how many. */
+  /**
+   * Schedules the QPs that other threads have marked for this one, and gives `receive` the packets that they left; returns their number.
+   */
   take(origin: Origin, receive: (q: number, at: number, end: number) => void): number {
     const i32 = this.#i32
     const { host } = this.#state
     const box = this.#own
-    // Not after an exception in the middle of this either.
+    // Reset here, too: an exception may have left it set.
     this.#taking = false
     this.#hasAsked = false
     if (!this.hasMail) return 0
@@ -270,7 +272,7 @@ export class Hosting {
         this.#taking = false
         this.#hasAsked = false
         if (this.toAsk) {
-          // It stays where it is, and all behind it, until its program was asked.
+          // The packet stays, with all packets after it, until its program was asked.
           i32[e + Entry.asked] = 1
           return taken
         }
@@ -301,7 +303,7 @@ export class Hosting {
 
   // --- receives ----------------------------------------------------------------------------------------------------
 
-  /** Whether the packet takes a receive that is not there, and the program of this thread is still to be asked for one. */
+  /** Prepares to ask the program of this thread if the packet takes a receive that is not there; true if it has to be asked first. */
   #asks(q: number, op: number, at: number): boolean {
     const i32 = this.#i32
     const { host } = this.#state
@@ -312,7 +314,7 @@ export class Hosting {
     const begins = (bits & OpBit.Send) !== 0 && (bits & (OpBit.First | OpBit.Only)) !== 0
     if (!begins && (bits & OpBit.Imm) === 0 && i32[q + Qp.type] !== QpType.UD) return false
     if (i32[q + Qp.state]! < QpState.Rtr) return false
-    // A duplicate, or one behind a gap, takes none.
+    // A duplicate, or a packet after a gap, takes no receive.
     const begunRc = i32[q + Qp.type] === QpType.RC && (i32[t + TransportQp.ready]! & begun.responder) !== 0
     if (begunRc && u24(this.#u8, at + Bth.psn) !== i32[t + TransportQp.epsn]) return false
     const slot = i32[q + Qp.srq]!
@@ -328,12 +330,12 @@ export class Hosting {
     return true
   }
 
-  /** Whether `ask` has something to do. */
+  /** True if `ask` has something to do. */
   get toAsk(): boolean {
     return this.#asked.length > 0
   }
 
-  /** Asks programs for the receives that messages lack; no lock is held, and this thread is in no operation. */
+  /** Requests the receives that messages lack from programs; no lock is held, and this thread is in no operation. */
   ask(): void {
     const asked = this.#asked.splice(0)
     for (const { queue, slot } of asked) this.#state.host.refill?.(queue, slot)

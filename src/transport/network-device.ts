@@ -1,8 +1,8 @@
 /**
- * What devices on a network share: the loop that lets any thread of the process run the transport.
+ * The part that devices on a network share: the loop that lets any thread of the process run the transport.
  *
- * No thread blocks on the device's lock. A poster that finds it taken rings the doorbell; the holder looks for doorbells
- * again after it has unlocked. So one of the two always serves the request.
+ * No thread blocks on the device's lock. A poster that finds it taken rings the doorbell; the holder looks for doorbells again after it
+ * has unlocked. So one of the two always serves the request.
  */
 import {
   type AhAttr,
@@ -29,13 +29,15 @@ import { Transport } from './transport.ts'
 
 const { Dev, Qp } = layout
 
-/** A thread that has found the lock taken so often looks whether its owner lives, which reads a file in /proc. */
+/** Number of times that a thread finds the lock taken before it checks whether its owner lives, which reads a file in /proc. */
 const looksBeforeDoubt = 256
 
-/** Milliseconds for which closing a queue pair waits for the thread that drives the device, at most: it may be held up, or stopped. */
+/**
+ * Maximum time in milliseconds for which closing a queue pair waits for the thread that drives the device: it may be delayed, or stopped.
+ */
 const acknowledgeMs = 20
 
-/** Batches of packets that are looked at before timers are served, at most. */
+/** Maximum number of batches of packets that are handled before timers are served. */
 const mostBatches = 256
 
 export interface NetworkDeviceInit {
@@ -45,15 +47,15 @@ export interface NetworkDeviceInit {
   gids: readonly GidEntry[]
   activeMtu: PortAttr['activeMtu']
   options?: Partial<TransportOptions>
-  /** False: no ACK waits for a packet to go with. */
+  /** Flag, true by default; false: no ACK waits for a packet to go with. */
   defersAcks?: boolean
 }
 
-/** The record of the transport for device `index`, made by the thread that asks first; the first word of it. */
+/** Returns the first word of the transport's record for device `index`, which the first thread that needs it makes. */
 function transportDeviceOf(host: Host, index: number): number {
   const { i32 } = host
   const dev = host.deviceWord(index)
-  // Once it is there it stays, and the holder of the lock may wait for this thread.
+  // First without the lock, since its holder may wait for this thread: a record that was made stays.
   if (i32[dev + Dev.transport] !== 0) return i32[dev + Dev.transport]!
   return host.control(() => {
     if (i32[dev + Dev.transport] === 0) {
@@ -79,22 +81,22 @@ export abstract class NetworkDevice implements Device {
   protected readonly i32: Int32Array
   readonly #lock: number
   readonly #looker: number
-  /** Whether a request was posted whose context leaves the work to a thread. */
+  /** Flag: a request was posted whose context leaves the work to a thread. */
   #forThread = false
-  /** The queue pair that this thread has just posted to, −1 if there is none. */
+  /** Queue pair that this thread has just posted to, −1 if there is none. */
   #posted = -1
-  /** Whether a microtask will send what may wait. */
+  /** Flag: a microtask will send the packets that may wait. */
   #sendsLater = false
   readonly #sendLater = (): void => {
     this.#sendsLater = false
     if (this.transport.pending) this.drive(false)
   }
-  /** How often the lock was found taken. */
+  /** Number of times in a row that the lock was found taken. */
   #looks = 0
   readonly #acks: AckPolicy
   readonly #defersAcks: boolean
   readonly #deferredCounter: number
-  /** Before this time, in milliseconds, nobody waits for an acknowledgement. */
+  /** Time, in milliseconds, before which no thread waits for an acknowledgement. */
   #waitsFrom = 0
 
   constructor(host: Host, init: NetworkDeviceInit, sink: PacketSink) {
@@ -126,36 +128,35 @@ export abstract class NetworkDevice implements Device {
 
   // --- the link: what a device adds --------------------------------------------------------------------------------
 
-  /** The port as it is now, from how it was made. */
+  /** Returns the current state of the port, from its initial attributes. */
   protected portNow(made: PortAttr): PortAttr {
     return made
   }
-  /** The GIDs that are valid now, from those that it was made with. */
+  /** Returns the GIDs that are valid now, from the initial ones. */
   protected gidsNow(made: readonly GidEntry[]): readonly GidEntry[] {
     return made
   }
-  /** The time for timers, nanoseconds, monotonic. */
+  /** Returns the monotonic time for timers, nanoseconds. */
   protected abstract nowNs(): number
   /**
-   * A turn begins: what the link has opened and closed since the last one stays as it is until this operation ends. False if
-   * this thread may not drive the device any more.
+   * Begins a turn: the link's sockets stay as they are until this operation ends. False if this thread may not drive the device any more.
    */
   protected entered(): boolean {
     return true
   }
-  /** Gives packets that have come to the transport, a batch at most; how many there were. */
+  /** Gives packets that have arrived to the transport, at most a batch; returns their number. */
   protected abstract receive(nowNs: number): number
   /** Sends the packets that the sink has collected. */
   protected abstract flush(): void
-  /** Whether packets that were sent are for this adapter itself, and wait for `deliver`. */
+  /** True if packets that were sent are for this adapter itself, and wait for `deliver`. */
   protected get toDeliver(): boolean {
     return false
   }
-  /** Gives those to the transport; how many there were. */
+  /** Gives those to the transport; returns their number. */
   protected deliver(_nowNs: number): number {
     return 0
   }
-  /** Requests were posted for the thread that plays the adapter. */
+  /** Wakes the thread that plays the adapter, for which requests were posted. */
   protected abstract wakeThread(): void
   abstract open(context: number, options: OpenOptions): void
   abstract close(context: number): void
@@ -206,8 +207,9 @@ export abstract class NetworkDevice implements Device {
   }
 
   /**
-   * Another thread drives the device, and may have delivered what it has yet to acknowledge; it clears the doorbell before it does so. This
-   * looks again and again, and not for long: telling would cost every doorbell, and few close what another thread is about to serve.
+   * Waits until another thread, which drives the device, has sent the acknowledgement that it may owe for delivered data; it clears the
+   * doorbell before it does so. This polls, and not for long: notifying would cost every doorbell, and few threads close what another
+   * thread is about to serve.
    */
   #awaitAcknowledgement(q: number): void {
     const { i32 } = this
@@ -220,13 +222,13 @@ export abstract class NetworkDevice implements Device {
       if (performance.now() >= end) break
       this.host.segment.wait(q + Qp.rung, rung, 0.1)
     }
-    // It is stopped, or nobody is there any more: closing many is not to take so long for each.
+    // The thread is stopped, or there is none any more: closing many queue pairs must not take so long for each.
     this.#waitsFrom = end + 1000
   }
 
   #drivePosted(): void {
     this.drive(false)
-    // A device that this thread may not drive has not looked at it: the thread that drives it will.
+    // This thread may not drive the device, so the request was not served: the thread that drives the device will.
     if (this.#posted < 0) return
     this.transport.ring(this.#posted)
     this.#posted = -1
@@ -234,8 +236,8 @@ export abstract class NetworkDevice implements Device {
   }
 
   /**
-   * Leaves what was posted to the next look at the queue: the program's poll, or the end of what it is doing now; the thread that
-   * drives devices finds it, too.
+   * Leaves the posted requests to the next look at the queue: the program's poll, or the end of its current task; the thread that drives
+   * devices finds them, too.
    */
   #deferSend(): void {
     this.transport.ring(this.#posted)
@@ -252,8 +254,8 @@ export abstract class NetworkDevice implements Device {
   }
 
   /**
-   * Runs the transport once, unless another thread runs it: takes what has come (`look`), serves timers, sends. How many
-   * packets came.
+   * Runs the transport once, unless another thread runs it: takes packets that have arrived (`look`), serves timers, sends. Returns the
+   * number of packets received.
    */
   drive(look: boolean): number {
     const i32 = this.i32
@@ -265,7 +267,7 @@ export abstract class NetworkDevice implements Device {
     if (i32[lock] !== 0 || !segment.tryLock(lock)) {
       // Rings the doorbell first and tries again after: the holder of the lock looks for doorbells after it has unlocked.
       if (posted >= 0) transport.ring(posted)
-      // Of several the first one is woken; the others ask the kernel for packets, as if they had not found it taken.
+      // Of several threads the first one is woken; the other ones poll the kernel for packets, as if they had not found the lock taken.
       if (look) Atomics.compareExchange(i32, this.#looker, 0, segment.lockValue)
       const free = (look || posted >= 0) && segment.tryLock(lock)
       if (!free && !this.#isOrphaned()) return 0
@@ -273,12 +275,12 @@ export abstract class NetworkDevice implements Device {
     return this.#turns(look)
   }
 
-  /** Whether this thread found the lock taken, and is still to be woken by its holder. */
+  /** True if this thread found the lock taken, and is still to be woken by its holder. */
   protected get lookIsOwed(): boolean {
     return Atomics.load(this.i32, this.#looker) === this.host.segment.lockValue
   }
 
-  /** The holder of the lock runs the transport, and gives the lock back; how many packets came. */
+  /** Runs the transport with the lock held, and releases it; returns the number of packets received. */
   #turns(look: boolean): number {
     const { i32 } = this
     const { segment } = this.host
@@ -299,14 +301,18 @@ export abstract class NetworkDevice implements Device {
         if (!this.transport.rung || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
       }
     } finally {
-      // One that has found the lock taken may have gone to wait. It tries the lock after it has said so: one of the two sees the other.
+      // A thread that has found the lock taken may have gone to wait. It tries the lock after it has stored itself as looker: one of the
+      // two sees the other.
       const looker = Atomics.load(i32, this.#looker) === 0 ? 0 : Atomics.exchange(i32, this.#looker, 0)
       if (looker !== segment.lockValue) segment.wakeThread(looker)
       segment.parking.wakeDeferred()
     }
   }
 
-  /** One turn with the lock, which is free afterwards: how many packets came, or −1 if this thread may not drive the device any more. */
+  /**
+   * Runs one turn with the lock, which is free afterwards; returns the number of packets received, or −1 if this thread may not drive the
+   * device any more.
+   */
   #turn(look: boolean): number {
     const i32 = this.i32
     const lock = this.#lock
@@ -324,10 +330,10 @@ export abstract class NetworkDevice implements Device {
       }
       const now = this.nowNs()
       transport.takeOver(now)
-      // What others have left comes before what comes now.
+      // Packets that other threads have left come before those that arrive now.
       received += transport.takeMail(now)
       if (look) received += this.#receiveBatch(now)
-      // A thread that was held up finds timers expired and, behind other packets, the acknowledgements they waited for.
+      // A thread that was delayed finds timers expired and, after other packets, the acknowledgements that they waited for.
       if (transport.nextDeadlineNs <= now)
         for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
       transport.advance(now)
@@ -350,7 +356,7 @@ export abstract class NetworkDevice implements Device {
       whole = true
     } finally {
       host.journal = 0
-      // What an exception left half done is as if this thread had died: the next one brings it into order.
+      // Work that an exception left unfinished is treated as if this thread had died: the next thread brings it into order.
       if (!whole) transport.orphan()
       transport.leave()
       segment.leave()
@@ -364,7 +370,7 @@ export abstract class NetworkDevice implements Device {
     for (let more = transport.pending; more; ) more = transport.transmit(nowNs) && this.room()
   }
 
-  /** Whether ACKs wait for a packet to go with. */
+  /** True if ACKs wait for a packet to go with. */
   protected get acksWait(): boolean {
     return this.#acks.waiting
   }
@@ -374,11 +380,11 @@ export abstract class NetworkDevice implements Device {
     return this.receive(nowNs)
   }
 
-  /** Whether there may be several looks before a program replies to what has come, as in an event loop. */
+  /** True if there may be several looks before a program replies to received packets, as in an event loop. */
   protected get repliesLate(): boolean {
     return false
   }
-  /** Whether the sink takes more packets in this call. */
+  /** True if the sink takes more packets in this call. */
   protected abstract room(): boolean
 
   takeOver(): void {
@@ -387,7 +393,7 @@ export abstract class NetworkDevice implements Device {
     else this.transport.ringAgain()
   }
 
-  /** Looks now and then whether the lock is that of a thread that was killed. Then this thread takes it over. */
+  /** Checks now and then if the holder of the lock was killed; then this thread takes the lock over. */
   #isOrphaned(): boolean {
     if (++this.#looks < looksBeforeDoubt) return false
     this.#looks = 0

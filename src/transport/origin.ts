@@ -1,6 +1,6 @@
-/** What the network layer says of a packet: where it came from and went to, and what routers may have written on it. */
+/** Properties that the network layer reports about a packet: its source and destination, and the marks that routers may have set on it. */
 export class Origin {
-  /** GIDs as four words each, as they are in memory; IPv4 as ::ffff:a.b.c.d. */
+  /** GIDs as four words each, in memory order; IPv4 as ::ffff:a.b.c.d. */
   readonly source: Int32Array = new Int32Array(4)
   readonly destination: Int32Array = new Int32Array(4)
   readonly sourceBytes: Uint8Array = new Uint8Array(this.source.buffer)

@@ -1,35 +1,33 @@
 /**
- * How a requester of RC finds out early that a packet was lost, and how it keeps go-back-N from sending much in vain.
+ * Early loss detection of a requester of RC, and limits that keep go-back-N from sending many packets uselessly.
  *
- * The ACK timeout of a connection is long (the RDMA CM sets 2 s), because it decides when the peer is given up. What is
- * lost at the end of what is outstanding, and an ACK or NAK that is lost, would be noticed only then. So the requester
- * measures the round trip and goes back when nothing was heard for a mean and four deviations of it (the estimator of RFC
- * 6298), each time after twice as long until a round trip was measured again: what is sent twice cannot be measured, so
- * that a peer that has become slow would be asked again for ever. That costs none of the `retryCnt` retries: these are for
- * the ACK timeout and for the first NAK since anything was acknowledged. NAKs that follow, implied ones too, may be about
- * what was sent before, and come as fast as the link carries them: seven would end a connection whose peer is there. The
- * requester goes back for those that a round trip later tell something new, the next time two, and so on, but the ACK
- * timeout runs on meanwhile.
+ * The ACK timeout of a connection is long (the RDMA CM sets 2 s), because it decides when the peer is given up. The loss of the last
+ * outstanding packets, or of an ACK or NAK, would be noticed only then. So the requester measures the round trip and goes back when
+ * nothing was received for a mean and four deviations of it (the estimator of RFC 6298), each time after twice as long until a round trip
+ * was measured again: packets that are sent twice cannot be measured, so that a peer that has become slow would be sent the same packets
+ * for ever. That costs none of the `retryCnt` retries: these are for the ACK timeout and for the first NAK since anything was
+ * acknowledged. NAKs that follow, implied ones too, may be about earlier transmissions, and come as fast as the link carries them: seven
+ * would end a connection whose peer is there. The requester goes back for those that come at least a round trip later, the next time two,
+ * and so on, but the ACK timeout runs on meanwhile.
  *
- * Where nothing is lost nothing is to be sent twice. The peer is a thread, which the system may keep waiting, however
- * steady the round trip was until now: so the allowance for deviation has a minimum, as in RFC 6298. It comes on top of the
- * mean, so that it is there on a long path, too. And if this thread notices late that it has waited long enough, it was
- * itself kept waiting: it waits once more.
+ * Where nothing is lost nothing should be sent twice. The peer is a thread, which the system may keep waiting, however steady the round
+ * trip was until now: so the allowance for deviation has a minimum, as in RFC 6298. It comes on top of the mean, so that it is there on a
+ * long path, too. And if this thread notices late that it has waited long enough, it was itself delayed: it waits once more.
  *
  *     sent ──── early ──── early ──────── early … ──── ACK timeout: one retry less
  *
- * All that is sent behind a lost packet is sent in vain. Between two losses it gets so far, its run; four times as much may be
- * outstanding after a loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
+ * All packets sent after a lost one are wasted. The progress between two losses is a run; four times as much may be outstanding after a
+ * loss, and each acknowledged packet allows one more, so that without losses the limit is gone soon.
  */
 import { psnAdd, psnDiff } from '../wire/index.ts'
 import { TransportQp } from './layout.ts'
 
-/** The wait before it goes back until a round trip was measured, in shortest ACK timeouts. */
+/** Wait before it goes back until a round trip was measured, in shortest ACK timeouts. */
 const firstWaits = 10
-/** What it waits for beyond the mean of the round trip, at least, in shortest ACK timeouts. */
+/** Minimum wait beyond the mean of the round trip, in shortest ACK timeouts. */
 const leastAllowance = 3
 const mostDoublings = 10
-/** Packets that may always be outstanding. */
+/** Number of packets that may always be outstanding. */
 const leastWindow = 64
 
 export class Recovery {
@@ -37,7 +35,7 @@ export class Recovery {
   readonly #f64: Float64Array
   readonly #leastNs: number
 
-  /** `leastNs` is the shortest ACK timeout. */
+  /** Constructs the recovery of a device's requesters; `leastNs` is the shortest ACK timeout. */
   constructor(i32: Int32Array, f64: Float64Array, leastNs: number) {
     this.#i32 = i32
     this.#f64 = f64
@@ -53,7 +51,7 @@ export class Recovery {
     this.#f64[(t + TransportQp.timedNs) >> 1] = 0
   }
 
-  /** The packet `psn`, which the responder answers, is sent for the first time. */
+  /** Starts a measurement with the packet `psn`, which requests a response and is sent for the first time. */
   sent(t: number, psn: number, nowNs: number): void {
     const timed = (t + TransportQp.timedNs) >> 1
     if (this.#f64[timed] !== 0) return
@@ -61,7 +59,7 @@ export class Recovery {
     this.#i32[t + TransportQp.timedPsn] = psn
   }
 
-  /** `packets` more are acknowledged, of at most `most` outstanding ones. */
+  /** Accounts for `packets` newly acknowledged, of at most `most` outstanding ones. */
   progress(t: number, packets: number, most: number, nowNs: number): void {
     const i32 = this.#i32
     const f64 = this.#f64
@@ -69,7 +67,7 @@ export class Recovery {
       const window = i32[t + TransportQp.window]! + packets
       i32[t + TransportQp.window] = window < most ? window : 0
     }
-    // No farther behind than tells anything: comparisons of PSNs turn round at half of their circle.
+    // Limits the distance to `most`: comparisons of PSNs change sign at half of their circle.
     const una = i32[t + TransportQp.una]!
     if (psnDiff(una, i32[t + TransportQp.runFrom]!) > most) i32[t + TransportQp.runFrom] = psnAdd(una, -most)
     const timed = (t + TransportQp.timedNs) >> 1
@@ -88,7 +86,7 @@ export class Recovery {
     f64[mean] = Math.max(1, f64[mean]! + (sample - f64[mean]!) / 8)
   }
 
-  /** It goes back, since something was lost. */
+  /** Notes that the requester goes back, since something was lost. */
   restart(t: number, most: number, nowNs: number): void {
     const i32 = this.#i32
     const run = psnDiff(i32[t + TransportQp.una]!, i32[t + TransportQp.runFrom]!)
@@ -99,18 +97,18 @@ export class Recovery {
     this.#f64[(t + TransportQp.restartNs) >> 1] = nowNs
   }
 
-  /** What is sent again says nothing of the round trip. */
+  /** Stops the measurement: packets that are sent again give no round trip. */
   pause(t: number): void {
     this.#f64[(t + TransportQp.timedNs) >> 1] = 0
   }
 
-  /** Packets that may be outstanding, of `most`. */
+  /** Returns the number of packets that may be outstanding, of `most`. */
   window(t: number, most: number): number {
     const window = this.#i32[t + TransportQp.window]!
     return window === 0 ? most : Math.min(window, most)
   }
 
-  /** How long it waits for the peer before it goes back. */
+  /** Returns the time to wait for the peer before the requester goes back. */
   waitNs(t: number): number {
     const mean = this.#f64[(t + TransportQp.roundTrip) >> 1]!
     const deviation = this.#f64[(t + TransportQp.deviation) >> 1]!
@@ -120,8 +118,8 @@ export class Recovery {
   }
 
   /**
-   * Whether a NAK for the oldest packet can be about what was sent when it last went back: a round trip has passed, and each
-   * time that it has gone back in vain twice as much.
+   * True if a NAK for the oldest packet can be about the transmission after the requester last went back: a round trip has passed, and
+   * twice as much for each further time that it has gone back without progress.
    */
   isNews(t: number, nowNs: number): boolean {
     const mean = this.#f64[(t + TransportQp.roundTrip) >> 1]!

@@ -1,13 +1,13 @@
 /**
- * The requester of RC and UC: takes requests from the send queue and cuts them into packets. It completes those of UC when the
- * last packet has left; those of RC complete when the responder has acknowledged them (completer.ts).
+ * The requester of RC and UC: takes requests from the send queue and cuts them into packets. It completes those of UC when the last
+ * packet has left; those of RC complete when the responder has acknowledged them (completer.ts).
  *
  *     sqNext         una                    txPsn                newPsn
  *       │ completed   │ in flight            │ being sent again    │ never sent          PSN →
  *
- * Everything about a packet follows from its PSN: the request it belongs to, and its offset in there. To go back N, only
- * `txIndex` and `txPsn` are set back. A READ takes the PSNs of its responses; one of many packets is asked for in chunks,
- * so that responses never exceed what a receive buffer holds, and asked for again from the byte that is missing.
+ * Everything about a packet follows from its PSN: the request it belongs to, and its offset in there. To go back N, only `txIndex` and
+ * `txPsn` are set back. A READ takes the PSNs of its responses; one of many packets is requested in chunks, so that responses never
+ * exceed the capacity of a receive buffer, and requested again from the byte that is missing.
  *
  * InfiniBand Architecture volume 1, 9.7.3 and 9.7.5.
  */
@@ -51,15 +51,15 @@ import type { TransportState } from './state.ts'
 
 const { Qp, Sg, Wqe } = layout
 
-/** PSNs that may be outstanding. */
+/** Maximum number of PSNs that may be outstanding. */
 const mostPsns = 2 ** 23
 
-/** Wire opcodes of RC for first, middle, last and only packet of each send opcode; UC has the same ones above 0x20. */
+/** Opcodes of RC for first, middle, last and only packet of each send opcode; UC has the same ones above 0x20. */
 const packets = new Uint8Array(16 * 4)
 function packetsOf(opcode: number, first: number, middle: number, last: number, only: number): void {
   packets.set([first, middle, last, only], opcode * 4)
 }
-/** One that a response answers is one packet. */
+/** Enters a request with a response, which is one packet. */
 function requestOf(opcode: number, wire: number): void {
   packetsOf(opcode, wire, wire, wire, wire)
 }
@@ -79,7 +79,7 @@ function requestOf(opcode: number, wire: number): void {
 const place = { first: 0, middle: 1, last: 2, only: 3 } as const
 const ucBase = 0x20
 
-/** A backlog of so many requests, or bytes, is sent without waiting for more. */
+/** Minimum backlog, in requests or bytes, that is sent without waiting for more. */
 const worthSending = { requests: 48, bytes: 48 * 1024 }
 
 export class Requester {
@@ -88,7 +88,7 @@ export class Requester {
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
   readonly #queue: SendQueue
-  /** Of the last packet. */
+  /** Bytes of the last packet. */
   #sentBytes = 0
 
   constructor(state: TransportState, queue: SendQueue) {
@@ -99,7 +99,7 @@ export class Requester {
     this.#u8 = state.u8
   }
 
-  /** The state that a QP starts with in RTS. */
+  /** Initializes the state that a QP starts with in RTS. */
   #begin(q: number, t: number): void {
     const i32 = this.#i32
     i32[t + TransportQp.txIndex] = i32[q + Qp.sqNext]!
@@ -117,7 +117,7 @@ export class Requester {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Whether what is still to be sent is little, and the last request of it one packet. */
+  /** True if the backlog is small, and its last request one packet. */
   hasShortBacklog(q: number): boolean {
     const i32 = this.#i32
     const head = i32[q + Qp.sqHead]!
@@ -200,7 +200,7 @@ export class Requester {
     return more
   }
 
-  /** The first look at a request; false if it has to wait, or cannot be sent at all (`localError`). */
+  /** Prepares a request when it is reached first; false if it has to wait, or cannot be sent at all (`localError`). */
   #prepare(q: number, t: number, wqe: number, index: number): boolean {
     const i32 = this.#i32
     const opcode = i32[wqe + Wqe.opcode]!
@@ -211,7 +211,7 @@ export class Requester {
       // IBA 10.6.5.1: LOCAL_INV waits for all requests before it.
       if (opcode === Opcode.LocalInv && !alone) return false
       const { host } = this.#state
-      // No grace period is needed: what peers write to this device is placed under the lock that this thread holds.
+      // No grace period is needed: writes of peers to this device are placed under the lock that this thread holds.
       this.#state.beginWindow(q, index)
       const status = opcode === Opcode.BindMw ? bind(host, q, wqe) : localInvalidate(host, q, wqe)
       if (status !== WcStatus.Success) return this.#failInTurn(q, t, status, alone)
@@ -222,7 +222,7 @@ export class Requester {
     }
     const answered = hasOpcode(answeredOpcodes, opcode)
     const rc = i32[q + Qp.type] === QpType.RC
-    // UC has no packets for these.
+    // UC has no packets for these requests.
     if (!rc && answered) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     if (answered && i32[q + Qp.maxRdAtomic] === 0) return this.#failInTurn(q, t, WcStatus.LocQpOpErr, alone)
     let length = 0
@@ -249,7 +249,7 @@ export class Requester {
     return true
   }
 
-  /** A request that fails here does so in its turn, after those before it. */
+  /** Fails a request in its turn, after those before it. */
   #failInTurn(q: number, t: number, status: number, alone: boolean): false {
     this.#i32[t + TransportQp.localError] = status
     if (alone) this.#queue.failLocally(q, t)
@@ -257,8 +257,8 @@ export class Requester {
   }
 
   /**
-   * Writes the next packet of the request at `wqe`: how many PSNs it takes, 0 if it has to wait for an acknowledgement or a
-   * response, −1 if there is no room for it now.
+   * Writes the next packet of the request at `wqe`: returns the number of PSNs that it takes, 0 if it has to wait for an acknowledgement
+   * or a response, −1 if there is no room for it now.
    */
   #packet(q: number, t: number, wqe: number, rc: boolean, sink: PacketSink, nowNs: number): number {
     const i32 = this.#i32
@@ -268,14 +268,14 @@ export class Requester {
     const inFlight = psnDiff(psn, i32[t + TransportQp.una]!)
     const window = this.#queue.recovery.window(t, this.#queue.window(mtu))
     if (rc && hasOpcode(answeredOpcodes, opcode)) {
-      // IBA list-91: at most so many READs and atomics are outstanding.
+      // IBA list-91: at most `maxRdAtomic` READs and atomics are outstanding.
       if (i32[t + TransportQp.readsOut]! >= i32[q + Qp.maxRdAtomic]!) return 0
       const count = opcode === Opcode.Read ? this.#readPackets(wqe, mtu, psn) : 1
       if (inFlight > 0 && inFlight + count > window) return 0
       const taken = this.#requestWithResponse(q, t, wqe, opcode, mtu, psn, count, sink)
       if (taken > 0) {
         i32[t + TransportQp.readsOut] = i32[t + TransportQp.readsOut]! + 1
-        // Its response is the answer to what was sent before, as an ACK is.
+        // Its response acknowledges the packets before it, as an ACK does.
         i32[t + TransportQp.lastAckReq] = psnAdd(psn, count - 1)
         if (psn === i32[t + TransportQp.newPsn]) this.#queue.recovery.sent(t, psn, nowNs)
       }
@@ -305,7 +305,7 @@ export class Requester {
         if (psn === i32[t + TransportQp.newPsn]) this.#queue.recovery.sent(t, psn, nowNs)
       }
     } else ackReq = false
-    // IBA list-51: the last packet alone solicits an event.
+    // IBA list-51: only the last packet solicits an event.
     const solicited = last && (i32[wqe + Wqe.flags]! & SendFlag.Solicited) !== 0 && hasOpcode(receiveOpcodes, opcode)
     const flags = (solicited ? BthFlag.solicited : 0) | (pad << BthFlag.padShift)
     putBth(u8, at, wire, flags, i32[q + Qp.destQpNum]!, ackReq, psn)
@@ -326,7 +326,7 @@ export class Requester {
     return 1
   }
 
-  /** The memory of the request at `txIndex` was deregistered after it had been posted. What is in the room is not sent. */
+  /** Fails the request at `txIndex`, whose memory was deregistered after it had been posted. The packet in the room is not sent. */
   #regionGone(q: number, t: number): 0 {
     const i32 = this.#i32
     i32[t + TransportQp.freshIndex] = i32[t + TransportQp.txIndex]!
@@ -342,7 +342,7 @@ export class Requester {
     put32(u8, extension + Reth.dmaLength, length)
   }
 
-  /** Packets of the response that the next request of a READ asks for: from `psn` to the end of its chunk. */
+  /** Returns the number of packets of the response that the next request of a READ requests: from `psn` to the end of its chunk. */
   #readPackets(wqe: number, mtu: number, psn: number): number {
     const i32 = this.#i32
     const chunk = this.#queue.chunkPackets(mtu)
@@ -351,7 +351,7 @@ export class Requester {
     return Math.min(left, chunk - (number % chunk))
   }
 
-  /** READ, atomic, ATOMIC_WRITE or FLUSH, which takes `count` PSNs; returns as `#packet` does. */
+  /** Writes READ, atomic, ATOMIC_WRITE or FLUSH, which takes `count` PSNs; returns the same as `#packet`. */
   #requestWithResponse(
     q: number,
     t: number,
@@ -374,9 +374,9 @@ export class Requester {
     const extension = at + Bth.length
     if (opcode === Opcode.Read) {
       const offset = psnDiff(psn, i32[wqe + SendProgress.firstPsn]!) * mtu
-      // IBA 9.4.4: repeated, it asks for what is missing alone.
-      // IBA 9.4.4 deviation: a READ is one request; one longer than `readChunkBytes` is several here, so that its
-      // responses fit into the receive buffer of a UDP socket, which has no flow control of its own.
+      // IBA 9.4.4: a repeated READ requests only the missing part.
+      // IBA 9.4.4 deviation: a READ is one request; one longer than `readChunkBytes` is several here, so that its responses fit into the
+      // receive buffer of a UDP socket, which has no flow control of its own.
       this.#reth(extension, wqe, offset, Math.min(count * mtu, this.#f64[(wqe + SendProgress.length) >> 1]! - offset))
     } else if (opcode === Opcode.Flush) {
       put32(u8, extension, i32[wqe + Wqe.access]!)
@@ -399,7 +399,7 @@ export class Requester {
     return count
   }
 
-  /** A 64-bit operand from two words of the queue. */
+  /** Writes a 64-bit operand from two words of the queue. */
   #operand(at: number, word: number): void {
     put32(this.#u8, at, this.#i32[word + 1]!)
     put32(this.#u8, at + 4, this.#i32[word]!)

@@ -1,8 +1,8 @@
 /**
- * The responder of RC and UC: takes packets in the order of their PSNs, puts what SENDs and WRITEs carry into memory, and
- * completes receives.
+ * The responder of RC and UC: takes packets in the order of their PSNs, writes the payload of SENDs and WRITEs to memory, and completes
+ * receives.
  *
- *     RC   expected PSN   executed; ACK when asked for
+ *     RC   expected PSN   executed; ACK when requested
  *          ahead          one NAK, then silence until the expected one comes, or what was ahead comes again
  *          behind         a duplicate: acknowledged again, or its response is sent again
  *     UC   a gap ends the message that was arriving; the next first or only packet starts another one
@@ -47,7 +47,7 @@ import type { TransportState } from './state.ts'
 
 const { Qp } = layout
 
-/** What kind of message is arriving. */
+/** Kinds of messages that are arriving. */
 const kind = { none: 0, send: 1, write: 2 } as const
 
 const asksForAck = (u8: Uint8Array, at: number): boolean => (u8[at + Bth.ackReq]! & bthAckReqBit) !== 0
@@ -59,7 +59,7 @@ export class Responder {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #u8: Uint8Array
-  /** True if the last packet completed a receive, so that its ACK can wait for what the program sends in reply. */
+  /** Flag: the last packet completed a receive, so that its ACK can wait for the reply of the program. */
   completed = false
 
   constructor(state: TransportState, acks: Acknowledgements, responses: Responses) {
@@ -79,7 +79,7 @@ export class Responder {
     this.#state.buffers.beginReceiver(q)
   }
 
-  /** A request packet for `q`: [at, end) from BTH to the end of the pad. */
+  /** Handles a request packet for `q`: [at, end) from BTH to the end of the pad. */
   receive(q: number, op: number, at: number, end: number, psn: number, sink: PacketSink): void {
     const i32 = this.#i32
     const state = this.#state
@@ -136,7 +136,7 @@ export class Responder {
 
   // --- RC ----------------------------------------------------------------------------------------------------------
 
-  /** Executes the packet with the expected PSN; 0, the syndrome of the NAK that it earns, or `dropped`. */
+  /** Executes the packet with the expected PSN; returns 0, the syndrome of the resulting NAK, or `dropped`. */
   #execute(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
     if ((bits & OpBit.Send) !== 0) return this.#send(q, t, op, bits, at, bytes)
     if ((bits & OpBit.Write) !== 0) return this.#write(q, t, op, bits, at, bytes)
@@ -144,19 +144,18 @@ export class Responder {
     return this.#responses.execute(q, t, op, bits, at, bytes, psn)
   }
 
-  /** Whether opcode and payload fit the message that is arriving: the order of packets, and full ones but the last. */
+  /** True if opcode and payload fit the message that is arriving: the order of packets, and full ones but the last. */
   #inOrder(t: number, q: number, bits: number, what: number, bytes: number): boolean {
     const i32 = this.#i32
     const mtu = i32[q + Qp.pathMtu]!
     const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
     if (i32[t + TransportQp.rxKind] !== (begins ? kind.none : what)) return false
-    // IBA 9.7.4.1.6: first and middle packets have a path MTU of payload, a last one at least a byte, none more than
-    // the MTU.
+    // IBA 9.7.4.1.6: first and middle packets have a path MTU of payload, a last one has at least a byte, and none has more than the MTU.
     if ((bits & (OpBit.First | OpBit.Middle)) !== 0) return bytes === mtu
     return bytes <= mtu && ((bits & OpBit.Only) !== 0 || bytes > 0)
   }
 
-  /** The packet of a SEND or WRITE has the PSN that was expected, and is in memory. */
+  /** Advances the expected PSN after a packet of a SEND or WRITE, which is in memory. */
   #taken(t: number): void {
     const i32 = this.#i32
     const psn = i32[t + TransportQp.epsn]!
@@ -183,7 +182,7 @@ export class Responder {
       if (receive === 0) receive = state.takeReceive(q, 0)
       if (receive === noReceive) {
         if (!rc) state.count(state.counters.uc_drops_no_receive)
-        // IBA 9.7.5.2.8: without a receive an RNR NAK says how long the requester waits at least.
+        // IBA 9.7.5.2.8: without a receive an RNR NAK specifies the minimum wait of the requester.
         return AethKind.RnrNak | i32[q + Qp.minRnrTimer]!
       }
     } else offset = f64[(t + TransportQp.rxBytes) >> 1]!
@@ -192,7 +191,7 @@ export class Responder {
     const status = state.buffers.scatter(q, state.receivePd(q), receive, offset, bytes, from, more)
     // IBA list-101: a message of UC that does not fit is dropped.
     if (status === WcStatus.LocLenErr && !rc) {
-      // Only the message is lost: nobody ends a QP of UC with a SEND that is too long. Its receive serves the next one.
+      // Only the message is lost: a peer cannot end a QP of UC with a SEND that is too long. Its receive serves the next one.
       i32[t + TransportQp.receive] = receive
       state.count(state.counters.uc_drops_length)
       return dropped
@@ -205,8 +204,8 @@ export class Responder {
       i32[t + TransportQp.receive] = 0
       i32[t + TransportQp.rxKind] = kind.none
       state.failReceive(q, receive, status, 0)
-      // IBA list-80, list-81: a receive that is too short is an error of the requester, one whose memory may not be
-      // written of the responder.
+      // IBA list-80, list-81: a receive that is too short is an error of the requester, one whose memory may not be written an error of
+      // the responder.
       return status === WcStatus.LocLenErr ? Syndrome.InvalidRequest : Syndrome.RemoteOperational
     }
     let window = -1
@@ -216,9 +215,8 @@ export class Responder {
       // A thread that was killed may have invalidated it, and no more. That word is 0 when there was none, and no window has key 0.
       if (window < 0 && (rkey === 0 || i32[t + TransportQp.invalidated] !== rkey)) {
         i32[t + TransportQp.receive] = receive
-        // IBA 9.9.6.3 deviation: a key that cannot be invalidated is an error of class J, for which no NAK is sent.
-        // Here one for remote access is, as case 85 of the conformance list wants it: the requester learns why its
-        // peer has ended.
+        // IBA 9.9.6.3 deviation: a key that cannot be invalidated is an error of class J, for which no NAK is sent. Here a NAK for remote
+        // access is sent, as case 85 of the conformance list requires:  the requester learns why its peer has ended.
         return this.#acks.forbidden(q)
       }
     }
@@ -245,7 +243,7 @@ export class Responder {
     return syndrome
   }
 
-  /** The message is whole: its receive completes. */
+  /** Completes the receive of a message that has arrived completely. */
   #complete(
     q: number,
     t: number,
@@ -263,7 +261,7 @@ export class Responder {
     const solicited = (this.#u8[at + Bth.flags]! & BthFlag.solicited) !== 0
     if (state.completeReceive(q, receive, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
     // IBA C11-37: a full CQ is an error of the QP that completes to it.
-    // Its owner cannot learn of the message, and the QP ends with that. The NAK acknowledges what was before.
+    // Its owner cannot learn of the message, and the QP ends with that. The NAK acknowledges the requests before.
     this.#acks.covered(t)
     state.overran(q)
     return Syndrome.RemoteOperational
@@ -283,7 +281,7 @@ export class Responder {
     let total = f64[(t + TransportQp.rxBytes) >> 1]!
     let rkey = i32[t + TransportQp.rkey]!
     if ((bits & OpBit.Reth) !== 0) {
-      // IBA list-84: what the QP does not permit is an invalid request; what the region does not, a remote access
+      // IBA list-84: access that the QP does not permit is an invalid request; access that the region does not permit, a remote access
       // error.
       if ((i32[q + Qp.accessFlags]! & Access.RemoteWrite) === 0) return this.#acks.invalid(q)
       va = get64(u8, extension + Reth.va)
@@ -292,7 +290,7 @@ export class Responder {
       total = left
       // IBA 9.7.4.1.6: a DMA length is at most 2 GiB.
       if (left > maxMessageBytes) return this.#acks.invalid(q)
-      // IBA C9-88: the R_Key of a zero-length message is not looked at.
+      // IBA C9-88: the R_Key of a zero-length message is not checked.
       if (left > 0 && state.buffers.resolve(rkey, pd, va, left, Access.RemoteWrite, state.host.qpSlot(q)) === -1)
         return this.#acks.notThere(q)
       extension += Reth.length
@@ -351,9 +349,9 @@ export class Responder {
     const i32 = this.#i32
     const state = this.#state
     const begins = (bits & (OpBit.First | OpBit.Only)) !== 0
-    // IBA 9.8.2: a gap in the PSNs of UC loses a message, and nobody is told.
+    // IBA 9.8.2: a gap in the PSNs of UC loses a message, without a NAK.
     if (ahead !== 0) {
-      // A gap: what was arriving is lost, and the next message begins with its first packet.
+      // A gap: the arriving message is lost, and the next message begins with its first packet.
       state.count(state.counters.out_of_seq_request)
       i32[t + TransportQp.dropRest] = 1
     }

@@ -38,7 +38,7 @@ import type { TransportState } from './state.ts'
 
 const { Key, Qp } = layout
 
-/** A PSN so far behind tells no more than one farther behind. */
+/** Distance of PSNs that stands for all larger ones: a PSN farther behind carries no more information. */
 const farBehind = 1 << 22
 
 export class Responses {
@@ -56,7 +56,10 @@ export class Responses {
     this.#u8 = state.u8
   }
 
-  /** Executes a request with the expected PSN, unless it is no such request: 0, the syndrome of the NAK that it earns, or `dropped`. */
+  /**
+   * Executes a request with the expected PSN, unless it is not such a request: returns 0, the syndrome of the resulting NAK, or
+   * `dropped`.
+   */
   execute(q: number, t: number, op: number, bits: number, at: number, bytes: number, psn: number): number {
     if ((bits & OpBit.ReadRequest) !== 0) return this.#read(q, t, at, psn)
     if ((bits & OpBit.Atomic) !== 0) return this.#atomic(q, t, op, at, psn)
@@ -76,7 +79,7 @@ export class Responses {
     const length = u32(u8, extension + Reth.dmaLength)
     if (length > maxMessageBytes) return this.#acks.invalid(q)
     const { buffers, host } = this.#state
-    // IBA C9-88: the R_Key of a zero-length READ is not looked at.
+    // IBA C9-88: the R_Key of a zero-length READ is not checked.
     if (length > 0 && buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, Access.RemoteRead, host.qpSlot(q)) === -1)
       return this.#acks.notThere(q)
     const count = Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!))
@@ -144,7 +147,7 @@ export class Responses {
     if (to % 8 !== 0) return this.#acks.invalid(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
-    // In memory order, as in the packet; put together first, since a packet is not aligned.
+    // In memory order, as in the packet; copied first, since a packet is not aligned.
     const from = at + headerLength[op]!
     host.segment.copy((resource + Resource.va) * 4, from, 8)
     if (to >= 0) Atomics.store(b64, to / 8, b64[(resource + Resource.va) >> 1]!)
@@ -168,7 +171,7 @@ export class Responses {
     const rkey = u32(u8, extension + Reth.rkey) | 0
     let va = get64(u8, extension + Reth.va)
     let length = u32(u8, extension + Reth.dmaLength)
-    // IBA A19.4.1.2: a FLUSH is of a range, or of the whole region.
+    // IBA A19.4.1.2: a FLUSH covers a range, or the whole region.
     if ((type & Feth.selectivityBits) !== 0) {
       const entry = host.findKey(rkey)
       if (entry >= 0) va = f64[(entry + Key.iova) >> 1]!
@@ -178,7 +181,7 @@ export class Responses {
     if (buffers.resolve(rkey, i32[q + Qp.pd]!, va, length, needs, host.qpSlot(q)) === -1) return this.#acks.notThere(q)
     const resource = this.#newResource(q, t, resourceKind.plain, psn, 1)
     if (resource < 0) return this.#acks.invalid(q)
-    // Stores of this thread are visible to all others after a full barrier; that is global placement.
+    // Stores of this thread are visible to all other threads after a full barrier; that is global placement.
     Atomics.add(i32, t + TransportQp.msn, 0)
     this.enlist(q, t, resource)
     return 0
@@ -186,22 +189,22 @@ export class Responses {
 
   // --- the ring of resources ---------------------------------------------------------------------------------------
 
-  /** First word of the entry with this index. */
+  /** Returns the first word of the entry with this index. */
   #resource(t: number, index: number): number {
     return t + TransportQp.resources + (index & (maxResources - 1)) * Resource.words
   }
 
-  /** The entry that `newResource` has given last. */
+  /** Returns the entry that `newResource` returned last. */
   newest(t: number): number {
     return this.#resource(t, this.#i32[t + TransportQp.resTail]!)
   }
 
-  /** An entry for one more request; −1 if the peer has more outstanding than was agreed. */
+  /** Returns an entry for one more request; −1 if the peer has more outstanding than was agreed. */
   #newResource(q: number, t: number, what: number, psn: number, count: number): number {
     const i32 = this.#i32
     const agreed = Math.min(maxResources, i32[q + Qp.maxDestRdAtomic]!)
     while (((i32[t + TransportQp.resTail]! - i32[t + TransportQp.resNext]!) | 0) >= agreed) {
-      // The peer asks for more although the response to a duplicate is still to be sent: then it has that response by now.
+      // The peer sends a further request although the response to a duplicate is still to be sent: so it has that response by now.
       // IBA list-91: a responder that agreed to none rejects READs and atomics.
       if (agreed === 0 || i32[this.#resource(t, i32[t + TransportQp.resNext]!) + Resource.answered] === 0) return -1
       i32[t + TransportQp.resNext] = (i32[t + TransportQp.resNext]! + 1) | 0
@@ -217,23 +220,26 @@ export class Responses {
     return resource
   }
 
-  /** The entry is complete: its response is sent in its turn. */
+  /** Completes an entry: its response is sent in its turn. */
   enlist(q: number, t: number, resource: number): void {
     const i32 = this.#i32
     i32[t + TransportQp.resTail] = (i32[t + TransportQp.resTail]! + 1) | 0
     const epsn = psnAdd(i32[resource + Resource.last]!, 1)
     i32[t + TransportQp.epsn] = epsn
-    // Where READs alone follow, the newest SEND or WRITE would be half of the circle behind one day, and seem to be ahead.
+    // Where READs alone follow, the newest SEND or WRITE would fall half of the circle back one day, and seem to be ahead.
     if (psnDiff(epsn, i32[t + TransportQp.plainPsn]!) > farBehind)
       i32[t + TransportQp.plainPsn] = psnAdd(epsn, -farBehind)
-    // The response acknowledges what came before it, too.
+    // The response also acknowledges the requests before it.
     this.#acks.covered(t)
     // IBA C9-148: a READ counts in the MSN before its response is sent.
     this.#acks.executed(t)
     this.#state.schedule(q)
   }
 
-  /** A request that was executed before, or the rest of one: its response is sent again from `psn` on, if it is still known. */
+  /**
+   * Repeats the response to a request that was executed before, or to the rest of one: it is sent again from `psn` on, if it is still
+   * known.
+   */
   repeat(q: number, t: number, bits: number, at: number, psn: number): void {
     const i32 = this.#i32
     const state = this.#state
@@ -248,14 +254,14 @@ export class Responses {
       i32[resource + Resource.next] = psn
       i32[resource + Resource.begun] = 0
       if (((index - i32[t + TransportQp.resNext]!) | 0) < 0) i32[t + TransportQp.resNext] = index
-      // Later responses that had been sent are not sent again by this: nothing of them is left to send.
+      // Later responses that had been sent are not sent again: they have no rest to send.
       state.schedule(q)
       return
     }
     state.count(state.counters.drops_duplicate_unknown)
   }
 
-  /** Whether the duplicate asks for (a part of) what the entry `resource` was; then that is set to be sent. */
+  /** True if the duplicate requests (a part of) the entry `resource`; then that part is set to be sent. */
   #again(q: number, resource: number, bits: number, at: number, psn: number): boolean {
     const i32 = this.#i32
     const f64 = this.#f64
@@ -278,7 +284,7 @@ export class Responses {
       (va < low || va + length > high || (u32(u8, extension + Reth.rkey) | 0) !== i32[resource + Resource.rkey])
     )
       return false
-    // IBA 9.4.4: a READ that is repeated may ask for a part of what it asked for before.
+    // IBA 9.4.4: a READ that is repeated may request a part of its former range.
     const end = psnAdd(psn, Math.max(1, Math.ceil(length / i32[q + Qp.pathMtu]!)) - 1)
     if (psnDiff(end, i32[resource + Resource.last]!) > 0) return false
     i32[resource + Resource.end] = end
@@ -287,7 +293,7 @@ export class Responses {
     return true
   }
 
-  /** The thread that was sending responses was killed: those that were still to be sent are sent from their beginning. */
+  /** Restarts after the thread that was sending responses was killed: those that were still to be sent are sent from their beginning. */
   restart(t: number): void {
     const i32 = this.#i32
     const f64 = this.#f64
@@ -301,7 +307,7 @@ export class Responses {
       i32[resource + Resource.next] = due ? i32[resource + Resource.first]! : psnAdd(last, 1)
       i32[resource + Resource.end] = last
       i32[resource + Resource.begun] = 0
-      // The thread may have sent it and not said so: then the peer may ask for more than it could with this one outstanding.
+      // The thread may have sent it without recording that: then the peer may send more requests than it could with this one outstanding.
       if (due) i32[resource + Resource.answered] = 1
       if (i32[resource + Resource.operation] !== resourceKind.read) continue
       f64[(resource + Resource.jobVa) >> 1] = f64[(resource + Resource.va) >> 1]!
@@ -311,7 +317,7 @@ export class Responses {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Sends responses and the NAK that are due, at most `budget` packets; how many, −1 if there was no room. */
+  /** Sends responses and the NAK that are due, at most `budget` packets; returns their number, −1 if there was no room. */
   send(q: number, sink: PacketSink, budget: number): number {
     const i32 = this.#i32
     const t = this.#state.of(q)
@@ -341,13 +347,13 @@ export class Responses {
     return this.#acks.sendNakDue(q, t, sink) ? sent + 1 : -1
   }
 
-  /** Bytes of the next response packet for the entry `resource`. */
+  /** Returns the bytes of the next response packet for the entry `resource`. */
   #responseBytes(q: number, resource: number): number {
     if (this.#i32[resource + Resource.operation] !== resourceKind.read) return 0
     return Math.min(this.#i32[q + Qp.pathMtu]!, this.#f64[(resource + Resource.jobLeft) >> 1]!)
   }
 
-  /** Where the next response to the READ at `resource` is read from; −1 if the peer may not read there any more. */
+  /** Returns the location from which the next response to the READ at `resource` is read; −1 if the peer may not read there any more. */
   #source(q: number, resource: number, bytes: number): number {
     const { buffers, host } = this.#state
     const i32 = this.#i32
@@ -363,9 +369,9 @@ export class Responses {
   }
 
   /**
-   * The region of a READ was deregistered before its responses were sent. If they had all been sent once, a late duplicate
-   * asks for them again, and is dropped: the program may have heard from its peer that the READ is done. Any other READ
-   * ends with a NAK in place of the next response, and the QP with it; where the program has gone, too, without one.
+   * Handles a READ whose region was deregistered before its responses were sent. If they had all been sent once, a late duplicate
+   * requests them again, and is dropped: the peer may have notified this program that the READ is done. Any other READ ends with a NAK in
+   * place of the next response, and the QP with it; if the program has ended, too, without a NAK.
    */
   #gone(q: number, t: number, resource: number): void {
     const i32 = this.#i32
@@ -384,7 +390,10 @@ export class Responses {
     this.#acks.forbidden(q)
   }
 
-  /** Sends the next packet for the entry `resource`, with `bytes` at `from`: 1, −1 if there was no room, 0 if nothing is there any more. */
+  /**
+   * Sends the next packet for the entry `resource`, with `bytes` at `from`: returns 1, −1 if there was no room, 0 if nothing is there any
+   * more.
+   */
   #sendNext(q: number, t: number, resource: number, from: number, bytes: number, sink: PacketSink): number {
     const i32 = this.#i32
     const f64 = this.#f64

@@ -1,6 +1,6 @@
 /**
- * The send queue of a connected QP, as the requester, which sends from it, and the completer, which hears of what was sent,
- * share it: its entries, the timers of what is outstanding, and completions from its front.
+ * The send queue of a connected QP, as the requester, which sends from it, and the completer, which receives the replies, share it: its
+ * entries, the timers of outstanding packets, and completions from its front.
  */
 
 import { fillingOpcodes, hasOpcode, layout, QpType, WcStatus } from '../verbs/provider/index.ts'
@@ -12,7 +12,7 @@ import type { Timers } from './timers.ts'
 
 const { Qp, Wqe } = layout
 
-/** Unacknowledged packets of one connection, at most. */
+/** Maximum number of unacknowledged packets of one connection. */
 const maxWindow = 256
 /** IBA C9-140: local ACK timeouts, ns, by their code: 4.096 µs · 2^code; code 0 is none. */
 const ackTimeoutNs = Float64Array.from({ length: 32 }, (_, code) => 4096 * 2 ** code)
@@ -32,24 +32,24 @@ export class SendQueue {
     this.recovery = new Recovery(state.i32, state.f64, state.options.minTimeoutNs)
   }
 
-  /** First word of the entry with this index. */
+  /** Returns the first word of the entry with this index. */
   wqe(q: number, index: number): number {
     const i32 = this.#i32
     return i32[q + Qp.sqRing]! + (index & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
   }
 
-  /** Gives the retries back: something has progressed. */
+  /** Restores the retry counts after progress. */
   restartCounts(q: number, t: number): void {
     this.#i32[t + TransportQp.retriesLeft] = this.#i32[q + Qp.retryCnt]!
     this.#i32[t + TransportQp.rnrLeft] = this.#i32[q + Qp.rnrRetry]!
   }
 
-  /** Packets of this MTU that may be outstanding. */
+  /** Returns the number of packets of this MTU that may be outstanding. */
   window(mtu: number): number {
     return Math.min(maxWindow, Math.max(16, Math.floor(this.#state.options.windowBytes / mtu)))
   }
 
-  /** The ACK timeout, and with it the wait before it, begins anew if anything is outstanding; else neither runs. */
+  /** Restarts the ACK timeout, and the early wait with it, if anything is outstanding; else stops both. */
   armAckTimeout(q: number, t: number, nowNs: number): void {
     const i32 = this.#i32
     const timeout = i32[q + Qp.timeout]!
@@ -57,14 +57,14 @@ export class SendQueue {
       this.#timers.cancelAckTimeout(t)
       return
     }
-    // IBA C9-140 deviation: codes up to 11 wait for `minTimeoutNs`, unless that is less: a peer in a process gets no
-    // processor for milliseconds, and is no dead peer.
+    // IBA C9-140 deviation: codes up to 11 wait for `minTimeoutNs`, unless that is less: a peer in a process may get no processor for
+    // milliseconds without being dead.
     const waitNs = Math.max(this.#state.options.minTimeoutNs, ackTimeoutNs[timeout]!)
     i32[t + TransportQp.heldUp] = 0
     this.#timers.armAckTimeout(q, t, nowNs + waitNs, nowNs + this.recovery.waitNs(t))
   }
 
-  /** Whether anything that is outstanding asks for an ACK or a response: nothing is expected before. */
+  /** True if an outstanding packet requests an ACK or a response: nothing is expected before. */
   expectsAck(t: number): boolean {
     const i32 = this.#i32
     return (
@@ -72,7 +72,7 @@ export class SendQueue {
     )
   }
 
-  /** While the ACK timeout runs: waits for the peer as long as it usually takes. */
+  /** Waits for the peer as long as it usually takes, while the ACK timeout runs. */
   armEarly(q: number, t: number, nowNs: number): void {
     this.#timers.armEarly(q, t, nowNs + this.recovery.waitNs(t))
   }
@@ -84,7 +84,7 @@ export class SendQueue {
     this.#state.failRequest(q, status)
   }
 
-  /** Completes what is done at the front of the send queue, and sees what may go on because of that. */
+  /** Completes finished requests at the front of the send queue, and continues those that waited for them. */
   completeReady(q: number, t: number): void {
     const i32 = this.#i32
     const { host } = this.#state
@@ -102,13 +102,13 @@ export class SendQueue {
         return
       }
     }
-    // The one that cannot be sent is the first that was never begun; `txIndex` may have gone back.
+    // The request that cannot be sent is the first that was never begun; `txIndex` may have gone back.
     if (i32[t + TransportQp.localError] !== 0 && i32[q + Qp.sqNext] === i32[t + TransportQp.freshIndex])
       this.failLocally(q, t)
     else if (i32[t + TransportQp.txIndex] !== i32[q + Qp.sqHead]) this.#state.schedule(q)
   }
 
-  /** Packets of a READ response that one request asks for: the range between two multiples of this in which a PSN lies. */
+  /** Returns the packets of a READ response that one request covers: the range between two multiples of this in which a PSN lies. */
   chunkPackets(mtu: number): number {
     return Math.max(1, Math.min(Math.floor(this.#state.options.readChunkBytes / mtu), this.window(mtu)))
   }

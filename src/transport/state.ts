@@ -1,6 +1,6 @@
 /**
- * What all parts of the transport of one device share in one thread: views of the segment, the device's record with its
- * lists of QPs, and how a request or a QP fails.
+ * State that all parts of the transport of one device share in one thread: views of the segment, the device's record with its lists of
+ * QPs, and the failure of requests and QPs.
  *
  * A thread that runs the transport holds the device's lock (`TransportDevice.lock`) and is in an operation of the segment. So after a
  * change of a QP's state and a grace period the transport no longer touches that QP.
@@ -31,19 +31,19 @@ import { Timers } from './timers.ts'
 
 const { Key, Qp, Rwqe, Srq } = layout
 
-/** A thread that takes longer for one turn, or notices a timer so late, was held up. */
+/** Duration of a turn, or lateness of a timer, from which on a thread was delayed. */
 export const noticeableNs = 1e6
 
 export interface TransportOptions {
-  /** Bytes of one connection that may be outstanding. */
+  /** Maximum bytes of one connection that may be outstanding. */
   windowBytes: number
-  /** Bytes of the response that one READ request asks for. */
+  /** Bytes of the response that one READ request covers. */
   readChunkBytes: number
-  /** The shortest ACK timeout, ns: a peer in software on a busy machine does not respond within 4 µs. */
+  /** Shortest ACK timeout, ns: a peer in software on a busy machine does not respond within 4 µs. */
   minTimeoutNs: number
-  /** Answers packets that a switch marked with CNPs, and slows down when CNPs come: see congestion.ts. */
+  /** Flag: packets that a switch marked are answered with CNPs, and received CNPs slow the sender down: see congestion.ts. */
   congestionControl: boolean
-  /** The rate of the line, where congestion control ends. */
+  /** Rate of the line, where congestion control ends. */
   lineRateBps: number
 }
 
@@ -66,7 +66,7 @@ export class TransportState {
   readonly counters: Counters
   readonly timers: Timers
   readonly options: TransportOptions
-  /** Null when there is no congestion control. */
+  /** State of congestion control; null if there is none. */
   congestion: Congestion | null
   /** First word of the transport's record of the device. */
   readonly record: number
@@ -96,19 +96,19 @@ export class TransportState {
     this.f64[counter] = this.f64[counter]! + 1
   }
 
-  /** First word of the transport's part of a QP. */
+  /** Returns the first word of the transport's part of a QP. */
   of(q: number): number {
     return this.i32[q + Qp.wire]!
   }
 
   // --- lists of QPs ------------------------------------------------------------------------------------------------
 
-  /** The QP has something to send: its turn comes in `transmit`. */
+  /** Schedules a QP that has something to send: its turn comes in `transmit`. */
   schedule(q: number): void {
     this.#list(q, listed.tx, TransportDevice.txTail, TransportDevice.txRing)
   }
 
-  /** The QP owes its peer an ACK. */
+  /** Schedules a QP that owes its peer an ACK. */
   scheduleAck(q: number): void {
     this.#list(q, listed.ack, TransportDevice.ackTail, TransportDevice.ackRing)
   }
@@ -124,7 +124,7 @@ export class TransportState {
     i32[record + tailWord] = (tail + 1) | 0
   }
 
-  /** Takes the next QP of a list: its first word, or −1 when the list is empty; QPs that are gone are passed over. */
+  /** Takes the next QP of a list: returns its first word, or −1 when the list is empty; QPs that are gone are skipped. */
   next(bit: number, headWord: number, tailWord: number, ring: number): number {
     const { i32, u8, record } = this
     for (;;) {
@@ -142,8 +142,8 @@ export class TransportState {
   // --- receives ----------------------------------------------------------------------------------------------------
 
   /**
-   * The receive that a message of `bytes` takes: its word, `noReceive`, or `receiveTooShort`, and then it stays for the
-   * next message. That of an SRQ is copied out and used by this. With 0 bytes any receive will do.
+   * Takes the receive for a message of `bytes`: returns its word, `noReceive`, or `receiveTooShort`, and then it stays for the next
+   * message. That of an SRQ is copied out and used by this. With 0 bytes any receive will do.
    */
   takeReceive(q: number, bytes: number): number {
     const { i32, host } = this
@@ -155,14 +155,14 @@ export class TransportState {
       return host.receiveIsShort(receive, bytes) ? receiveTooShort : receive
     }
     const to = this.of(q) + TransportQp.srqCopy
-    // Only the holder of the device's lock takes receives, so that where the SRQ stands says whether one was taken.
+    // Only the holder of the device's lock takes receives, so that the position of the SRQ shows whether one was taken.
     const packet = this.record + TransportDevice.packet
     i32[packet + PacketJournal.srqTail] = (i32[host.srqWord(srqSlot) + Srq.tail]! + 1) | 0
     i32[packet + PacketJournal.takes] = 1
     return host.takeFromSrq(srqSlot, i32, to, bytes)
   }
 
-  /** The protection domain that a receive belongs to. */
+  /** Returns the protection domain that a receive belongs to. */
   receivePd(q: number): number {
     const srq = this.i32[q + Qp.srq]!
     return srq < 0 ? this.i32[q + Qp.pd]! : this.i32[this.host.srqWord(srq) + Srq.pd]!
@@ -188,7 +188,7 @@ export class TransportState {
 
   // --- the journal -------------------------------------------------------------------------------------------------
 
-  /** A packet of the peer is about to be executed: keeps what the QP was, for `Takeover` to set it back to. */
+  /** Begins the execution of a packet of the peer: keeps the state of the QP, for `Takeover` to restore. */
   beginPacket(q: number, t: number): void {
     const { i32, f64, record } = this
     const packet = record + TransportDevice.packet
@@ -208,19 +208,19 @@ export class TransportState {
     i32[record + TransportDevice.journal + Journal.stage] = journalStage.packet
   }
 
-  /** A request that binds or invalidates a window is about to be executed: `Host.noteWindow` says which. */
+  /** Begins the execution of a request that binds or invalidates a window, which `Host.noteWindow` records. */
   beginWindow(q: number, index: number): void {
     const journal = this.record + TransportDevice.journal
     this.i32[journal + Journal.qp] = this.i32[q + Qp.ref]!
     this.i32[journal + Journal.queue] = index
   }
 
-  /** The packet that has begun is about to invalidate the window `entry`. */
+  /** Records that the packet that has begun is about to invalidate the window `entry`. */
   beginInvalidate(entry: number): void {
     this.i32[this.record + TransportDevice.packet + PacketJournal.region] = this.i32[entry + Key.region]! + 1
   }
 
-  /** An atomic of the packet that has begun is about to put `value` into the 64-bit word `target`. */
+  /** Records that an atomic of the packet that has begun is about to store `value` into the 64-bit word `target`. */
   beginAtomic(target: number, value: bigint): void {
     const { record } = this
     this.f64[(record + TransportDevice.packet + PacketJournal.target) >> 1] = target
@@ -228,14 +228,14 @@ export class TransportState {
     this.i32[record + TransportDevice.journal + Journal.stage] = journalStage.atomic
   }
 
-  /** What was begun is done. */
+  /** Ends the operation that was begun. */
   end(): void {
     this.i32[this.record + TransportDevice.journal + Journal.stage] = journalStage.none
   }
 
   // --- failing -----------------------------------------------------------------------------------------------------
 
-  /** The request at the front of the send queue failed: it completes with the error, and all after it is flushed. */
+  /** Fails the request at the front of the send queue: it completes with the error, and all requests after it are flushed. */
   failRequest(q: number, status: number): void {
     const { i32, host } = this
     const rc = i32[q + Qp.type] === QpType.RC
@@ -245,7 +245,7 @@ export class TransportState {
     this.flush(q)
   }
 
-  /** The responder ends: its QP goes to ERR with an asynchronous event. */
+  /** Ends the responder: its QP goes to ERR with an asynchronous event. */
   failResponder(q: number, event: EventType, reason: QpFailure = failureOfEvent(event)): void {
     const { host } = this
     if (!host.breakQp(q, QpState.Err, reason)) return
@@ -253,17 +253,17 @@ export class TransportState {
     this.flush(q)
   }
 
-  /** The program whose memory the QP reached has ended: it goes to ERR without an event. */
+  /** Ends a QP without an event, since the program whose memory it reached has ended: it goes to ERR. */
   endQp(q: number): void {
     if (this.host.breakQp(q, QpState.Err, 'ProgramGone')) this.flush(q)
   }
 
-  /** The receive CQ is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
+  /** Ends a QP of any type whose receive CQ is full, so that its owner cannot learn of a message. */
   overran(q: number): void {
     this.failResponder(q, EventType.QpFatal, 'CqOverrun')
   }
 
-  /** A receive ends with an error that its owner made, and the QP with it. */
+  /** Ends a receive with an error that its owner made, and the QP with it. */
   failReceive(q: number, receive: number, status: number, srcQp: number): void {
     const { host } = this
     host.breakQp(q, QpState.Err, failureOf(status))
@@ -271,7 +271,7 @@ export class TransportState {
     this.flush(q)
   }
 
-  /** Packets are sent again from the oldest one on that is not acknowledged. */
+  /** Reports that packets are sent again from the oldest unacknowledged one on. */
   sendsAgain(q: number, t: number, reason: RetransmitReason): void {
     const { i32 } = this
     const { news } = this.host.platform
@@ -281,14 +281,14 @@ export class TransportState {
     if (packets > 0) news.qpRetransmit(i32[q + Qp.device]!, i32[q + Qp.number]!, una, packets, reason)
   }
 
-  /** Flushes what a QP in ERR has in both queues, or one in SQE in its send queue. */
+  /** Flushes both queues of a QP in ERR, or the send queue of one in SQE. */
   flush(q: number): void {
     const { i32, host } = this
     const { segment } = host
     if (i32[q + Qp.state] === QpState.Err) {
       const receive = i32[this.of(q) + TransportQp.receive]!
       segment.lock(q + Qp.rqLock)
-      // A receive that an unfinished message had taken from the SRQ is nobody else's any more.
+      // A receive that an unfinished message had taken from the SRQ belongs to no other QP any more.
       if (receive !== 0 && i32[q + Qp.srq]! >= 0)
         this.completeReceive(q, receive, WcStatus.WrFlushErr, WcOpcode.Recv, 0, 0, 0, 0, false)
       i32[this.of(q) + TransportQp.receive] = 0

@@ -1,19 +1,18 @@
 /**
- * A thread that drives a device may be killed between any two stores. The thread that takes the device's lock over from it brings
- * the transport's state into order here, before it does anything else:
+ * A thread that drives a device may be killed between any two stores. The thread that takes the device's lock over from it brings the
+ * transport's state into order here, before it does anything else:
  *
  *     journal      a packet of the peer, a completion, a window, an atomic: what may happen only once is rolled back or finished
  *     lists        of QPs and timers are emptied and made anew; doorbells that rang are answered
  *     requesters   send again from the oldest packet that is not acknowledged, at the cost of no retry
  *     responders   repeat their ACK, and the responses that were still to be sent
  *
- * Packets that the thread had received and not executed, or had made and not sent, are lost packets, and retransmission repairs
- * that. They may cost the peer a retry, as any lost packet: it cannot know who lost it. What remains: a message of UC or UD may be
- * lost; an asynchronous event may be lost or, like the event of a CQ, come twice; a request that was failing may end with
- * WR_FLUSH_ERR instead of the error. An atomic is executed once as long as only this device changes the word meanwhile
- * (`IBV_ATOMIC_HCA`).
+ * Packets that the thread had received and not executed, or had made and not sent, are lost packets, and retransmission repairs that.
+ * They may cost the peer a retry, as any lost packet: it cannot distinguish them. The following effects remain: a message of UC or UD may
+ * be lost; an asynchronous event may be lost or, like the event of a CQ, come twice; a request that was failing may end with WR_FLUSH_ERR
+ * instead of the error. An atomic is executed once as long as only this device changes the word meanwhile (`IBV_ATOMIC_HCA`).
  *
- * All of it may be interrupted as well: whoever takes over next starts again from the beginning.
+ * The takeover may be interrupted as well: the thread that takes over next starts again from the beginning.
  */
 import {
   finishCompletion,
@@ -62,7 +61,7 @@ export class Takeover {
     this.#hosting = hosting
   }
 
-  /** The device's lock was taken over from a dead thread; this one is in an operation. */
+  /** Runs after the device's lock was taken over from a dead thread; this thread is in an operation. */
   run(nowNs: number): void {
     const state = this.#state
     const { i32, host } = state
@@ -101,7 +100,7 @@ export class Takeover {
     const journal = record + TransportDevice.journal
     const stage = i32[journal + Journal.stage]!
     const q = stage === journalStage.none ? -1 : journalQp(host, journal)
-    // Of a QP that is gone, or was reset, nothing is to be kept.
+    // Nothing is to be kept for a QP that is gone, or was reset.
     if (q >= 0 && i32[q + Qp.state]! >= QpState.Rtr) {
       const t = state.of(q)
       if (stage === journalStage.packet) this.#undoPacket(q, t)
@@ -118,7 +117,7 @@ export class Takeover {
     state.end()
   }
 
-  /** The peer sends the packet again: it was not acknowledged. */
+  /** Rolls back a packet: it was not acknowledged, so the peer sends it again. */
   #undoPacket(q: number, t: number): void {
     const { i32, f64, record, host } = this.#state
     const packet = record + TransportDevice.packet
@@ -129,7 +128,7 @@ export class Takeover {
     const region = i32[packet + PacketJournal.region]!
     if (region !== 0) recountWindows(host, region - 1)
     if (i32[packet + PacketJournal.takes] === 0) return
-    // The SRQ has given its place away by now; its receive waits for the packet here.
+    // The SRQ has reused its slot by now; its receive waits for the packet here.
     const srq = host.srqWord(i32[q + Qp.srq]!)
     if (i32[srq + Srq.tail] === i32[packet + PacketJournal.srqTail])
       i32[t + TransportQp.receive] = t + TransportQp.srqCopy
@@ -142,12 +141,12 @@ export class Takeover {
     const resource = this.#responses.newest(t)
     const value = b64[(packet + PacketJournal.value) >> 1]!
     const found = b64[(resource + Resource.va) >> 1]!
-    // One that changes nothing may be executed again.
+    // An atomic that changes nothing may be executed again.
     if (found !== value && Atomics.load(b64, f64[(packet + PacketJournal.target) >> 1]!) === value)
       this.#responses.enlist(q, t, resource)
   }
 
-  /** A LOCAL_INV is done; of a BIND_MW nothing is. */
+  /** Finishes a LOCAL_INV; a BIND_MW is not finished. */
   #window(q: number, t: number): void {
     const { i32, host, record } = this.#state
     const journal = record + TransportDevice.journal
@@ -177,7 +176,7 @@ export class Takeover {
     if (type !== QpType.RC && type !== QpType.UC) return
     if ((ready & begun.responder) !== 0 && type === QpType.RC && state >= QpState.Rtr) {
       this.#responses.restart(t)
-      // The NAK may be among what is lost.
+      // The NAK may be among the lost packets.
       if (i32[t + TransportQp.nakDue] === 0) i32[t + TransportQp.nakSent] = 0
       if (state !== QpState.Err) this.#acks.due(q, t)
     }
@@ -186,7 +185,7 @@ export class Takeover {
     else this.#skipBegun(q, t)
   }
 
-  /** UC sends nothing twice: what was begun counts as sent. */
+  /** Skips the requests of UC that were begun: UC sends nothing twice, so they count as sent. */
   #skipBegun(q: number, t: number): void {
     const { i32 } = this.#state
     const fresh = i32[t + TransportQp.freshIndex]!

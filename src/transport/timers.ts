@@ -1,5 +1,5 @@
 /**
- * The timers of connected QPs. Each is the time at which it expires, in the segment; 0: it does not run, as in a QP that was reset.
+ * The timers of connected QPs. Each is stored in the segment as its time of expiry; 0: it does not run, as in a QP that was reset.
  *
  *     timer        runs while                               when it expires
  *     ackTimeout   packets of RC are outstanding            they are sent again, which costs a retry
@@ -11,7 +11,7 @@
  *
  * An ACK that waits for a packet to go with has no timer: it waits for looks at the device (ack-policy.ts).
  *
- * The device has a list of the QPs of which a timer may run, and a time before which none expires. Cancelling a timer leaves both as
+ * The device has a list of the QPs that may have a running timer, and a time before which none expires. Cancelling a timer leaves both as
  * they are; they are made exact when that time has come.
  */
 import { type Host, layout, QpState } from '../verbs/provider/index.ts'
@@ -19,10 +19,10 @@ import { listed, TransportDevice, TransportQp } from './layout.ts'
 
 const { Qp } = layout
 
-/** What happens when a timer has expired. */
+/** Callbacks for expired timers. */
 export interface Expiry {
   ackTimeoutExpired(q: number, t: number, nowNs: number): void
-  /** `lateNs` ago. */
+  /** Handles the expiry of the early timer, which was due `lateNs` ago. */
   earlyExpired(q: number, t: number, nowNs: number, lateNs: number): void
   rnrExpired(q: number): void
   paceExpired(q: number): void
@@ -47,7 +47,7 @@ export class Timers {
     this.#next = (record + TransportDevice.nextDeadline) >> 1
   }
 
-  /** No timer expires before this. */
+  /** Time before which no timer expires. */
   get nextDeadlineNs(): number {
     return this.#f64[this.#next]!
   }
@@ -84,7 +84,7 @@ export class Timers {
     this.#f64[(t + TransportQp.rnrExpiresNs) >> 1] = 0
   }
 
-  /** Whether nothing is sent, since the peer has no receive. */
+  /** True if nothing is sent, since the peer has no receive. */
   rnrRuns(t: number): boolean {
     return this.#f64[(t + TransportQp.rnrExpiresNs) >> 1] !== 0
   }
@@ -121,7 +121,7 @@ export class Timers {
     if (expiresNs < this.#f64[this.#next]!) this.#f64[this.#next] = expiresNs
   }
 
-  /** Takes the QP at `index` off the list; the last one takes its place. */
+  /** Removes the QP at `index` from the list; the last one takes its entry. */
   #delist(index: number): void {
     const i32 = this.#i32
     const record = this.#record
@@ -133,14 +133,14 @@ export class Timers {
     this.#u8[flags] = this.#u8[flags]! & ~listed.timer
   }
 
-  /** The QP at `index` of the list, or −1 if it is gone. */
+  /** Returns the QP at `index` of the list, or −1 if it is gone. */
   #at(index: number): number {
     const i32 = this.#i32
     const q = this.#host.qpWord(i32[this.#record + TransportDevice.timerList + index]!)
     return i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== this.#device ? -1 : q
   }
 
-  /** When the first of the QP's timers expires; Infinity if none runs. */
+  /** Returns the time of expiry of the first of the QP's timers; Infinity if none runs. */
   #earliest(t: number): number {
     const f64 = this.#f64
     let earliest = Number.POSITIVE_INFINITY
@@ -174,7 +174,7 @@ export class Timers {
     if (next < f64[this.#next]!) f64[this.#next] = next
   }
 
-  /** This thread stood still for `ns`, in which no peer could be heard: all that wait for one wait longer. */
+  /** Postpones all timers that wait for a peer: this thread stood still for `ns`, in which it could not receive. */
   postpone(ns: number): void {
     const f64 = this.#f64
     let next = Number.POSITIVE_INFINITY

@@ -32,23 +32,23 @@ import { Takeover } from './takeover.ts'
 
 const { Av, Dev, Meta, Qp, qpEngine } = layout
 
-/** QPs served in one call, at most: then the caller looks for what has come. */
+/** Maximum number of QPs served in one call: then the caller receives packets. */
 const turnsPerCall = 64
 
-/** The transport class of an opcode, bits 7:5. */
+/** Transport class of an opcode, bits 7:5. */
 const rcClass = 0
 const ucClass = 1
 const udClass = 3
 
-/** Packets of a QP that are outstanding while the next ones may wait. */
+/** Number of outstanding packets of a QP from which on the next ones may wait. */
 const manyOutstanding = 8
 
-/** The two ECN bits of a packet that met congestion. */
+/** Value of the two ECN bits of a packet that met congestion. */
 const congestionExperienced = 3
 
 export class Transport {
   readonly ackPolicy: AckPolicy
-  /** Filled by the device before `receive`. */
+  /** Properties of the packet from the network layer, filled by the device before `receive`. */
   readonly origin: Origin = new Origin()
   readonly #state: TransportState
   readonly #i32: Int32Array
@@ -64,12 +64,15 @@ export class Transport {
   readonly #sink: PacketSink
   readonly #record: number
 
-  /** The MTU of the port, bytes: that of a path is at most as much when it is set, a datagram when it is sent. */
+  /** Sets the MTU of the port, bytes: the maximum for the path MTU of a QP when that is set, and for a datagram when it is sent. */
   set mtu(bytes: number) {
     this.#datagrams.mtu = bytes
   }
 
-  /** `record` is the first word of `TransportDevice.words` words in the segment, zeroed, the same for all threads. */
+  /**
+   * Constructs the transport; `record` is the first word of `TransportDevice.words` words in the segment, zeroed, the same for all
+   * threads.
+   */
   constructor(
     host: Host,
     device: number,
@@ -96,7 +99,7 @@ export class Transport {
     this.#datagrams = new Datagrams(state, mtu, host.segment.allocate(64), this.#hosting)
   }
 
-  /** Makes a new record ready. */
+  /** Initializes a new record. */
   static prepare(host: Host, record: number): void {
     host.f64[(record + TransportDevice.nextDeadline) >> 1] = Number.POSITIVE_INFINITY
   }
@@ -126,7 +129,7 @@ export class Transport {
     Atomics.store(i32, record + TransportDevice.doorbellTail, (tail + 1) | 0)
   }
 
-  /** A thread was killed: rings once more for QPs for which it may have rung only half. */
+  /** Rings the doorbell again after a thread was killed, for QPs for which its ring may be incomplete. */
   ringAgain(): void {
     const i32 = this.#i32
     const record = this.#record
@@ -135,7 +138,7 @@ export class Transport {
     for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
       const q = host.qpWord(slot)
       if (i32[q + Qp.number]! <= 0 || i32[q + Qp.device] !== device || Atomics.load(i32, q + Qp.rung) === 0) continue
-      // Those that have rung are in the ring twice now. That does no harm.
+      // QPs whose ring was complete are in the ring twice now. That does no harm.
       segment.lock(record + TransportDevice.doorbellLock)
       const rung = i32[record + TransportDevice.doorbellTail]! - i32[record + TransportDevice.doorbellHead]!
       if ((rung | 0) < TransportDevice.slots / 2) this.#ring(slot)
@@ -143,14 +146,14 @@ export class Transport {
     }
   }
 
-  /** Like `ring`, for the thread that holds the device's lock. */
+  /** Schedules a QP, like `ring`, for the thread that holds the device's lock. */
   schedule(q: number): void {
     this.#state.schedule(q)
   }
 
   /**
-   * Whether what was posted to `q` last may wait for more: it is one packet, and so much is outstanding that the program
-   * will look for completions soon. One system call then sends many packets instead of one.
+   * True if the request last posted to `q` may wait for more: it is one packet, and so much is outstanding that the program will poll for
+   * completions soon. One system call then sends many packets instead of one.
    */
   mayBatch(q: number): boolean {
     const { i32 } = this.#state
@@ -163,7 +166,7 @@ export class Transport {
     return this.#requester.hasShortBacklog(q)
   }
 
-  /** Whether another thread rang the doorbell. */
+  /** True if another thread rang the doorbell. */
   get rung(): boolean {
     const i32 = this.#i32
     return (
@@ -188,14 +191,14 @@ export class Transport {
     }
   }
 
-  /** Whether this thread runs it with congestion control from now on; all threads of a device have to agree. */
+  /** Turns congestion control on or off for this thread; all threads of a device have to agree. */
   set congestionControl(on: boolean) {
     this.#state.controlCongestion(on)
   }
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Whether a call of `transmit` would find something to do. */
+  /** True if a call of `transmit` would find something to do. */
   get pending(): boolean {
     const i32 = this.#i32
     return i32[this.#record + TransportDevice.txHead] !== i32[this.#record + TransportDevice.txTail] || this.rung
@@ -215,7 +218,7 @@ export class Transport {
     return this.pending
   }
 
-  /** One QP's turn; true if it has more to send. */
+  /** Serves one QP's turn; true if it has more to send. */
   #serve(q: number, nowNs: number): boolean {
     const i32 = this.#i32
     const sink = this.#sink
@@ -248,7 +251,7 @@ export class Transport {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /** A packet from `origin`: [at, end) from BTH to the end of the pad. */
+  /** Handles a packet from `origin`: [at, end) from BTH to the end of the pad. */
   receive(at: number, end: number, nowNs: number): void {
     const state = this.#state
     const i32 = this.#i32
@@ -266,7 +269,7 @@ export class Transport {
       state.count(counters.drops_opcode)
       return
     }
-    // IBA 10.9.3: a packet of another partition is dropped and counted; every QP is a full member of the default one.
+    // IBA 10.9.3: a packet of another partition is dropped and counted; every QP is a full member of the default partition.
     if ((u16(u8, at + Bth.pkey) & 0x7fff) !== 0x7fff) {
       state.count(counters.drops_pkey)
       Atomics.add(i32, host.deviceWord(state.device) + Dev.badPkeys, 1)
@@ -290,17 +293,17 @@ export class Transport {
       return
     }
     const q = host.findQp(number)
-    // Where it is, the word beside this one is read anyway.
+    // On the path of an existing QP the word beside this one is read anyway.
     if (q >= 0 && i32[q + Qp.engine] === qpEngine.hosted && this.#hosting.keeps(q, op, at, end, this.origin)) return
     this.#execute(q, op, bits, at, end, nowNs)
   }
 
-  /** A packet for the QP `q`, −1 if there is none of its number. */
+  /** Executes a packet for the QP `q`, −1 if there is none with its number. */
   #execute(q: number, op: number, bits: number, at: number, end: number, nowNs: number): void {
     const state = this.#state
     const i32 = this.#i32
     const { counters } = state
-    // IBA CA17-33: there is no QP 0; what is sent to it is dropped silently, as for any QP that does not exist.
+    // IBA CA17-33: there is no QP 0; a packet to it is dropped silently, as for any QP that does not exist.
     if (q < 0 || i32[q + Qp.device] !== state.device || i32[q + Qp.type] === QpType.GSI) {
       state.count(counters.drops_no_qp)
       return
@@ -322,7 +325,7 @@ export class Transport {
       this.#datagrams.receive(q, op, at, end, this.origin)
       return
     }
-    // IBA 9.6.1.2.3: what reaches a connected QP comes from the address that the QP is connected with.
+    // IBA 9.6.1.2.3: packets to a connected QP must come from the address that the QP is connected with.
     const { source } = this.origin
     const gid = q + Qp.av + Av.gid
     if (
@@ -340,7 +343,7 @@ export class Transport {
       if (qpState >= QpState.Rts) state.congestion?.slowDown(state.of(q), nowNs)
       return
     }
-    // Not for a CNP: with both directions congested each would make another one.
+    // Not for a CNP: with both directions congested each CNP would cause another one.
     // IBA CA17-44: a packet that a router has marked is reported to its sender.
     if ((this.origin.trafficClass & 3) === congestionExperienced) this.#marked(q, nowNs)
     const psn = u24(this.#u8, at + Bth.psn)
@@ -353,7 +356,7 @@ export class Transport {
     if (this.#responder.completed) this.ackPolicy.receiveCompleted()
   }
 
-  /** The holder of the lock runs the transport until `leave`. */
+  /** Prepares for the holder of the lock to run the transport until `leave`. */
   enter(): void {
     this.#state.buffers.enter()
   }
@@ -364,17 +367,17 @@ export class Transport {
 
   // --- queue pairs that one thread hosts: see hosting.ts -----------------------------------------------------------
 
-  /** What this thread reaches of other processes. */
+  /** Sets this thread's access to memory of other processes. */
   set processMemory(processes: ProcessMemory) {
     this.#state.buffers.processes = processes
   }
 
-  /** Whether packets wait for this thread. */
+  /** True if packets wait for this thread. */
   get hasMail(): boolean {
     return this.#hosting.hasMail
   }
 
-  /** Goes on with what other threads have left to this one; how many packets that were. */
+  /** Handles the packets and turns that other threads have left to this one; returns the number of packets. */
   takeMail(nowNs: number): number {
     if (!this.#hosting.hasMail) return 0
     this.#mailNs = nowNs
@@ -387,17 +390,17 @@ export class Transport {
     if (!this.#hosting.keeps(q, op, at, end, this.origin)) this.#execute(q, op, opcodeBits[op]!, at, end, this.#mailNs)
   }
 
-  /** Whether programs of this thread are to be asked for receives. */
+  /** True if receives are to be requested from programs of this thread. */
   get toAsk(): boolean {
     return this.#hosting.toAsk
   }
 
-  /** Asks them; the lock was given back. What waits for that comes with the next `takeMail`. */
+  /** Requests the receives from the programs; the lock was released. The packets that wait for them come with the next `takeMail`. */
   ask(): void {
     this.#hosting.ask()
   }
 
-  /** A switch says that it is congested: the peer is told, but not with every packet. */
+  /** Sends a CNP to the peer of a packet that a switch has marked, but not for every packet. */
   #marked(q: number, nowNs: number): void {
     const state = this.#state
     const { counters, congestion } = state
@@ -416,7 +419,7 @@ export class Transport {
     state.count(counters.cnps_sent)
   }
 
-  /** The first request that reaches a QP in RTR says so. */
+  /** Raises the event CommEst for the first request that reaches a QP in RTR. */
   #established(q: number, qpState: number): void {
     const t = this.#state.of(q)
     if (qpState !== QpState.Rtr || (this.#i32[t + TransportQp.ready]! & begun.responder) !== 0) return
@@ -426,17 +429,17 @@ export class Transport {
 
   // --- time --------------------------------------------------------------------------------------------------------
 
-  /** The adapter stood still for so long: no timer ran. */
+  /** Postpones the timers: the adapter stood still for `ns`, and no timer ran. */
   postpone(ns: number): void {
     this.#state.timers.postpone(ns)
   }
 
-  /** The lock was taken over from a thread that was killed: whoever runs the transport next brings into order what that left. */
+  /** Marks the transport after the lock was taken over from a killed thread: the thread that runs it next repairs the unfinished work. */
   orphan(): void {
     this.#i32[this.#record + TransportDevice.orphaned] = 1
   }
 
-  /** Brings into order what a thread that was killed left unfinished, if anything. */
+  /** Repairs the work that a killed thread left unfinished, if any. */
   takeOver(nowNs: number): void {
     const orphaned = this.#record + TransportDevice.orphaned
     if (this.#i32[orphaned] === 0) return
@@ -444,7 +447,7 @@ export class Transport {
     this.#i32[orphaned] = 0
   }
 
-  /** First word of the `Journal` for what the holder of the lock completes. */
+  /** First word of the `Journal` for completions by the holder of the lock. */
   get journal(): number {
     return this.#record + TransportDevice.journal
   }

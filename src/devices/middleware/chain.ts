@@ -23,7 +23,7 @@ export interface ChainEnds {
 
 export class Chain {
   readonly #layers: readonly Layer[]
-  /** What follows each layer, outbound and inbound. */
+  /** Successor of each layer, outbound and inbound. */
   readonly #out: readonly Next[]
   readonly #in: readonly Next[]
 

@@ -19,11 +19,11 @@ interface Held {
   order: number
   packet: Packet
   next: Next
-  /** Goes when another one of its direction has passed. */
+  /** Flag: released after the next packet of its direction has passed. */
   overtaken: boolean
 }
 
-/** More packets than this are not held back: then the oldest goes. */
+/** Maximum number of packets held back; beyond it the oldest is released. */
 const mostHeld = 65_536
 
 export class FaultLayer implements Layer {
@@ -34,7 +34,7 @@ export class FaultLayer implements Layer {
   #order = 0
   #next = Number.POSITIVE_INFINITY
 
-  /** `salt` keeps two devices with the same seed from losing the same packets. */
+  /** Constructs a layer; `salt` keeps two devices with the same seed from losing the same packets. */
   constructor(rates: FaultRates, salt: number, count: (name: FaultCounter) => void) {
     this.#rates = rates
     this.#count = count
@@ -86,7 +86,7 @@ export class FaultLayer implements Layer {
     if (this.#held.length > mostHeld) this.advance(this.#next)
   }
 
-  /** One has passed: those that were to be overtaken have been. */
+  /** Releases the packets that were held until another packet overtakes them: one has just passed. */
   #release({ outbound, timeNs }: Packet): void {
     if (this.#held.length === 0) return
     this.#letGo(
@@ -117,7 +117,7 @@ export class FaultLayer implements Layer {
 
   flush(): void {}
 
-  /** What is held now is never sent. */
+  /** Drops the packets that are held: they are never sent. */
   close(): void {
     this.#held = []
     this.#next = Number.POSITIVE_INFINITY

@@ -1,8 +1,8 @@
-/** A packet on its way through middleware: from BTH to the end of the ICRC, and what the network layer says of it. */
+/** A packet passing through middleware: from the BTH to the end of the ICRC, and what the network layer reports about it. */
 export class Packet {
   outbound = false
   bytes: Uint8Array = new Uint8Array(0)
-  /** [start, end) of `bytes`. */
+  /** Range of the packet in `bytes`: [start, end). */
   start = 0
   end = 0
   /** GIDs, 16 bytes. */
@@ -11,13 +11,13 @@ export class Packet {
   sourcePort = 0
   trafficClass = 0
   hopLimit = 0
-  /** Of the IPv4 header, as far as the ICRC tells; −1 where no identification makes the ICRC right. */
+  /** Identification of the IPv4 header, as derived from the ICRC; −1 if no identification makes the ICRC right. */
   identification = 0
   timeNs = 0
-  /** The device's own: which socket it comes from or goes to. */
+  /** Data of the device: the socket that the packet comes from or goes to. */
   way: unknown = null
 
-  /** One with bytes of its own, which may be kept. */
+  /** Returns a packet with its own copy of the bytes, which may be kept. */
   copy(): Packet {
     const copy = new Packet()
     Object.assign(copy, this)
@@ -32,15 +32,15 @@ export class Packet {
 
 export type Next = (packet: Packet) => void
 
-/** One layer: gets each packet of both directions, and passes on what it likes, now or later. */
+/** Layer that receives each packet of both directions and passes on any packets, now or later. */
 export interface Layer {
-  /** The packet belongs to the caller: keep a copy. */
+  /** Handles a packet, which belongs to the caller: a layer that keeps it copies it. */
   pass(packet: Packet, next: Next): void
-  /** Passes on what has waited until now. */
+  /** Passes on the packets that have waited until now. */
   advance(nowNs: number): void
-  /** When `advance` has something to do; Infinity if never. */
+  /** Time at which `advance` has something to do; Infinity if there is none. */
   readonly nextDeadlineNs: number
-  /** Nothing happens for a while. */
+  /** Notifies the layer that nothing happens for a while. */
   flush(): void
   close(): void
 }

@@ -1,7 +1,7 @@
 /**
- * Packets into a pcapng file, each as the Ethernet frame that it was or will be: the headers below the BTH are made for it
- * from what the socket tells. Several devices may write to one file, each as an interface of its own. A name that ends with
- * .pcap makes a pcap file, in which nothing tells devices and directions apart.
+ * Packets into a pcapng file, each as the Ethernet frame that it was or will be: the headers below the BTH are made for it from what the
+ * socket reports. Several devices may write to one file, each as an interface of its own. A name that ends with .pcap makes a pcap file,
+ * in which devices and directions cannot be told apart.
  */
 import { fstatSync, openSync, writeSync } from 'node:fs'
 import { type CaptureWriter, PcapngWriter, PcapWriter } from '../../capture/index.ts'
@@ -24,15 +24,18 @@ import {
 } from '../../wire/index.ts'
 import type { Layer, Next, Packet } from './packet.ts'
 
-/** A file that is being written in this thread, for all layers that have it. */
+/** File that is being written in this thread, shared by all layers that tap into it. */
 class TapFile {
   readonly writer: CaptureWriter
   users = 0
-  /** The same moment of the day's clock and of the monotonic one: that of all its devices, whose packets are in one order. */
+  /**
+   * Times of one moment on the wall clock and on the monotonic clock; all devices of the file share them, so their packets are in one
+   * order.
+   */
   readonly wholeMs: number
   readonly offsetNs: number
 
-  /** The file is there already; what it holds stays. */
+  /** Opens the file, which exists already; its contents are kept. */
   constructor(path: string) {
     const descriptor = openSync(path, 'a')
     // Another thread may have begun the file: pcap has one header.
@@ -45,7 +48,7 @@ class TapFile {
       },
     }
     this.writer = path.endsWith('.pcap') ? new PcapWriter(sink) : new PcapngWriter(sink, { application: 'verbena' })
-    // Where a millisecond begins: files of other processes have the same time within microseconds. A program's Date may stand still.
+    // The beginning of a millisecond: files of other processes have the same time within microseconds. A program's Date may stand still.
     const untilNs = nowNs() + 2e6
     const before = Date.now()
     let now = before
@@ -113,7 +116,7 @@ export class TapLayer implements Layer {
     if (--file.users === 0) files.delete(this.#path)
   }
 
-  /** A disk that is full must not end the thread that answers peers: the tap ends, and says so. */
+  /** Runs `action`; if it fails, the tap ends with a warning: a full disk must not end the thread that answers peers. */
   #try(action: () => void): void {
     try {
       action()
@@ -124,7 +127,7 @@ export class TapLayer implements Layer {
   }
 }
 
-/** The frame of a packet, from Ethernet on, at the beginning of `b`; its length. */
+/** Writes the frame of a packet, from the Ethernet header on, to the beginning of `b`; returns its length. */
 export function writeFrame(packet: Packet, b: Uint8Array): number {
   const source = ipOfGid(packet.source)
   const destination = ipOfGid(packet.destination)
@@ -163,7 +166,10 @@ export function writeFrame(packet: Packet, b: Uint8Array): number {
   return end
 }
 
-/** A socket does not tell MAC addresses: one is made of the last four bytes; multicast has its own. */
+/**
+ * Returns a MAC address, since sockets do not report any: one made of the last four bytes of the address; for multicast the standard
+ * mapping.
+ */
 function macOf(address: Uint8Array): Uint8Array {
   const [a, b, c, d] = address.subarray(-4) as unknown as [number, number, number, number]
   if (address.length === 4 && (address[0]! & 0xf0) === 0xe0) return Uint8Array.of(1, 0, 0x5e, b & 0x7f, c, d)

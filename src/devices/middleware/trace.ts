@@ -37,7 +37,10 @@ export class TraceLayer implements Layer {
   close(): void {}
 }
 
-/** `12.345678  out  127.0.0.1 → 127.0.0.2  RC_SEND_ONLY  QP 0x1a2b3c  PSN 17  64 B, ACK wanted`. Seconds are of the monotonic clock. */
+/**
+ * Formats `12.345678  out  127.0.0.1 → 127.0.0.2  RC_SEND_ONLY  QP 0x1a2b3c  PSN 17  64 B, ACK wanted`. Seconds are of the monotonic
+ * clock.
+ */
 export function lineOf(packet: Packet): string {
   const { bytes, start, end, outbound, source, destination, identification, timeNs } = packet
   const ends = `${formatIp(ipOfGid(source))} → ${formatIp(ipOfGid(destination))}`

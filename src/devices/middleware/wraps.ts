@@ -19,10 +19,10 @@ import {
 const probabilities = ['loss', 'duplication', 'reordering', 'corruption'] as const
 const times = ['reorderMs', 'delayMs', 'jitterMs'] as const
 const directions = ['out', 'in', 'both'] as const
-/** Nothing is held longer: a packet of more than this is lost for any protocol. */
+/** Maximum delay of a packet: any protocol treats a packet that is later than this as lost. */
 const longestMs = 60_000
 
-/** Loses, doubles, delays, reorders or damages packets. EINVAL for what is no probability or no time. */
+/** Loses, duplicates, delays, reorders or damages packets. Throws EINVAL for a value that is not a valid probability or time. */
 export function faults(rates: FaultRates): FaultsWrap {
   return checkWrap({ kind: 'faults', ...rates }) as FaultsWrap
 }
@@ -32,12 +32,12 @@ export function tap(path: string): TapWrap {
   return checkWrap({ kind: 'tap', path }) as TapWrap
 }
 
-/** A line for each packet: to `onLine` in the thread that opened the device, else to standard error. */
+/** Writes a line for each packet: to `onLine` in the thread that opened the device, else to standard error. */
 export function trace(onLine?: (line: string) => void): TraceWrap {
   return checkWrap(onLine ? { kind: 'trace', onLine } : { kind: 'trace' }) as TraceWrap
 }
 
-/** Throws EINVAL if it is no layer, with `place` in front: where the layer was asked for. */
+/** Throws EINVAL if `wrap` is not a valid layer; the message begins with `place`, the source of the request. */
 export function checkWrap(wrap: Wrap, place = 'wrap'): Wrap {
   const wrong = (what: string): VerbsError => new VerbsError('EINVAL', 'openDevice', `${place}: ${what}`)
   if (typeof wrap !== 'object' || wrap === null) throw wrong('a layer is what faults(), tap() or trace() gives')
@@ -65,7 +65,7 @@ export function checkWrap(wrap: Wrap, place = 'wrap'): Wrap {
   return wrap
 }
 
-/** The middleware that the environment asks for. EINVAL says what is wrong with it. */
+/** Returns the middleware that the environment requests. Throws EINVAL with the reason if a variable is invalid. */
 export function wrapsOfEnvironment(env: NodeJS.ProcessEnv = process.env): Wrap[] {
   const wraps: Wrap[] = []
   if (env.VERBENA_FAULTS) wraps.push(parseFaults(env.VERBENA_FAULTS))
@@ -79,8 +79,8 @@ export function wrapsOfEnvironment(env: NodeJS.ProcessEnv = process.env): Wrap[]
 
 let told = false
 /**
- * For devices without a link that could be wrapped: what the environment asks for is checked as for any other, and a
- * warning says, once, that it does nothing there.
+ * Warns once if the environment requests middleware for a device that has no link to wrap: it has no effect there. The variables are
+ * validated as for any other device.
  */
 export function warnOfWraps(device: string, env: NodeJS.ProcessEnv = process.env): void {
   const wraps = wrapsOfEnvironment(env)
@@ -93,7 +93,7 @@ export function warnOfWraps(device: string, env: NodeJS.ProcessEnv = process.env
   )
 }
 
-/** `loss=3%,reordering=0.01,delay=2ms,jitter=500us,direction=out,seed=7`. */
+/** Parses `loss=3%,reordering=0.01,delay=2ms,jitter=500us,direction=out,seed=7`. */
 export function parseFaults(text: string): FaultsWrap {
   const wrong = (what: string): VerbsError => new VerbsError('EINVAL', 'openDevice', `VERBENA_FAULTS: ${what}`)
   const rates: Record<string, unknown> = {}

@@ -1,9 +1,9 @@
 /**
- * Bytes of other processes, as devices copy them. A place is a number, and the process that it is in: a place in the segment is a
- * byte offset of process 0, one elsewhere an address as `inProcess` has it. Copies between two processes go through scratch memory of the
- * segment.
+ * Bytes of other processes, as devices copy them. A location is a number and the process that it is in: a location in the segment is a
+ * byte offset with process 0, one in another process an address as `inProcess` returns it. Copies between two processes go through
+ * scratch memory of the segment.
  *
- * A copy fails where the memory is not mapped any more, or its process is gone; then it tells which side that was.
+ * A copy fails if the memory is no longer mapped, or its process has ended; its outcome indicates which side that was.
  */
 import { closeSync, openSync } from 'node:fs'
 import { isImageThere, ProcessVm, processorOrders } from '../../memory/index.ts'
@@ -11,30 +11,33 @@ import { type Host, layout, ProcessRegions, processAddress, VerbsError } from '.
 
 const { Meta } = layout
 
-/** Outcome of a copy: the bytes that were to be read, or written, are not there. */
+/** Outcome of a copy: success, or the side whose bytes are not there. */
 export const noFault = 0
 export const sourceFault = 1
 export const targetFault = 2
 
-/** Messages of so many bytes are fetched before anything else happens, so that a fault there leaves no trace at the receiver. */
+/** Maximum length of a message that is fetched before anything else happens, so that a fault there leaves no trace at the receiver. */
 export const stagedBytes = 65_536
-/** Longer copies are made in parts, for the kernel makes less than 2 GiB at a time. */
+/** Bytes of one part of a longer copy: the kernel copies less than 2 GiB per call. */
 const partBytes = 2 ** 30
-/** And those between two processes, whose parts are to stay in the processor's cache: 1 MiB takes 213 µs by 64 KiB, 173 by 256, no less by more. */
+/**
+ * Bytes of one part of a copy between two processes, which is to stay in the processor's cache: 1 MiB takes 213 µs by 64 KiB, 173 by 256,
+ * no less by more.
+ */
 const betweenBytes = 2 ** 18
 
-/** Behind `word`, which may be what is copied. */
+/** Offset of the barrier's word from `word`, after what may be copied. */
 const barrierWord = 8
 
 const EPERM = 1
 const ESRCH = 3
 
-/** What a process has executed: regions are of an image, not of the number that the next one has, too. */
+/** Program that a process executes: regions belong to an image, not to the pid, which the next image has as well. */
 interface Image {
   readonly pid: number
-  /** /proc/PID/mem, which stays with the image. */
+  /** Descriptor of /proc/PID/mem, which stays with the image. */
   readonly memory: number
-  /** The burst in which it was there. */
+  /** Burst in which the image was last found to be there. */
   burst: number
 }
 
@@ -42,21 +45,21 @@ export class ProcessBytes {
   readonly #host: Host
   readonly #regions: ProcessRegions
   #vm: ProcessVm | null = null
-  /** By the number that regions have; none is used twice. */
+  /** Images by the number that regions have; no number is reused. */
   readonly #images = new Map<number, Image>()
   #lastImage = 0
-  /** Number of the burst that goes on, 0 if none does. */
+  /** Number of the current burst, 0 if there is none. */
   #burst = 0
   #bursts = 0
-  /** The process of the range that `resolve` found last. */
+  /** Process of the range that `resolve` found last. */
   pid = 0
-  /** Whether what failed last, a `resolve` or a copy, did since the process has ended, or executes another program. */
+  /** True if the last failure, of `resolve` or of a copy, was due to the end of the process, or because it executes another program. */
   isGone = false
-  /** Where messages are staged, and parts of copies between processes: `betweenBytes`; 0 before `reach`. */
+  /** Location where messages, and parts of copies between processes, are staged: `betweenBytes`; 0 before `reach`. */
   stage = 0
-  /** 16 bytes behind it. */
+  /** Location of 16 bytes after the stage. */
   word = 0
-  /** `stagedBytes` behind these, for who collects what it writes. */
+  /** Location of `stagedBytes` after these, for code that collects its writes. */
   collected = 0
 
   constructor(host: Host) {
@@ -64,7 +67,7 @@ export class ProcessBytes {
     this.#regions = new ProcessRegions(host)
   }
 
-  /** Prepares this thread, and tries whether it may touch that memory; as `Device.reachProcess`. */
+  /** Prepares this thread, and tests whether it may access that memory; as `Device.reachProcess`. */
   reach(verb: string, pid: number, address: number, length: number): number {
     const { segment } = this.#host
     if (this.#vm === null) {
@@ -92,7 +95,7 @@ export class ProcessBytes {
     return this.#imageOf(verb, pid)
   }
 
-  /** The number of the image that a process has now. Those that have gone are forgotten. */
+  /** Returns the number of the current image of a process. Images that have gone are forgotten. */
   #imageOf(verb: string, pid: number): number {
     let found = 0
     for (const [number, image] of this.#images) {
@@ -109,8 +112,8 @@ export class ProcessBytes {
   }
 
   /**
-   * For a range to which `Host.resolve` gave a negative answer: its place, and `pid`; −1 if it is forbidden, or of an image that has gone,
-   * in whose place there may be another one with the same addresses.
+   * Returns the location of a range for which `Host.resolve` returned a negative value, and sets `pid`; −1 if access is forbidden, or the
+   * range belongs to an image that has gone, which another one with the same addresses may have replaced.
    */
   resolve(key: number, pd: number, addr: number, length: number, access: number, qp: number): number {
     this.pid = 0
@@ -132,12 +135,12 @@ export class ProcessBytes {
     return true
   }
 
-  /** Whether a process still has the image to which places in it belong: it has another one before `reach` knows of that. */
+  /** True if a process still has the image to which locations in it belong: it may have another one before `reach` learns of that. */
   isThere(pid: number): boolean {
     for (const image of this.#images.values()) {
       if (image.pid !== pid) continue
       this.isGone = !isImageThere(image.memory)
-      // Not even until the burst ends.
+      // The cached answer does not last until the burst ends.
       if (this.isGone) image.burst = 0
       return !this.isGone
     }
@@ -145,7 +148,7 @@ export class ProcessBytes {
     return false
   }
 
-  /** What a copy ends with. A process whose first thread has ended is out of reach for good, and its image with it. */
+  /** Returns the outcome of a copy. A process whose first thread has ended is out of reach for good, and so is its image. */
   #outcome(errno: number, pid: number, fault: number): number {
     if (errno === 0) return noFault
     this.isGone = errno === ESRCH
@@ -158,7 +161,7 @@ export class ProcessBytes {
     this.#images.delete(number)
   }
 
-  /** Until `endBurst`, in a moment, whether an image is still there is asked once. */
+  /** Begins a burst: until `endBurst`, shortly after, each image is checked only once for being there. */
   beginBurst(): void {
     this.#burst = ++this.#bursts
   }
@@ -167,7 +170,7 @@ export class ProcessBytes {
     this.#burst = 0
   }
 
-  /** Copies bytes from one place to another. */
+  /** Copies bytes from one location to another. */
   move(to: number, toPid: number, from: number, fromPid: number, length: number): number {
     if (toPid === 0 && fromPid === 0) {
       this.#host.segment.copy(to, from, length)
@@ -196,7 +199,7 @@ export class ProcessBytes {
     return noFault
   }
 
-  /** Copies a list of places of one process to one place of the segment; together less than 2 GiB. */
+  /** Copies a list of ranges of one process to one location in the segment; together less than 2 GiB. */
   fetch(to: number, from: Float64Array, lengths: Float64Array, count: number, pid: number, total: number): number {
     const vm = this.#vm!
     vm.clear()
@@ -205,7 +208,7 @@ export class ProcessBytes {
     return this.#outcome(vm.read(pid), pid, sourceFault)
   }
 
-  /** Copies a list of places of the segment to a list of one process, both together as long, less than 2 GiB. */
+  /** Copies a list of ranges of the segment to a list of ranges of one process; both have the same total length, less than 2 GiB. */
   deliver(
     to: Float64Array,
     toLengths: Float64Array,
@@ -222,7 +225,7 @@ export class ProcessBytes {
     return this.#outcome(vm.write(pid), pid, targetFault)
   }
 
-  /** Copies one place of the segment to one of a process, the naturally aligned word that ends it after all else. */
+  /** Copies one range of the segment to a process; the naturally aligned word at its end is copied after all else. */
   deliverOrdered(to: number, pid: number, from: number, length: number): number {
     const tail = tailBytes(to + length, length)
     const vm = this.#vm!
@@ -245,8 +248,8 @@ export class ProcessBytes {
   }
 
   /**
-   * CMP_AND_SWP, or FETCH_AND_ADD, of the eight bytes at a place of a process. No other thread of the segment does so meanwhile; the process
-   * itself may. Afterwards the value before is at `word`.
+   * Executes CMP_AND_SWP, or FETCH_AND_ADD, on the eight bytes at a location in a process. No other thread of the segment does so
+   * meanwhile; the process itself may. Afterwards the previous value is at `word`.
    */
   atomic(at: number, pid: number, swaps: boolean, compareAdd: bigint, swap: bigint): number {
     const { segment, at: tables } = this.#host

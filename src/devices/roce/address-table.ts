@@ -1,7 +1,7 @@
 /**
- * The GID table of a device, and the state of its port, in its segment: the same for all threads and processes. An address that
- * the host has no more leaves its entry, which is not valid then; one that comes gets a new entry, or its old one again. So an index
- * means the same address as long as the device is open. Written under the control lock.
+ * The GID table of a device, and the state of its port, in its segment: the same for all threads and processes. An address that the host
+ * has lost keeps its entry, which is no longer valid; an added address gets a new entry, or its old one again. So an index means the same
+ * address as long as the device is open. Written under the control lock.
  *
  *     generation, count, state, MTU                     then for each address
  *     valid, index of the interface, scope, MTU of the interface, GID (4 words), loopback, name of the interface (4 words)
@@ -16,7 +16,7 @@ const Head = { words: 16, generation: 0, count: 1, portState: 2, physState: 3, m
 const Entry = { words: 16, valid: 0, ifindex: 1, scopeId: 2, mtuBytes: 3, gid: 4, loopback: 8, name: 9 } as const
 const nameBytes = 16
 
-/** What RoCE makes of an interface that is up, has no carrier, or is down. */
+/** Physical state of the port for an interface that is up, has no carrier, or is down. */
 export const physState = { linkUp: 5, polling: 2, disabled: 3 } as const
 type PhysState = (typeof physState)[keyof typeof physState]
 
@@ -42,7 +42,7 @@ export class AddressTable {
     this.#at = host.i32[host.deviceWord(index) + RoceDev.sockets]! + addressesAt
   }
 
-  /** Changes with each write; 0 before the first. */
+  /** Number that changes with each write; 0 before the first. */
   get generation(): number {
     return Atomics.load(this.#i32, this.#at + Head.generation)
   }
@@ -82,7 +82,7 @@ export class AddressTable {
     })
   }
 
-  /** Replaces all of it, at most `maxAddresses` entries. */
+  /** Replaces the whole table, with at most `maxAddresses` entries. */
   write(entries: readonly TableEntry[], port: PortNow): void {
     const i32 = this.#i32
     const at = this.#at
@@ -105,7 +105,7 @@ export class AddressTable {
     Atomics.add(i32, at + Head.generation, 1)
   }
 
-  /** For contexts that use the device `index`: an event of its port. */
+  /** Raises an event of the port for contexts that use the device `index`. */
   raise(index: number, type: Parameters<Host['portEvent']>[1]): void {
     const host = this.#host
     const { Ctx } = layout

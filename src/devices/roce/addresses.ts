@@ -1,10 +1,10 @@
 /**
- * The addresses of this host, and what RoCE makes of each: a GID (IPv4 as ::ffff:a.b.c.d), the largest path MTU that
- * its interface carries, and a GUID.
+ * The addresses of this host, and what RoCE derives from each: a GID (IPv4 as ::ffff:a.b.c.d), the largest path MTU that its interface
+ * carries, and a GUID.
  *
- * Their order is that of the GID table of a device on all of them: IPv4, global IPv6, link-local IPv6, then loopback
- * in the same order; within each, by interface. Soft-RoCE has link-local first. Here index 0, which programs take when
- * nobody chooses, is an address that other hosts reach and that needs no interface beside it.
+ * Their order is that of the GID table of a device on all of them: IPv4, global IPv6, link-local IPv6, then loopback in the same order;
+ * within each, by interface. Soft-RoCE has link-local first. Here index 0, which programs take by default, is an address that other hosts
+ * reach and that needs no interface index.
  */
 import { readFileSync } from 'node:fs'
 import { type NetworkInterfaceInfo, networkInterfaces } from 'node:os'
@@ -22,14 +22,14 @@ import { formatIp, gidOfIp, ipOfGid, parseIp } from '../../wire/index.ts'
 export type RoceMtu = 256 | 512 | 1024 | 2048 | 4096
 
 export interface HostAddress {
-  /** 4 or 16 bytes. */
+  /** Bytes of the address, 4 or 16. */
   readonly address: Uint8Array
-  /** `10.0.0.7`, `fd00::2`, `fe80::fc:ff:fe00:1%eth0`. */
+  /** Text of the address: `10.0.0.7`, `fd00::2`, `fe80::fc:ff:fe00:1%eth0`. */
   readonly text: string
   readonly interface: string
-  /** Index of the interface; 0 where the system does not tell. */
+  /** Index of the interface; 0 where the system does not report it. */
   readonly ifindex: number
-  /** `ifindex` for a link-local address, else 0. */
+  /** Zone: `ifindex` for a link-local address, else 0. */
   readonly scopeId: number
   readonly loopback: boolean
   /** Address of the interface in its network: `02:fc:00:00:00:01`. */
@@ -39,16 +39,16 @@ export interface HostAddress {
   readonly roceMtu: RoceMtu
 }
 
-/** What the system knows of an interface beyond Node's list. */
+/** Properties of an interface that Node's list lacks. */
 export interface InterfaceFacts {
   readonly ifindex: number
   readonly mtuBytes: number
 }
 
 export interface ParsedAddress {
-  /** 4 or 16 bytes. */
+  /** Bytes of the address, 4 or 16. */
   readonly address: Uint8Array
-  /** What stands behind the %: name or index of an interface; empty if nothing does. */
+  /** Zone after the %: name or index of an interface; empty if there is none. */
   readonly zone: string
 }
 
@@ -56,15 +56,15 @@ const loopbackMtuBytes = 65_536
 const ethernetMtuBytes = 1500
 
 /**
- * Bytes beside the payload in the longest packet that has one: IP 20 or 40, UDP 8, BTH 12, XRCETH 4, RETH 16, ImmDt 4,
- * ICRC 4 (an RDMA WRITE only with immediate, in XRC). IP options and extension headers are not used. (Linux reckons
- * with 96 for both, since it also counts AtomicETH, whose packets have no payload.)
+ * Bytes beside the payload in the longest packet that has one: IP 20 or 40, UDP 8, BTH 12, XRCETH 4, RETH 16, ImmDt 4, ICRC 4 (an RDMA
+ * WRITE only with immediate, in XRC). IP options and extension headers are not used. (Linux uses 96 for both, since it also counts
+ * AtomicETH, whose packets have no payload.)
  */
 export function overheadBytes(family: 4 | 6): number {
   return (family === 4 ? 20 : 40) + 8 + 12 + 4 + 16 + 4 + 4
 }
 
-/** The largest MTU of InfiniBand whose packets fit: 1024 for Ethernet's 1500 bytes, 4096 for 4200. Never below 256. */
+/** Returns the largest MTU of InfiniBand whose packets fit: 1024 for Ethernet's 1500 bytes, 4096 for 4200. Never below 256. */
 export function roceMtuOf(mtuBytes: number, family: 4 | 6): RoceMtu {
   const room = mtuBytes - overheadBytes(family)
   for (const mtu of [4096, 2048, 1024, 512] as const) if (mtu <= room) return mtu
@@ -82,7 +82,7 @@ function interfaceFacts(name: string): InterfaceFacts | null {
   }
 }
 
-/** EMFILE where the list cannot be had: asking for it takes a descriptor. */
+/** Lists the interfaces of the host. Throws EMFILE if the list is not available: requesting it takes a descriptor. */
 function interfacesOfHost(): NodeJS.Dict<NetworkInterfaceInfo[]> {
   try {
     return networkInterfaces()
@@ -100,7 +100,7 @@ function notListed(why: string): VerbsError {
   )
 }
 
-/** Every address of every interface that is switched on, in the order of the GID table: what the kernel says, or else Node's list. */
+/** Returns every address of every interface that is up, in the order of the GID table: from the kernel's list, or else from Node's. */
 export function hostAddresses(): HostAddress[] {
   if (!nativeAvailable) return addressesOfNode()
   try {
@@ -132,7 +132,7 @@ function addressesOnLinks(links: readonly HostLink[], addresses: readonly HostIf
   return inTableOrder(found)
 }
 
-/** The same from Node's list, which leaves out interfaces without a carrier. */
+/** Returns the same from Node's list, which leaves out interfaces without a carrier. */
 export function addressesOfNode(
   interfaces: NodeJS.Dict<NetworkInterfaceInfo[]> = interfacesOfHost(),
   factsOf: (name: string) => InterfaceFacts | null = interfaceFacts,
@@ -173,9 +173,9 @@ function rank({ address, loopback }: HostAddress): number {
 }
 
 /**
- * The address of this host that `text` means: `10.0.0.7`, `fd00::2`, `::ffff:10.0.0.7`, `fe80::1%eth0` (name or index
- * of the interface; without one, if only one interface has it), and every 127.x.y.z, which loopback has without
- * listing them. Undefined if the host has no such address, or `text` is none.
+ * Returns the address of this host that `text` names: `10.0.0.7`, `fd00::2`, `::ffff:10.0.0.7`, `fe80::1%eth0` (name or index of the
+ * interface; without one, if only one interface has it), and every 127.x.y.z, which loopback has without listing them. Undefined if the
+ * host has no such address, or `text` is not a valid address.
  */
 export function findAddress(
   text: string,
@@ -196,16 +196,16 @@ export function findAddress(
 }
 
 /**
- * The GUID that an address gives an adapter: the EUI-64 of the MAC address. Where there is no MAC address, as on
- * loopback, a locally administered one is made of the last four bytes of the address (02:00 and IPv4, 02:01 and IPv6),
- * so that 127.0.0.1 and 127.0.0.2 differ.
+ * Returns the GUID of an adapter on this address: the EUI-64 of the MAC address. Where there is no MAC address, as on loopback, a locally
+ * administered one is made of the last four bytes of the address (02:00 and IPv4, 02:01 and IPv6), so that 127.0.0.1 and 127.0.0.2
+ * differ.
  */
 export function guidOf({ address, mac }: Pick<HostAddress, 'address' | 'mac'>): bigint {
   let bytes = mac.split(':').map((part) => Number.parseInt(part, 16))
   const usable = bytes.length === 6 && bytes.every((byte) => byte >= 0 && byte <= 255) && bytes.some((byte) => byte > 0)
   if (!usable) bytes = [2, address.length === 4 ? 0 : 1, ...address.subarray(-4)]
   const [a, b, c, d, e, f] = bytes as [number, number, number, number, number, number]
-  // EUI-64 inverts the bit that says "locally administered".
+  // EUI-64 inverts the bit that indicates "locally administered".
   return [a ^ 2, b, c, 0xff, 0xfe, d, e, f].reduce((guid, byte) => (guid << 8n) | BigInt(byte), 0n)
 }
 
@@ -222,9 +222,9 @@ function ipv6Table(): string {
 }
 
 /**
- * How far the kernel is with an address: `tentative` while it asks the network whether somebody has it already, which
- * takes a second or two after it was given, and during which nothing can be bound to it; `duplicate` if somebody has.
- * `table` has a line for each address: the address, index of the interface, length of the prefix, scope, flags, name.
+ * State of an address in the kernel: `tentative` during duplicate address detection, which takes a second or two after the address was
+ * assigned, and during which nothing can be bound to it; `duplicate` if another host has it. `table` has a line for each address: the
+ * address, index of the interface, length of the prefix, scope, flags, name.
  */
 export function stateOfAddress(
   { address, ifindex }: Pick<HostAddress, 'address' | 'ifindex'>,
@@ -242,12 +242,12 @@ export function stateOfAddress(
   return 'usable'
 }
 
-/** True for fe80::/10, which needs an interface beside it. */
+/** True for fe80::/10, which needs an interface index. */
 export function isLinkLocal(address: Uint8Array): boolean {
   return address.length === 16 && address[0] === 0xfe && (address[1]! & 0xc0) === 0x80
 }
 
-/** IPv4, or IPv6 with or without a zone (`%eth0`); null if it is neither. IPv4 in IPv6 (::ffff:a.b.c.d) gives 4 bytes. */
+/** Parses IPv4, or IPv6 with or without a zone (`%eth0`); null if it is neither. IPv4 in IPv6 (::ffff:a.b.c.d) gives 4 bytes. */
 export function parseAddress(text: string): ParsedAddress | null {
   const percent = text.indexOf('%')
   const address = parseIp(percent < 0 ? text : text.slice(0, percent))

@@ -1,4 +1,4 @@
-/** A socket of node:dgram as `Sockets` uses it: packets that have come wait here until they are asked for. */
+/** A socket of node:dgram as `Sockets` uses it: packets that have arrived wait here until `receive` takes them. */
 import { errnos } from '../../memory/index.ts'
 import { gidOfIp } from '../../wire/index.ts'
 import type { HostAddress } from './addresses.ts'
@@ -11,9 +11,9 @@ interface Arrived {
   readonly port: number
 }
 
-/** More packets than this do not wait: the rest is dropped, as a full socket buffer drops. */
+/** Maximum number of packets that wait: the rest is dropped, as with a full socket buffer. */
 const mostWaiting = 8192
-/** More packets than this are not given to the system before it has taken some. */
+/** Maximum number of packets that were given to the system and that it has not taken yet. */
 const mostUnsent = 1024
 
 export class DatagramPort implements PacketSocket {
@@ -21,14 +21,14 @@ export class DatagramPort implements PacketSocket {
   readonly family: 4 | 6
   readonly segmentation: boolean = false
   segmentBytes = 0
-  /** Node does not tell what the IP header says. */
+  /** Placeholder: Node does not report the fields of the IP header. */
   readonly trafficClass: number = 0
   readonly hopLimit: number = 64
   truncated = false
   sourcePort = 0
   readonly sourceWords: Uint32Array = new Uint32Array(4)
   readonly source: Uint8Array = new Uint8Array(this.sourceWords.buffer)
-  /** What the kernel dropped, as far as the system tells. */
+  /** Number of packets that the kernel dropped, as far as the system reports it. */
   systemDrops = 0
   #full = 0
 
@@ -37,7 +37,7 @@ export class DatagramPort implements PacketSocket {
   #arrived: Arrived[] = []
   #next = 0
 
-  /** `rang` is called when a packet has come and none was waiting. */
+  /** Constructs a port; `rang` is called when a packet has come and none was waiting. */
   constructor(socket: DatagramSocket, local: HostAddress, u8: Uint8Array, rang: () => void) {
     this.#socket = socket
     this.#u8 = u8
@@ -103,6 +103,6 @@ export class DatagramPort implements PacketSocket {
     return length
   }
 
-  /** The socket belongs to datagram-table.ts, and packets that wait here stay for the next call of `receive`. */
+  /** Does nothing: the socket belongs to datagram-table.ts, and packets that wait here stay for the next call of `receive`. */
   close(): void {}
 }

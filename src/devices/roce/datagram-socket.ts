@@ -9,7 +9,7 @@ import { formatIp, ipOfGid } from '../../wire/index.ts'
 import { type HostAddress, isLinkLocal, parseAddress } from './addresses.ts'
 import { groupAddress } from './paths.ts'
 
-/** What a device on this socket tells of it. */
+/** Counters of a device on this socket. */
 export interface DatagramCounters {
   sentPackets: number
   /** Datagrams that the system rejected, by its code: `EMSGSIZE`, `ENETUNREACH`, `ENOBUFS`, … */
@@ -20,12 +20,12 @@ export interface DatagramCounters {
 export class DatagramSocket {
   readonly counters: DatagramCounters = { sentPackets: 0, sendErrors: {}, receivedPackets: 0 }
   /**
-   * Called for each datagram: its bytes, its source as a GID (refreshed in place by the next one) and the port of the
-   * source. The bytes belong to the callee.
+   * Callback for each datagram: its bytes, its source as a GID (refreshed in place by the next one) and the port of the source. The bytes
+   * belong to the callee.
    */
   onPacket: (bytes: Uint8Array, source: Uint8Array, sourcePort: number) => void = () => {}
 
-  /** Called for each datagram that the system rejected. */
+  /** Callback for each datagram that the system rejected. */
   onSendError: () => void = () => {}
 
   readonly #local: HostAddress
@@ -44,7 +44,7 @@ export class DatagramSocket {
   #hopLimit = 0
   #sendsGroups = false
 
-  /** `port` 0: any free one. `group` is the GID of a multicast group whose packets it receives. `bind` opens it. */
+  /** Constructs a socket, which `bind` opens. `port` 0: any free one. `group` is the GID of a multicast group whose packets it receives. */
   constructor(local: HostAddress, port: number, group: Uint8Array | null = null) {
     this.#local = local
     this.#requestedPort = port
@@ -55,7 +55,7 @@ export class DatagramSocket {
     if (local.address.length === 4) this.#source.fill(0xff, 10, 12)
   }
 
-  /** The port it is bound to; 0 before `bind`. */
+  /** Port that the socket is bound to; 0 before `bind`. */
   get port(): number {
     return this.#closed === null && this.#bound ? this.#socket.address().port : 0
   }
@@ -66,17 +66,17 @@ export class DatagramSocket {
     return this.#local.address.length === 4 ? 4 : 6
   }
 
-  /** The interface of this end, as Node takes it. */
+  /** Interface of this end, as Node takes it. */
   get #here(): string {
     return this.#family === 4 ? this.#local.text : `::%${this.#local.interface}`
   }
 
-  /** Datagrams that the system has not taken yet. */
+  /** Number of datagrams that the system has not taken yet. */
   get unsent(): number {
     return this.#unsent
   }
 
-  /** TTL or hop limit of what is sent from now on; 0: the system's. */
+  /** Sets the TTL or hop limit of the datagrams sent from now on; 0: the system's default. */
   setHopLimit(value: number): void {
     if (value === this.#hopLimit) return
     this.#hopLimit = value
@@ -84,7 +84,7 @@ export class DatagramSocket {
     this.#socket.setMulticastTTL(value || 64)
   }
 
-  /** Multicast leaves through the interface of this end. */
+  /** Makes multicast datagrams leave through the interface of this end. */
   sendGroupsFromHere(): void {
     if (this.#sendsGroups) return
     this.#sendsGroups = true
@@ -92,7 +92,7 @@ export class DatagramSocket {
     this.#socket.setMulticastLoopback(true)
   }
 
-  /** Binds. Rejects with the system's error (`code` EADDRINUSE, EADDRNOTAVAIL, EACCES), and a text that says what to do. */
+  /** Binds. Rejects with the system's error (`code` EADDRINUSE, EADDRNOTAVAIL, EACCES) and a text that suggests a remedy. */
   async bind(): Promise<void> {
     const { address, interface: name } = this.#local
     const text = this.#group === null ? this.#local.text : formatIp(groupAddress(this.#group, this.#family))
@@ -116,7 +116,7 @@ export class DatagramSocket {
       })
     })
     this.#bound = true
-    // What the network answers to a datagram is the transport's affair: it is counted.
+    // Errors that the network returns for a datagram are left to the transport; they are only counted.
     this.#socket.on('error', (error: NodeJS.ErrnoException) => this.#count(error.code))
     this.#socket.on('message', (bytes, info) => this.#deliver(bytes, info))
   }
@@ -137,7 +137,7 @@ export class DatagramSocket {
     this.onSendError()
   }
 
-  /** The index of a destination for `send`, from its 4 or 16 bytes (or GID) and port: the same for the same address. */
+  /** Returns the index of a destination for `send`, from its 4 or 16 bytes (or GID) and port: the same for the same address. */
   destination(address: Uint8Array, port: number): number {
     const plain = address.length === 16 ? ipOfGid(address) : address
     let text = formatIp(plain)
@@ -153,7 +153,7 @@ export class DatagramSocket {
     return index
   }
 
-  /** The indices that `destination` has given are void. */
+  /** Makes the indices that `destination` has returned void. */
   forgetDestinations(): void {
     this.#texts.length = 0
     this.#ports.length = 0
@@ -161,8 +161,8 @@ export class DatagramSocket {
   }
 
   /**
-   * Sends one datagram. `bytes` must not change until the event loop has turned. Failures are counted; sending on a
-   * closed socket is one, EBADF.
+   * Sends one datagram. `bytes` must not change until the event loop has turned. Failures are counted; sending on a closed socket is one,
+   * EBADF.
    */
   send(bytes: Uint8Array, destination: number): void {
     if (this.#closed !== null) {
@@ -179,12 +179,12 @@ export class DatagramSocket {
     else this.counters.sentPackets++
   }
 
-  /** An open socket keeps the process alive; this one does not after `unref`. */
+  /** Lets the process end while the socket is open; without this call an open socket keeps the process alive. */
   unref(): void {
     this.#socket.unref()
   }
 
-  /** Resolves when the port is free. A second call gives the same promise. */
+  /** Closes the socket; resolves when the port is free. A second call returns the same promise. */
   close(): Promise<void> {
     this.#closed ??= new Promise((resolve) => {
       try {

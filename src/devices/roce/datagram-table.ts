@@ -1,6 +1,6 @@
 /**
- * Sockets of node:dgram, in the one thread that drives devices where the C library cannot be called. Other threads ask
- * for them through the table of sockets in the segment, and wait for the new state:
+ * Sockets of node:dgram, in the one thread that drives devices where the C library cannot be called. Other threads request them through
+ * the table of sockets in the segment, and wait for the new state:
  *
  *     asked ──► bound          asked ──► −errno          bound ──► (fd is 0) ──► free
  */
@@ -20,11 +20,11 @@ export const datagramState = { free: 0, bound: 1, asked: 2 } as const
 interface Bound {
   readonly socket: DatagramSocket
   readonly port: DatagramPort
-  /** In `kernelDrops`; null for a group. */
+  /** Key in `kernelDrops`; null for a group. */
   readonly key: string | null
 }
 
-/** By the first word of the entry in the table. */
+/** Bound sockets by the first word of their entry in the table. */
 const bound = new Map<number, Bound>()
 
 export function portAt(word: number): DatagramPort | null {
@@ -44,13 +44,13 @@ export async function followTable(
     const word = table + slot * Slot.words
     const wanted = i32[word + Slot.fd] !== 0
     const here = bound.get(word)
-    // One that was closed and asked for again is another socket.
+    // A socket that was closed and requested again is another socket.
     if (here && (!wanted || i32[word + Slot.state] !== datagramState.bound)) {
       bound.delete(word)
       await here.socket.close()
     }
     if (!wanted) {
-      // An error stays for the thread that asked.
+      // An error stays for the thread that requested the socket.
       if (i32[word + Slot.state] !== datagramState.bound) continue
       Atomics.store(i32, word + Slot.state, datagramState.free)
     } else if (!bound.has(word)) {
@@ -88,7 +88,7 @@ async function bind(
   return datagramState.bound
 }
 
-/** Has the ports tell what the kernel dropped. Several sockets may be bound to a group's address: those are left out. */
+/** Updates `systemDrops` of the ports. Several sockets may be bound to a group's address: those are left out. */
 export function lookForDrops(): void {
   const drops = kernelDrops(rocePort)
   for (const { port, key } of bound.values()) if (key !== null) port.systemDrops = drops.get(key) ?? port.systemDrops

@@ -18,7 +18,7 @@ const { Dev, maxDevices } = layout
 /** Addresses of the device with this canonical name. */
 export function addressesOf(name: string): HostAddress[] {
   if (name === 'roce') {
-    // An address that another host has, too, can never be bound.
+    // A duplicate address can never be bound.
     const all = hostAddresses().filter((address) => stateOfAddress(address) !== 'duplicate')
     const outside = all.filter(({ loopback }) => !loopback)
     return outside.length > 0 ? outside : all
@@ -27,7 +27,7 @@ export function addressesOf(name: string): HostAddress[] {
   return address ? [address] : []
 }
 
-/** Finds or makes the record of a device in the segment: the same in all threads. */
+/** Returns the record of a device in the segment, making it if there is none: the same one in all threads. */
 export function recordOf(host: Host, addresses: readonly HostAddress[], all: boolean): number {
   const { i32 } = host
   const identity = new Int32Array(5)
@@ -42,7 +42,7 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
     }
     return -1
   }
-  // Without the lock first: its holder may be waiting for the thread that drives devices, and that one comes here, too.
+  // First without the lock: its holder may be waiting for the thread that drives devices, which also comes here.
   const known = find()
   if (known >= 0) return known
   return host.control(() => {
@@ -60,7 +60,7 @@ export function recordOf(host: Host, addresses: readonly HostAddress[], all: boo
   })
 }
 
-/** The name of the device with this record, made of its identity. */
+/** Returns the name of the device with this record, made from its identity. */
 export function nameOf(host: Host, dev: number): string {
   if (host.i32[dev + RoceDev.identity + 4] === -1) return 'roce'
   const gid = new Uint8Array(host.i32.buffer, (dev + RoceDev.identity) * 4, 16)
@@ -69,17 +69,17 @@ export function nameOf(host: Host, dev: number): string {
     ({ address, scopeId }) => scopeId === scope && gidOfIp(address).every((byte, i) => byte === gid[i]),
   )
   if (known) return `roce:${known.text}`
-  // The host does not list it, as those of 127/8, or has it no more.
+  // The host does not list it, as with addresses of 127/8, or no longer has it.
   const zone = scope === 0 ? '' : `%${hostNetwork.interfaceName(scope) ?? scope}`
   return `roce:${formatIp(ipOfGid(gid))}${zone}`
 }
 
-/** The addresses of a device as its record has them, none before its first user. */
+/** Returns the addresses of a device from its record; none before its first user. */
 export function addressesOfRecord(host: Host, index: number): HostAddress[] {
   return new AddressTable(host, index).read().map(({ address }) => address)
 }
 
-/** The open devices as their records say, without making objects of them: record, table of sockets, addresses. */
+/** Returns record, table of sockets and addresses of each open device from their records, without making objects of the devices. */
 export function openTables(): { dev: number; table: number; addresses: readonly HostAddress[] }[] {
   const host = processHost()
   const found: { dev: number; table: number; addresses: readonly HostAddress[] }[] = []

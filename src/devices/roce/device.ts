@@ -1,11 +1,11 @@
 /**
- * Adapters on UDP port 4791: RoCEv2 from plain sockets, without privileges. `roce:ADDRESS` is an adapter on one address of
- * this host, `roce` one on all of them, with a GID for each. All processes of a user share it: it lives in a segment of its own
- * (shared-hosts.ts), and each process has descriptors of its sockets. With middleware, or without koffi, it is in the
- * segment of one process, which has it alone.
+ * Adapters on UDP port 4791: RoCEv2 from plain sockets, without privileges. `roce:ADDRESS` is an adapter on one address of this host,
+ * `roce` one on all of them, with a GID for each. All processes of a user share it: it lives in a segment of its own (shared-hosts.ts),
+ * and each process has descriptors of its sockets. With middleware, or without koffi, it is in the segment of one process, which uses it
+ * alone.
  *
- * A thread that polls, posts or waits drives the adapter; while none does, a thread of one of the processes does (service.ts), so
- * that a peer's READ gets its response while the program computes. With `engine: 'thread'` that thread executes all requests.
+ * A thread that polls, posts or waits drives the adapter; while none does, a thread of one of the processes does (service.ts), so that a
+ * peer's READ gets its response while the program computes. With `engine: 'thread'` that thread executes all requests.
  */
 import { readFileSync } from 'node:fs'
 import {
@@ -54,24 +54,27 @@ import { WrappedSocket, wrappedRoomBytes } from './wrapped-socket.ts'
 
 const { Chan, Ctx, drivenBy, Meta } = layout
 
-/** A thread that waits in the kernel cannot be ended from outside before that is over. */
+/** Maximum time that a thread waits in the kernel at once: it cannot be terminated before the wait is over. */
 const longestSleepMs = untilLook(250)
 
-/** Duplicate address detection takes one or two seconds; with unusual settings more. */
+/** Maximum wait for duplicate address detection, which takes one or two seconds; with unusual settings more. */
 const longestDetectionNs = 5e9
 
-/** Whether packets from the adapter to itself stay in memory. Otherwise they go through the kernel, where others see them. */
+/** True if packets from the adapter to itself stay in memory. Otherwise they go through the kernel, where other programs see them. */
 const loopsBack = process.env.VERBENA_ROCE_LOOPBACK !== '0'
 
-/** Looks at sockets of which the kernel has said nothing before a thread looks whatever it says: a program may poll without its event loop. */
+/**
+ * Number of looks that are skipped, since the kernel has signalled no packets, before a thread looks anyway: a program may poll without
+ * its event loop.
+ */
 const mostVainLooks = 8
 
-/** A thread that has blocked has the service thread look if that would not within this time. */
+/** Time after which a thread that has blocked expects the service thread to look: if it would look later, the thread wakes it. */
 const soonNs = 8e6
 
 /**
- * How many bytes of one connection may be in flight: a part of what a socket's buffer holds, taking the peer's for one like ours.
- * Only root gets as much as it asks for.
+ * Returns the maximum number of bytes in flight of one connection: a part of a socket's buffer, assuming the peer's buffer is like this
+ * one. Only root gets the buffer size that it requests.
  */
 function windowBytes(): number {
   const most = 512 * 1024
@@ -86,41 +89,40 @@ function windowBytes(): number {
 
 export class RoceDevice extends NetworkDevice {
   readonly #sockets: Sockets
-  /** By index of the GID, those that the host has no more included. */
+  /** Addresses by index of the GID, including those that the host has lost. */
   readonly #addresses: HostAddress[]
   readonly #addressTable: AddressTable
-  /** Of that table, when it was last read, and what it said. */
+  /** Generation of that table when it was last read, and its contents. */
   #read = 0
   #gids: readonly GidEntry[]
   #portNow: PortNow | null = null
   readonly #dev: number
   readonly #meta: number
-  /** Its sockets. */
   readonly table: SocketTable
-  /** Who uses it. */
+  /** Users of the device. */
   readonly users: DeviceUsers
-  /** Middleware, in the thread that drives: for which time that it was wrapped, and its sockets. */
+  /** Middleware, in the thread that drives: the chain, and the serial of the wrapping that it is for. */
   #chain: Chain | null = null
   #chainSerial = 0
   #generation = -1
-  /** For the service thread: whether a program has driven it since it looked last. */
+  /** Flag for the service thread: a program has driven the device since the last look. */
   active = false
-  /** This thread's event loop waits for its packets. */
+  /** Listener while this thread's event loop waits for its packets. */
   #inLoop: Listener | undefined
-  /** `Bells.goneOn` when it last said that it waits. */
+  /** Value of `Bells.goneOn` when this thread last announced that it waits. */
   #goneOn = -1
-  /** `Parking.signalCount` when the kernel was last asked to signal packets for this thread's event loop; −1 if it was not. */
+  /** Value of `Parking.signalCount` when the kernel was last requested to signal packets to this thread's event loop; −1 if it was not. */
   #signalsAt = -1
-  /** Looks since then that the kernel gave no reason for. */
+  /** Number of looks since then without a signal of the kernel. */
   #vainLooks = 0
-  /** Sockets in which packets may wait that no descriptor tells of. */
+  /** Sockets in which packets may wait that no descriptor signals. */
   readonly #waiting = new Set<{ readonly waiting: boolean }>()
   #room = 0
-  /** This thread waits for its packets among others: `beginSleep`. */
+  /** Flag: this thread waits for packets of the device, possibly with those of other devices: `beginSleep`. */
   #sleeps = false
-  /** This thread drives it if one alone does. */
+  /** Flag: this thread is the one that drives the device, if only one does. */
   #drives = false
-  /** This thread calls `look` in each of its turns. */
+  /** Flag: this thread calls `look` in each of its turns. */
   #looks = false
   #processes: ProcessBytes | null = null
 
@@ -155,7 +157,7 @@ export class RoceDevice extends NetworkDevice {
 
   // --- contexts ----------------------------------------------------------------------------------------------------
 
-  /** Whether other processes may use it, too. */
+  /** True if other processes may use the device, too. */
   get shared(): boolean {
     return this.users.shared
   }
@@ -189,7 +191,7 @@ export class RoceDevice extends NetworkDevice {
     this.users.closeUnused()
   }
 
-  /** Until the file of a tap is complete. */
+  /** Waits until the file of a tap is complete. */
   #awaitUnwrapped(): void {
     const { i32 } = this
     if (serving) return
@@ -211,7 +213,7 @@ export class RoceDevice extends NetworkDevice {
     return this.#gids
   }
 
-  /** Reads the table of addresses if it is another one since. */
+  /** Reads the table of addresses if it has changed. */
   #readAddresses(): void {
     const { generation } = this.#addressTable
     if (generation === this.#read) return
@@ -227,7 +229,7 @@ export class RoceDevice extends NetworkDevice {
     return this.name === 'roce'
   }
 
-  /** The first user comes: the table is what the host has now. */
+  /** Prepares the device for its first user: the table becomes the current addresses of the host. */
   #begin(): void {
     const links = hostLinks()
     const known = addressesOf(this.name)
@@ -239,8 +241,9 @@ export class RoceDevice extends NetworkDevice {
   }
 
   /**
-   * The host's links or addresses have changed: brings the GID table and the port in line, and tells the programs. By the thread that
-   * drives devices, in each process that uses this one; the first of them finds a difference. False: to be tried again.
+   * Updates the GID table and the port after a change of the host's links or addresses, and raises events for the programs. The thread
+   * that drives devices calls it in each process that uses this device; the first of them finds a difference. False if it has to be tried
+   * again.
    */
   followHost(links: readonly HostLink[], addresses: readonly HostAddress[]): boolean {
     const events: EventType[] = []
@@ -310,7 +313,7 @@ export class RoceDevice extends NetworkDevice {
     return this.#sockets.room
   }
 
-  /** Whether this thread must leave the device to another. */
+  /** True if this thread must leave the device to another thread. */
   get #leaves(): boolean {
     const driver = this.i32[this.#dev + RoceDev.alone]
     return driver !== drivenBy.all && (driver === drivenBy.service ? !serving : !this.#drives)
@@ -323,12 +326,12 @@ export class RoceDevice extends NetworkDevice {
     return true
   }
 
-  /** Follows what was opened and closed; inside an operation. */
+  /** Follows sockets that were opened or closed; inside an operation. */
   #follow(): void {
     this.#readAddresses()
     const { generation } = this.table
     if (generation !== this.#generation) {
-      // All sockets are attached again.
+      // All sockets have to be attached again.
       this.#generation = generation
       this.#waiting.clear()
       const congestion = this.i32[this.#dev + RoceDev.congestion] === 1
@@ -345,7 +348,10 @@ export class RoceDevice extends NetworkDevice {
     return super.drive(look && this.#mayHavePackets())
   }
 
-  /** Whether packets may wait in the sockets: not while the kernel is to signal them, and has not. A thread that goes on polling sees for itself. */
+  /**
+   * True if packets may wait in the sockets: not while the kernel is to signal them and has not. A thread that goes on polling looks now
+   * and then without a signal.
+   */
   #mayHavePackets(): boolean {
     return this.#signalsAt !== this.host.segment.parking.signalCount || ++this.#vainLooks > mostVainLooks
   }
@@ -376,20 +382,20 @@ export class RoceDevice extends NetworkDevice {
     this.#tellTimekeeper()
   }
 
-  /** Timers run also while the program computes: the thread that waits must know of an earlier one. */
+  /** Wakes the thread that waits if a timer is now earlier than it expects: timers run also while the program computes. */
   #tellTimekeeper(): void {
     const { i32 } = this
     const { f64 } = this.host
     const dev = this.#dev
     const next = this.transport.nextDeadlineNs
-    // Atomic, after the device's lock was given back: a thread that begins to sleep says so before it looks for the deadline.
+    // Atomic, after the device's lock was given back: a thread that begins to sleep announces it before it reads the deadline.
     if (Atomics.load(i32, dev + RoceDev.sleeper) !== 0) {
       if (next < f64[(dev + RoceDev.sleepsUntil) >> 1]!) this.#wakeSleeper()
     } else if (Atomics.load(i32, dev + RoceDev.watched) !== 0 && next < f64[(dev + RoceDev.serviceLooksAt) >> 1]!)
       this.#callService()
   }
 
-  /** For the thread that drives devices: their descriptors, and when it must look again. */
+  /** Writes the descriptors of the device, for the thread that drives devices. */
   descriptors(into: Int32Array, from: number): number {
     return this.#sockets.descriptors(into, from)
   }
@@ -413,7 +419,7 @@ export class RoceDevice extends NetworkDevice {
   #attach(fd: number, slot: number, local: number, group: Uint8Array | null): PacketSocket | null {
     const { address, scopeId } = this.#addresses[local]!
     const port = nativeAvailable ? null : portAt(this.table.word(slot))
-    // It is asked for, but not there yet; when it is, the generation changes again.
+    // It was requested, but is not there yet; when it is, the generation changes again.
     if (port === null && !nativeAvailable) return null
     const socket = port ?? UdpSocket.adopt(this.host.segment.buffer, fd, address.length === 4 ? 4 : 6, scopeId)
     if (port !== null) this.#waiting.add(port)
@@ -449,12 +455,12 @@ export class RoceDevice extends NetworkDevice {
     this.#waiting.clear()
   }
 
-  /** For the thread that drives devices, when it has nothing to do. */
+  /** Flushes the middleware, for the thread that drives devices when it has nothing to do. */
   flushWraps(): void {
     this.#chain?.flush()
   }
 
-  /** For the thread that drives devices, when nobody has this one open any more. */
+  /** Retires the device, for the thread that drives devices, once no context has it open. */
   retire(): void {
     const { segment } = this.host
     segment.enterNow()
@@ -469,7 +475,7 @@ export class RoceDevice extends NetworkDevice {
 
   // --- for the service thread --------------------------------------------------------------------------------------
 
-  /** Whether a program drives it, or will as soon as something comes. */
+  /** True if a program drives the device, or will as soon as a packet arrives. */
   isDriven(): boolean {
     const { i32 } = this
     const { segment } = this.host
@@ -480,18 +486,18 @@ export class RoceDevice extends NetworkDevice {
     if (this.active) return true
     if (Atomics.load(i32, dev + RoceDev.sleeper) === 0 && !this.looped) return false
     if (this.drive(true) === 0 && !this.busy) return true
-    // Packets were there in vain: the thread that waits for them has ended, or its event loop is busy.
+    // Packets were waiting: the thread that waits for them has ended, or its event loop is busy.
     segment.releaseDead(dev + RoceDev.sleeper)
     Atomics.store(i32, dev + RoceDev.looper, 0)
     return false
   }
 
-  /** Whether an event loop waits for its packets. */
+  /** True if an event loop waits for packets of the device. */
   get looped(): boolean {
     return Atomics.load(this.i32, this.#dev + RoceDev.looper) !== 0
   }
 
-  /** Whether the program that drove it has just stopped, and no other waits. */
+  /** True if the program that drove the device has just stopped, and no other program waits. */
   get rests(): boolean {
     return Atomics.load(this.i32, this.#dev + RoceDev.heartbeat) === -1
   }
@@ -500,7 +506,7 @@ export class RoceDevice extends NetworkDevice {
     return this.i32[this.#dev + RoceDev.watched] === 1
   }
 
-  /** The service thread keeps its timers, and looks at `until`. */
+  /** Marks the device as watched: the service thread keeps its timers, and looks at `until`. */
   watch(until: number): void {
     this.host.f64[(this.#dev + RoceDev.serviceLooksAt) >> 1] = until
     Atomics.store(this.i32, this.#dev + RoceDev.watched, 1)
@@ -537,11 +543,11 @@ export class RoceDevice extends NetworkDevice {
     const { i32 } = this
     const looped = this.#leaveLoop()
     Atomics.store(i32, this.#dev + RoceDev.heartbeat, -1)
-    // Of a device for which an event loop waits, the service thread keeps the timers only.
+    // For a device for which an event loop waits, the service thread keeps the timers only.
     if (looped || this.busy || Atomics.load(i32, this.#dev + RoceDev.watched) === 0) this.#callService()
   }
 
-  /** Has the kernel ring for this thread's event loop when packets come; false if another thread has to take them. */
+  /** Has the kernel signal packets to this thread's event loop; false if another thread has to take them. */
   #waitInLoop(): boolean {
     const { i32 } = this
     const { segment } = this.host
@@ -578,7 +584,10 @@ export class RoceDevice extends NetworkDevice {
     return true
   }
 
-  /** This thread says that it waits only after `rest`: a holder that gave the lock back before has woken nobody. */
+  /**
+   * Repeats `rest` if the lock has been released since: this thread announced only after `rest` that it waits, so the holder has not
+   * woken it.
+   */
   readonly #lookAgain = (): void => {
     if (!this.lookIsOwed && this.i32[this.#dev + RoceDev.users]! > 0 && this.host.segment.parking.bells.waits)
       this.rest(true)
@@ -594,7 +603,7 @@ export class RoceDevice extends NetworkDevice {
     if (this.host.segment.parking.bells.waits) {
       if (this.i32[this.#dev + RoceDev.users]! > 0) this.progress()
     } else if (Atomics.load(this.i32, this.#dev + RoceDev.looper) === this.host.segment.lockValue)
-      // Packets for which nobody waits here any more: the service thread takes them.
+      // Packets for which no thread waits here any more: the service thread takes them.
       this.rest(false)
   }
 
@@ -603,7 +612,7 @@ export class RoceDevice extends NetworkDevice {
     if (bells.goneOn === this.#goneOn && this.i32[this.#dev + RoceDev.users]! > 0) this.rest(true)
   }
 
-  /** This thread's event loop does not wait any more; whether it did. */
+  /** Ends the wait in this thread's event loop; true if it did wait. */
   #leaveLoop(): boolean {
     this.#signalsAt = -1
     const { lockValue } = this.host.segment
@@ -611,8 +620,8 @@ export class RoceDevice extends NetworkDevice {
   }
 
   /**
-   * A thread that waits does so on the sockets, and goes on by itself when something comes: no other has to wake it. Of several
-   * that wait for one device, one does that for all.
+   * Waits on the sockets, so that this thread goes on by itself when a packet arrives: no other thread has to wake it. If several threads
+   * wait for one device, one of them does so for all.
    */
   sleep(channel: number, expected: number, timeoutMs: number): boolean {
     const { i32 } = this
@@ -623,10 +632,10 @@ export class RoceDevice extends NetworkDevice {
     if (Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) !== 0) return false
     this.#signalsAt = -1
     if (this.acksWait) this.drive(false)
-    // Until it is known how long, every thread that posts wakes this one.
+    // Until the deadline is known, every thread that posts wakes this one.
     f64[(dev + RoceDev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
     parking.beginWait()
-    // From here on a thread that makes an event or closes a socket wakes this one; what was before is seen by looking again.
+    // From here on a thread that makes an event or closes a socket wakes this one; earlier changes are found by looking again.
     const next = this.nextDeadlineNs
     f64[(dev + RoceDev.sleepsUntil) >> 1] = next
     const count = this.descriptors(sleeperFds, 0)
@@ -651,7 +660,7 @@ export class RoceDevice extends NetworkDevice {
     const mayWait = !this.#leaves && i32[dev + RoceDev.threads] === 0
     const waits = mayWait && Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) === 0
     if (!waits) {
-      // Another thread takes what comes, and leaves to this one what is its own.
+      // Another thread takes arriving packets, and leaves this thread's own packets to it.
       if (Atomics.load(i32, dev + RoceDev.sleeper) === 0) this.rest(false)
       return 0
     }
@@ -671,7 +680,7 @@ export class RoceDevice extends NetworkDevice {
     this.#awake()
   }
 
-  /** Milliseconds to the next timer, where this thread keeps the time. */
+  /** Milliseconds to the next timer, if this thread keeps the time. */
   dueInMs(): number {
     return this.#sleeps ? Math.max(0, (this.nextDeadlineNs - nowNs()) / 1e6) : Number.POSITIVE_INFINITY
   }
@@ -693,7 +702,10 @@ export class RoceDevice extends NetworkDevice {
     this.#callService()
   }
 
-  /** Wakes the thread that drives devices while programs do not; if that of another process has just ended, all that may follow it. */
+  /**
+   * Wakes the thread that drives devices while programs do not; if that of another process has just ended, all threads that may take its
+   * place.
+   */
   #callService(): void {
     if (!wakeService(this.host)) this.users.wakeOthers()
   }
@@ -703,7 +715,7 @@ export class RoceDevice extends NetworkDevice {
     this.#wakeSleeper()
   }
 
-  /** Until nobody waits in the kernel for packets of a socket that is to be closed: that would keep it, and its port. */
+  /** Waits until no thread waits in the kernel for packets of a socket that is to be closed: that would keep the socket, and its port. */
   #awaitSleeper(): void {
     const { i32 } = this
     const { segment } = this.host
@@ -722,7 +734,7 @@ export class RoceDevice extends NetworkDevice {
     Atomics.store(i32, this.#dev + RoceDev.closing, 0)
   }
 
-  /** Whether a thread that lives waits for the end of waits. */
+  /** True if a living thread waits until no thread waits in the kernel for packets. */
   #closes(): boolean {
     const closing = this.#dev + RoceDev.closing
     if (Atomics.load(this.i32, closing) === 0) return false
@@ -735,11 +747,11 @@ function gidEntry({ address, ifindex }: HostAddress, gidIndex: number): GidEntry
   return { gid: gidOfIp(address), gidIndex, portNum: 1, gidType: GidType.RoceV2, ndevIfindex: ifindex }
 }
 
-/** What a thread waits for. */
+/** Descriptors and parkings that a thread waits for. */
 const sleeperFds = new Int32Array(maxSlots + 2)
 const sleeperParkings: Parking[] = []
 
-/** An IPv6 address that has just been given cannot be bound yet: waits until the kernel knows that no other host has it. */
+/** Waits until the kernel has established that no other host has an IPv6 address that was just assigned: it cannot be bound before. */
 function awaitAddress(name: string, address: HostAddress): void {
   const until = nowNs() + longestDetectionNs
   let state = stateOfAddress(address)

@@ -19,10 +19,10 @@ import { sharedHost } from './shared-hosts.ts'
 
 const { Dev } = layout
 
-/** By name: those in the segment of this process, and those that processes share. */
+/** Devices by name: those in the segment of this process, and those that processes share. */
 const devices = { alone: new Map<string, RoceDevice>(), shared: new Map<string, RoceDevice>() }
 
-/** All devices that are open in this process, in this thread's own objects. */
+/** Returns all devices that are open in this process, as this thread's own objects. */
 export function openDevices(): RoceDevice[] {
   const host = processHost()
   const open: RoceDevice[] = []
@@ -38,10 +38,10 @@ export function openDevices(): RoceDevice[] {
   return open
 }
 
-/** By the name that was asked for. */
+/** Addresses by requested name. */
 const addressesKnown = new Map<string, readonly HostAddress[]>()
 
-/** `recorded` are those of a device that is open, which the host need not have any more. */
+/** Finds a device by name; `recorded` are the addresses of an open device, which the host need not have any more. */
 function find(
   name: string,
   isShared: (addresses: readonly HostAddress[]) => boolean,
@@ -61,7 +61,7 @@ function find(
 
 tellOpenDevices(openDevices)
 
-/** Those that can be told without throwing, as when there is no descriptor left to list the host's addresses with. */
+/** Returns the open devices; none if they cannot be determined, as when there is no descriptor left to list the host's addresses with. */
 function known(): RoceDevice[] {
   try {
     return openDevices()
@@ -70,8 +70,8 @@ function known(): RoceDevice[] {
   }
 }
 
-// A thread that was terminated has cleaned nothing up, and the service thread that it had started has ended with it: the one that started
-// it does, which may not have used the device itself.
+// A thread that was terminated has cleaned nothing up, and the service thread that it had started has ended with it: the thread that
+// started it cleans up, even if it has not used the device itself.
 whenWorkerEnds(() => {
   for (const device of ending ? [] : known()) {
     if (!device.shared) continue
@@ -80,7 +80,7 @@ whenWorkerEnds(() => {
   }
 })
 
-/** Whether it is opened as the one that processes share: as it is open in this process, or unless it has to be alone. */
+/** True if the device is opened as the one that processes share: as it is open in this process, or unless it has to be alone. */
 function mayShare(addresses: readonly HostAddress[], all: boolean, options: OpenOptions): boolean {
   if (!nativeAvailable || process.env.VERBENA_ROCE_SHARED === '0') return false
   const host = processHost()
@@ -104,14 +104,14 @@ function list(): DeviceInfo[] {
   const all = hostAddresses()
   const one = (name: string, address: HostAddress): DeviceInfo => ({ name, guid: guidOf(address), kind: 'roce' })
   const found = all.map((address) => one(`roce:${address.text}`, address))
-  // Loopback has more addresses than it lists: those that are open are listed too.
+  // Loopback has more addresses than the system lists: those of open devices are added.
   for (const { name, attr } of openDevices())
     if (name !== 'roce' && !found.some((info) => info.name === name))
       found.push({ name, guid: attr.nodeGuid, kind: 'roce' })
   return all.length > 0 ? [one('roce', all[0]!), ...found] : []
 }
 
-/** What a process that ends has goes with it. */
+/** Returns the device; null while the process ends: its resources go with it. */
 function at(host: Host, index: number): RoceDevice | null {
   if (ending) return null
   for (const known of [devices.alone, devices.shared])

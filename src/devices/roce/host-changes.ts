@@ -1,5 +1,5 @@
 /**
- * What a change of the host's links and addresses makes of a device: its GID table, and the state and MTU of its port. Pure.
+ * Effect of a change of the host's links and addresses on a device: its GID table, and the state and MTU of its port. Pure functions.
  *
  *     `roce:ADDRESS`    the state and MTU of the interface of its address
  *     `roce`            active while an interface of one of its addresses is; the MTU of the first address that is there
@@ -12,20 +12,20 @@ import { type HostAddress, roceMtuOf } from './addresses.ts'
 
 export interface HostNow {
   readonly links: readonly HostLink[]
-  /** Of interfaces that are switched on. */
+  /** Addresses of interfaces that are up. */
   readonly addresses: readonly HostAddress[]
 }
 
 export interface Followed {
   readonly entries: readonly TableEntry[]
   readonly port: PortNow
-  /** Indexes of addresses that have no entry yet, behind those that were there. */
+  /** Indexes of addresses that had no entry yet; they follow the existing ones. */
   readonly added: readonly number[]
-  /** Whether an entry became valid or invalid. */
+  /** True if an entry became valid or invalid. */
   readonly gidsChanged: boolean
 }
 
-/** The table of a device from what the host has now; `all`: it has a GID for each address that comes. */
+/** Returns the table of a device for the current state of the host; `all`: the device has a GID for each address that is added. */
 export function followed(before: readonly TableEntry[], now: HostNow, all: boolean): Followed {
   const entries = before.map(({ address }): TableEntry => {
     const mtuBytes = linkOf(address, now)?.mtuBytes ?? address.mtuBytes

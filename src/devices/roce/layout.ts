@@ -1,43 +1,44 @@
 /**
- * The words of a device's record that are its driver's (`layout.Dev.driver`): who uses and drives it, its sockets, and the waits of its
- * threads. In 32-bit words from the beginning of the record; `f64` marks pairs that hold a number as a double.
+ * The words of a device's record that are its driver's (`layout.Dev.driver`): its users and the thread that drives it, its sockets, and
+ * the waits of its threads. Offsets are in 32-bit words from the beginning of the record; `f64` marks pairs that hold a number as a
+ * double.
  */
 export const RoceDev = {
-  /** Open contexts, and those of them that leave the work to a thread. */
+  /** Numbers of open contexts, and of those that leave the work to a thread. */
   users: 33,
   threads: 34,
-  /** Changes whenever sockets come or go. */
+  /** Number that changes whenever sockets are opened or closed. */
   generation: 35,
-  /** What tells it from other devices of its kind. */
+  /** Identity that distinguishes it from other devices of its kind. */
   identity: 36 /* 5 words */,
-  /** The table of its sockets. */
+  /** Table of its sockets. */
   sockets: 41,
-  /** Of `drivenBy`: one thread alone drives it. */
+  /** Value of `drivenBy`: whether one thread alone drives the device. */
   alone: 42,
-  /** Its middleware as JSON: where, how long, how often there was another, and which was closed last. */
+  /** Middleware of the device as JSON: location, length, number of the current wrapping, and number of the one that was closed last. */
   wraps: 43,
   wrapsBytes: 44,
   wrapsSerial: 45,
   wrapsClosed: 46,
-  /** 1: with congestion control. */
+  /** Flag: congestion control is on. */
   congestion: 47,
-  /** 1 when a program has driven it since the last look, −1 when it has said that it will not go on. */
+  /** State of the driving program: 1 if it has driven the device since the last look, −1 when it has announced that it will not go on. */
   heartbeat: 48,
-  /** 1 while the service thread keeps the timers of this one, and waits for its packets unless an event loop does. */
+  /** Flag: the service thread keeps the timers of the device, and waits for its packets unless an event loop does. */
   watched: 49,
-  /** The thread that waits in the kernel for packets of this device and then goes on with it, 0 if none does. */
+  /** Thread that waits in the kernel for packets of this device and then goes on with it, 0 if there is none. */
   sleeper: 50,
-  /** A thread that waits for packets of this device in its event loop, 0 if none does. */
+  /** Thread that waits for packets of this device in its event loop, 0 if there is none. */
   looper: 51,
-  /** How often threads have waited so. */
+  /** Number of waits in the kernel that have ended. */
   sleeps: 52,
-  /** When the sleeper looks at the latest, and when the service thread does. */
+  /** Time at which the sleeper looks at the latest, and at which the service thread does. */
   sleepsUntil: 54 /* f64 */,
   serviceLooksAt: 56 /* f64 */,
-  /** Changes when a process begins or ends to use the device, or a user of it has died. */
+  /** Number that changes when a process begins or ends to use the device, or a user of it has died. */
   changes: 58,
-  /** Of a device in the segment of a process: 1 while that process uses the one that processes share. */
+  /** Flag of a device in the segment of a process: that process uses the one that processes share. */
   shared: 59,
-  /** The thread that closes a socket and waits for the end of waits for it, 0 if none does. */
+  /** Thread that closes a socket and waits until no thread waits for its packets, 0 if there is none. */
   closing: 60,
 } as const

@@ -1,38 +1,38 @@
 /**
- * Packets between queue pairs of one adapter, whichever processes they belong to: they stay in memory, as real adapters loop
- * back inside. The thread that sends them receives them, too, in the same turn. One for each device and thread; what it holds
- * when its thread is killed is lost like any packet.
+ * Packets between queue pairs of one adapter, of one or several processes: they stay in memory, as real adapters loop back inside. The
+ * thread that sends them receives them, too, in the same turn. One object for each device and thread; the packets that it holds when its
+ * thread is killed are lost like any packet.
  */
 import type { Path } from './paths.ts'
 
-/** Room for packets: little more than fits into a processor's cache with the memory that they are copied from and to. */
+/** Room for packets in bytes: little more than fits into a processor's cache with the memory that they are copied from and to. */
 export const loopbackBytes: number = 128 * 1024
-/** Packets that wait at the same time, at most. */
+/** Maximum number of packets that wait at the same time. */
 const mostPackets = 1024
 const wordsEach = 4
 
 export class Loopback {
   readonly #at: number
-  /** By packet: its first byte, the byte behind it, traffic class, hop limit. */
+  /** Words of each packet: its first byte, the byte after it, traffic class, hop limit. */
   readonly #packets = new Int32Array(mostPackets * wordsEach)
   readonly #paths: (Path | null)[] = new Array(mostPackets).fill(null)
   #used = 0
   #head = 0
   #tail = 0
-  /** Whether a packet found no room since the last one was delivered. */
+  /** True if a packet found no room since the last one was delivered. */
   full = false
 
-  /** `at`: the first of `loopbackBytes` bytes of the segment. */
+  /** Constructs a queue; `at` is the first of `loopbackBytes` bytes of the segment. */
   constructor(at: number) {
     this.#at = at
   }
 
-  /** Whether packets wait. */
+  /** True if packets wait. */
   get waiting(): boolean {
     return this.#head !== this.#tail
   }
 
-  /** Room for a packet of `lengthBytes`; −1 if those that wait must be delivered first. */
+  /** Returns room for a packet of `lengthBytes`; −1 if the packets that wait must be delivered first. */
   open(lengthBytes: number): number {
     if (this.#tail === mostPackets || this.#used + lengthBytes > loopbackBytes) {
       this.full = true
@@ -41,7 +41,7 @@ export class Loopback {
     return this.#at + this.#used
   }
 
-  /** The packet that `open` made room for stands there. */
+  /** Queues the packet that was written to the room that `open` returned. */
   close(lengthBytes: number, path: Path, trafficClass: number, hopLimit: number): void {
     const at = this.#at + this.#used
     const word = this.#tail * wordsEach
@@ -53,7 +53,10 @@ export class Loopback {
     this.#used += (lengthBytes + 7) & ~7
   }
 
-  /** The path of the packet to deliver next, whose facts are in `at`, `end`, `trafficClass` and `hopLimit`; null if none waits. */
+  /**
+   * Returns the path of the packet to deliver next, whose properties are in `at`, `end`, `trafficClass` and `hopLimit`; null if none
+   * waits.
+   */
   next(): Path | null {
     if (this.#head === this.#tail) {
       this.#head = 0
@@ -75,7 +78,7 @@ export class Loopback {
   trafficClass = 0
   hopLimit = 0
 
-  /** What waits is lost. */
+  /** Drops all packets that wait. */
   clear(): void {
     this.#head = 0
     this.#tail = 0

@@ -12,15 +12,15 @@ import type { WrappedSocket } from './wrapped-socket.ts'
 
 const { maxDevices } = layout
 
-/** A layer in JSON: a function becomes a mark, and its lines go over a channel between threads. */
+/** Layer in JSON: a function becomes a mark, and its lines go over a channel between threads. */
 type Stored = Wrap & { lines?: true }
 
-/** What the program asks for, then what the environment asks for. */
+/** Returns the middleware that the program requests, then what the environment requests. */
 export function wrapsWanted(options: OpenOptions): Wrap[] {
   return [...(options.wrap ?? []).map((wrap) => checkWrap(wrap)), ...wrapsOfEnvironment()]
 }
 
-/** Writes them into the record at `dev`, whose device nobody has open; under the control lock. */
+/** Writes the middleware into the record at `dev`, whose device no context has open; under the control lock. */
 export function putWraps(host: Host, dev: number, wraps: readonly Wrap[]): void {
   const { i32, segment } = host
   const stored = wraps.map((wrap): Stored => {
@@ -48,7 +48,7 @@ function storedAt(host: Host, dev: number): Stored[] {
   return JSON.parse(new TextDecoder().decode(host.u8.slice(at, at + length))) as Stored[]
 }
 
-/** Whether an open device of this process writes to the file. */
+/** True if an open device of this process writes to the file. */
 function isTapped(host: Host, path: string): boolean {
   for (let index = 0; index < maxDevices; index++) {
     const dev = host.deviceWord(index)
@@ -61,7 +61,10 @@ function isTapped(host: Host, path: string): boolean {
   return false
 }
 
-/** Begins the file. What this process has written to it before, when other devices were open, stays: a section of pcapng follows the other. */
+/**
+ * Begins the file. Sections that this process has written to it before, when other devices were open, stay: sections of pcapng follow
+ * each other.
+ */
 function makeFile(path: string): void {
   try {
     closeSync(openSync(path, mayBeOurs(path) ? 'a' : 'w'))
@@ -70,7 +73,7 @@ function makeFile(path: string): void {
   }
 }
 
-/** Whether it has changed since this process started and begins with a section of pcapng, as what another thread has written does. */
+/** True if the file has changed since this process started and begins with a section of pcapng, as written by another thread. */
 function mayBeOurs(path: string): boolean {
   const stats = statSync(path, { throwIfNoEntry: false })
   if (!stats?.isFile() || stats.mtimeMs < Date.now() - process.uptime() * 1000) return false
@@ -85,7 +88,7 @@ function mayBeOurs(path: string): boolean {
   return head.readUInt32BE() === 0x0a0d0d0a
 }
 
-/** The chain of the device whose record is at `dev`, or null. */
+/** Returns the chain of the device whose record is at `dev`, or null. */
 export function chainOf(host: Host, dev: number, name: string, index: number): Chain | null {
   const stored = storedAt(host, dev)
   if (stored.length === 0) return null
@@ -107,14 +110,14 @@ export function chainOf(host: Host, dev: number, name: string, index: number): C
   return chain
 }
 
-/** Where the lines of a chain go. */
+/** Channel for the lines of each chain. */
 const channels = new Map<Chain, BroadcastChannel>()
 
 export function closeChain(chain: Chain): void {
   chain.close()
   const channel = channels.get(chain)
   channels.delete(chain)
-  // Tells the listeners that this was all.
+  // Notifies the listeners of the end.
   channel?.postMessage(null)
   channel?.close()
 }
@@ -123,7 +126,7 @@ function channelName(index: number): string {
   return `verbena trace ${process.pid} ${index}`
 }
 
-/** Lines come until the device is closed, by whomever. */
+/** Passes lines on to `onLine` until any thread closes the device. */
 export function listenToLines(index: number, options: OpenOptions): void {
   const found = (options.wrap ?? []).flatMap((wrap) => (wrap.kind === 'trace' && wrap.onLine ? [wrap.onLine] : []))
   if (found.length === 0) return

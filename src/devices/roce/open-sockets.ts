@@ -1,8 +1,8 @@
 /**
- * Opens and closes the sockets of a device: one for each address, and one for each multicast group. Their descriptors belong to
- * the process and are stored in its table in its segment, so that all threads use the same ones. Where processes share a device,
- * each has its own descriptors of the same sockets: the first opens them, and gives them to the others (sharing.ts). All this is
- * under the control lock of the device's segment.
+ * Opens and closes the sockets of a device: one for each address, and one for each multicast group. Their descriptors belong to the
+ * process and are stored in its table in its segment, so that all threads use the same ones. Where processes share a device, each has its
+ * own descriptors of the same sockets: the first opens them, and gives them to the other processes (sharing.ts). All this is under the
+ * control lock of the device's segment.
  */
 import {
   closeFd,
@@ -28,12 +28,12 @@ import { maxSlots, Slot, type SocketTable, slotKind } from './socket-table.ts'
 /** Sockets that this thread opened. */
 const owned = new Map<number, UdpSocket>()
 
-/** The device whose sockets they are. */
+/** Device that owns the sockets. */
 export interface SocketOwner {
   readonly name: string
-  /** By index of the GID; it grows while the device is open. */
+  /** Addresses by index of the GID; the list grows while the device is open. */
   readonly addresses: readonly HostAddress[]
-  /** Nobody uses the device yet: its GID table is what the host has now. */
+  /** Prepares the device for its first user: the GID table becomes the current addresses of the host. */
   begin(): void
   /** Wakes the thread that drives devices. */
   wakeService(): void
@@ -41,7 +41,7 @@ export interface SocketOwner {
   awaitSleeper(): void
 }
 
-/** A descriptor that another process has given to this one, and the serial of its socket. */
+/** Descriptor that another process has given to this one, and the serial of its socket. */
 export interface GivenDescriptor {
   readonly fd: number
   readonly tag: number
@@ -60,7 +60,7 @@ export class OpenSockets {
     this.#table = table
   }
 
-  /** Opens one for each address; if any cannot be opened, none is. The address whose port is in use, null if none is. */
+  /** Opens a socket for each address; if any cannot be opened, none is. Returns the address whose port is in use, null if there is none. */
   openAll(): HostAddress | null {
     for (const [local, address] of this.#owner.addresses.entries()) {
       try {
@@ -75,7 +75,7 @@ export class OpenSockets {
     return null
   }
 
-  /** Opens that of an address which the host has got since; false if it cannot be opened. */
+  /** Opens the socket of an address that was added to the host; false if it cannot be opened. */
   openAnother(local: number): boolean {
     try {
       this.#open(local, this.#owner.addresses[local]!, slotKind.unicast, null)
@@ -85,7 +85,7 @@ export class OpenSockets {
     }
   }
 
-  /** What to say where the port of `address` is in use. It reads much of /proc. */
+  /** Returns the error for a port of `address` that is in use. It reads much of /proc. */
   portInUse(address: HostAddress): VerbsError {
     const { name } = this.#owner
     const isWrapped = this.#i32[this.#table.dev + RoceDev.wrapsBytes]! > 0
@@ -93,7 +93,7 @@ export class OpenSockets {
     return openError(name, 'openDevice', 'EADDRINUSE', why)
   }
 
-  /** Opens a socket whose descriptor goes into the table. */
+  /** Opens a socket and stores its descriptor in the table. */
   #open(local: number, address: HostAddress, kind: number, group: Uint8Array | null): void {
     this.#closeAbandoned()
     const table = this.#table
@@ -121,7 +121,7 @@ export class OpenSockets {
       }
     }
     const serial = this.#host.platform.randomInt(1, 2 ** 31 - 1)
-    // Others may find it from here on, and then ask for it.
+    // Other processes may find it from here on, and then request it.
     this.#keep(slot, socket.fd, serial)
     this.#enter(slot, local, kind, group, serial)
     opened(-1)
@@ -129,7 +129,7 @@ export class OpenSockets {
     table.changed(true)
   }
 
-  /** The entry of the device. */
+  /** Writes the entry of the device. */
   #enter(slot: number, local: number, kind: number, group: Uint8Array | null, serial: number): void {
     const i32 = this.#i32
     const word = this.#table.word(slot)
@@ -141,7 +141,7 @@ export class OpenSockets {
     Atomics.store(i32, word + Slot.serial, serial)
   }
 
-  /** The entry of this process. */
+  /** Writes the entry of this process. */
   #keep(slot: number, fd: number, serial: number): void {
     const { ownI32 } = this.#table
     const word = this.#table.ownWord(slot)
@@ -149,7 +149,7 @@ export class OpenSockets {
     if (this.#table.isShared) Atomics.store(ownI32, word + Slot.serial, serial)
   }
 
-  /** Remembers a descriptor beyond the end of this thread, which may come at any moment; −1: none any more. */
+  /** Records a descriptor beyond the end of this thread, which may come at any moment; −1: none any more. */
   #changing(fd: number): void {
     this.#table.ownI32[this.#table.own + Slot.changing] = fd + 1
   }
@@ -180,7 +180,7 @@ export class OpenSockets {
     )
   }
 
-  /** Waits until the state of a socket of node:dgram is another one, at most 10 s; what it is then. */
+  /** Waits until the state of a socket of node:dgram has changed, at most 10 s; returns the new state. */
   #awaitState(word: number, from: number): number {
     const isOther = (state: number): boolean => {
       if (state !== from) return true
@@ -191,18 +191,18 @@ export class OpenSockets {
     return Atomics.load(this.#i32, word + Slot.state)
   }
 
-  /** The device has no such socket any more. */
+  /** Removes the socket from the table of the device. */
   #drop(slot: number): void {
     this.#i32[this.#table.word(slot) + Slot.serial] = 0
   }
 
-  /** Closes all that are open, for all: nobody uses the device any more. */
+  /** Closes all open sockets, for all processes, once the device has no users. */
   closeAll(): void {
     this.#closeAbandoned()
     for (let slot = 0; slot < maxSlots; slot++) this.closeSlot(slot)
   }
 
-  /** Takes a socket away; other processes that have it close theirs when they see that. */
+  /** Closes a socket for all; other processes that have it close theirs when they notice. */
   closeSlot(slot: number): void {
     const table = this.#table
     const word = table.word(slot)
@@ -236,7 +236,7 @@ export class OpenSockets {
     const { ownI32, own } = this.#table
     const fd = ownI32[own + Slot.changing]! - 1
     if (fd < 0) return
-    // It may be in the table already, or still.
+    // It may be in the table already, or be still there.
     for (let slot = 0; slot < maxSlots; slot++) {
       const word = this.#table.ownWord(slot)
       if (ownI32[word + Slot.fd] !== fd + 1) continue
@@ -248,7 +248,7 @@ export class OpenSockets {
 
   #giveBack(fd: number): void {
     this.#table.changed(false)
-    // A thread that sends or receives with it finishes before the descriptor is given back.
+    // A thread that sends or receives with it finishes before the descriptor is closed.
     this.#host.segment.quiesce()
     awaitService()
     this.#owner.awaitSleeper()
@@ -259,7 +259,7 @@ export class OpenSockets {
     else closeFd(fd)
   }
 
-  /** Opens the socket of a multicast group, in the network of the address `local`, or where the host's routes lead if that is −1. */
+  /** Opens the socket of a multicast group, in the network of the address `local`, or in that of the host's route if `local` is −1. */
   openGroup(gid: Uint8Array, local: number): void {
     const { addresses } = this.#owner
     const known = addresses[local] === undefined ? localOfGroup(addresses, gid) : local
@@ -272,7 +272,7 @@ export class OpenSockets {
 
   // --- what processes share ----------------------------------------------------------------------------------------
 
-  /** Takes what another process has given, as far as it is missing here, and closes the rest; whether all are there now. */
+  /** Takes the descriptors that another process has given if they are missing here, and closes the rest; true if none is missing now. */
   adopt(given: readonly GivenDescriptor[]): boolean {
     this.#closeAbandoned()
     const table = this.#table
@@ -289,7 +289,7 @@ export class OpenSockets {
     return table.missing().length === 0
   }
 
-  /** Opens those of groups anew that this process lacks, since nobody has them any more. */
+  /** Opens the sockets of groups again that this process lacks, since no process has them any more. */
   reopenMissing(): void {
     for (const slot of this.#table.missing()) {
       const group = this.#table.group(slot)
@@ -302,7 +302,7 @@ export class OpenSockets {
     }
   }
 
-  /** Closes what this process has of sockets that the device has no more; of all, if the process does not use it any more. */
+  /** Closes this process's descriptors of sockets that the device no longer has; all of them if the process no longer uses the device. */
   closeOwn(all: boolean): void {
     this.#closeAbandoned()
     for (let slot = 0; slot < maxSlots; slot++) if (all || this.#table.fd(slot) < 0) this.#closeStale(slot)
@@ -315,8 +315,8 @@ export class OpenSockets {
 }
 
 /**
- * Which address of a device joins a group that no address was chosen for: one of the group's own family if there is one, and of several
- * that of the interface to which the host's routes lead, as for the kernel's own sockets.
+ * Selects the address of a device that joins a group if the program has chosen none: one of the group's own family if there is one, and
+ * among several that of the interface to which the host's routes lead, as for the kernel's own sockets.
  */
 export function localOfGroup(
   addresses: readonly HostAddress[],
@@ -333,8 +333,9 @@ export function localOfGroup(
 
 let warned = false
 /**
- * IBA CA17-22 deviation: with `node:dgram` the ICRC of packets over IPv4 is that of identification 0: the one that the kernel gives them
- * is not known before, and Node has no option to have it 0. Verbena accepts them, others do not; once in a process a warning says so.
+ * IBA CA17-22 deviation: with `node:dgram` the ICRC of packets over IPv4 is that of identification 0: the one that the kernel assigns is
+ * not known in advance, and Node has no option to make it 0. Verbena accepts these packets, other implementations do not; a warning
+ * reports this once per process.
  */
 function warnOfIdentification(address: HostAddress): void {
   if (warned || address.loopback || address.address.length !== 4) return

@@ -1,12 +1,12 @@
 /**
- * Paths to peers and from them, as this thread remembers them: for sending the socket, the destination and the ICRC's view
- * of the headers; for receiving that view alone. Found by the words of an address, without allocation.
+ * Paths to peers and from them, as this thread remembers them: for sending, the socket, the destination and the ICRC's view of the
+ * headers; for receiving, that view alone. A path is found by the words of an address, without allocation.
  */
 import { type IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 
 const slots = 1024
-/** Paths that are remembered, at most; then all are forgotten, so that strangers cannot make the memory grow. */
+/** Maximum number of paths that are remembered; beyond it all are forgotten, so that unknown peers cannot make the memory grow. */
 const most = 4096
 
 export interface Path {
@@ -16,15 +16,15 @@ export interface Path {
   /** Port of the sender. */
   readonly port: number
   readonly flow: IcrcFlow
-  /** Index at the socket; −1 of a path that is only received from. */
+  /** Index of the destination at the socket; −1 for a path that is only received from. */
   readonly destination: number
   readonly socket: PacketSocket | null
-  /** Index of the GID of the same adapter that it leads to; −1 of a path to another. */
+  /** Index of the GID of the same adapter that the path leads to; −1 for a path to another adapter. */
   readonly inside: number
   next: Path | null
 }
 
-/** The address of a multicast group on a network of IPv4 or IPv6: its GID, or 239.x.y.z of the last bytes of one of IPv6. */
+/** Returns the address of a multicast group on a network of IPv4 or IPv6: its GID, or 239.x.y.z from the last bytes of an IPv6 one. */
 export function groupAddress(gid: Uint8Array, family: 4 | 6): Uint8Array {
   const address = ipOfGid(gid)
   if (family === 6 || address.length === 4) return address
@@ -35,7 +35,7 @@ export class Paths {
   #table: (Path | null)[] = new Array(slots).fill(null)
   #count = 0
 
-  /** The path between the GID `local` of this side and the address whose four words begin at `words[at]`, or null. */
+  /** Returns the path between the GID `local` of this side and the address whose four words begin at `words[at]`, or null. */
   find(words: Int32Array | Uint32Array, at: number, local: number, port: number): Path | null {
     const a = words[at]! | 0
     const b = words[at + 1]! | 0
@@ -49,7 +49,7 @@ export class Paths {
     return null
   }
 
-  /** Whether the next one makes room by forgetting all. */
+  /** True if the next path makes room by forgetting all. */
   get full(): boolean {
     return this.#count >= most
   }

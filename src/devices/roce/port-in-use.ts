@@ -1,4 +1,4 @@
-/** Why a device cannot have its port: which process has it, and why the two do not share the device. */
+/** Explanation why a device cannot have its port: the process that has it, and the reason why the two do not share the device. */
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { nativeAvailable, nativeReason, otherThan, segmentFile } from '../../memory/index.ts'
 import { rocePort } from '../../wire/index.ts'
@@ -6,15 +6,15 @@ import type { HostAddress } from './addresses.ts'
 import { sharedSegmentName } from './shared-hosts.ts'
 import { addressKey, boundSockets } from './udp-table.ts'
 
-/** The device that was to be opened. */
+/** Device that was to be opened. */
 export interface WantedDevice {
   readonly name: string
-  /** Where it would be in a segment that processes share. */
+  /** True if it would be in a segment that processes share. */
   readonly isShared: boolean
   readonly isWrapped: boolean
 }
 
-/** What is wrong, and what to do. */
+/** Returns the description of the problem and a remedy. */
 export function portInUse(wanted: WantedDevice, address: HostAddress): string {
   const where = `UDP port ${rocePort} of ${address.text} is in use`
   const another = `use another address, such as ${otherThan(address.text)}`
@@ -42,7 +42,7 @@ function whyNotShared({ isShared, isWrapped }: WantedDevice): string {
   return `${because}, because it has no shared memory (the warning VERBENA_ROCE_ALONE says why)`
 }
 
-/** Whether the process uses the segment; of one that is not known: whether anybody does. */
+/** True if the process uses the segment; for an unknown process (pid 0): if any process does. */
 function mayHave(pid: number, file: string): boolean {
   if (pid === 0) return existsSync(`/dev/shm/${file}`)
   try {
@@ -56,7 +56,7 @@ function mayHave(pid: number, file: string): boolean {
 interface PortHolder {
   readonly kind: 'kernel' | 'own user' | 'other user' | 'unknown'
   readonly text: string
-  /** 0 if it is not known. */
+  /** Process id; 0 if it is not known. */
   readonly pid: number
 }
 
@@ -74,7 +74,7 @@ function holderOf({ address }: HostAddress): PortHolder {
   return { kind: 'own user', ...processWith(socket.inode) }
 }
 
-/** The process of this user that has the socket. */
+/** Finds the process of this user that has the socket. */
 function processWith(inode: number): Pick<PortHolder, 'text' | 'pid'> {
   for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
     try {

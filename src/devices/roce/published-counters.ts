@@ -1,10 +1,10 @@
 /**
- * Counters for other processes. A device lives in the memory of its process; so the thread that drives it writes what it
- * has counted to a file of the process, once a second at most and only if something has changed:
+ * Counters for other processes. A device lives in the memory of its process; so the thread that drives it writes its counters to a file
+ * of the process, at most once a second and only if they have changed:
  *
  *     $XDG_RUNTIME_DIR/verbena/counters-PID.json       or verbena-UID in the folder for temporary files
  *
- * The file goes with the process; what a killed one leaves is removed by the next reader.
+ * The file goes with the process; the next reader removes that of a killed one.
  */
 import { lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,18 +16,18 @@ export interface PublishedDevice {
   counters: Record<string, number>
 }
 
-/** What one process has told. */
+/** Counters that one process has published. */
 export interface PublishedCounters {
   pid: number
-  /** Its command line. */
+  /** Command line of the process. */
   command: string
-  /** When it was written: milliseconds since 1970. */
+  /** Time at which they were written: milliseconds since 1970. */
   updatedMs: number
   devices: PublishedDevice[]
 }
 
 interface Stored extends PublishedCounters {
-  /** Of the process: tells it from a later one with the same number. */
+  /** Start time of the process: distinguishes it from a later one with the same pid. */
   startTime: number
 }
 
@@ -39,7 +39,7 @@ function folder(): string {
   return runtime ? join(runtime, 'verbena') : join(tmpdir(), `verbena-${process.getuid?.() ?? 'user'}`)
 }
 
-/** Makes the folder, for this user alone; false if somebody else has it or can write in it. */
+/** Makes the folder, for this user alone; false if another user owns it or can write to it. */
 function ownFolder(path: string): boolean {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -55,12 +55,12 @@ function fileOf(pid: number): string {
   return join(folder(), `counters-${pid}.json`)
 }
 
-/** In the thread that drives devices. */
+/** Writer of the file, in the thread that drives devices. */
 export class Publisher {
   readonly #command: string
   #usable: boolean | null = null
   #nextMs = 0
-  /** It was not time yet. */
+  /** Flag: a call of `tick` came too early to write. */
   #owes = false
   #last = ''
 
@@ -68,7 +68,7 @@ export class Publisher {
     this.#command = command
   }
 
-  /** `collect` is called when it is time; `nowMs` is any clock that does not go back. */
+  /** Publishes if it is time; `collect` is called then. `nowMs` is any monotonic clock. */
   tick(nowMs: number, collect: () => PublishedDevice[]): void {
     this.#owes = nowMs < this.#nextMs
     if (this.#owes) return
@@ -88,7 +88,7 @@ export class Publisher {
       devices,
     }
     try {
-      // A reader sees all of it or what was there before.
+      // A reader sees all of it or the previous file.
       writeFileSync(`${fileOf(pid)}.new`, JSON.stringify(stored), { mode: 0o600 })
       renameSync(`${fileOf(pid)}.new`, fileOf(pid))
     } catch {
@@ -96,12 +96,12 @@ export class Publisher {
     }
   }
 
-  /** When `tick` is to be called again though nothing happens. */
+  /** Time at which `tick` is to be called again even if nothing happens. */
   get dueMs(): number {
     return this.#owes ? this.#nextMs : Number.POSITIVE_INFINITY
   }
 
-  /** What is told next is told at once. */
+  /** Makes the next call of `tick` publish at once. */
   hurry(): void {
     this.#nextMs = 0
   }
@@ -111,7 +111,7 @@ export function unpublish(): void {
   rmSync(fileOf(process.pid), { force: true })
 }
 
-/** What the running processes of this user have told, by process id. */
+/** Returns the counters that the running processes of this user have published, by process id. */
 export function publishedCounters(): PublishedCounters[] {
   const path = folder()
   if (!ownFolder(path)) return []
@@ -124,7 +124,7 @@ export function publishedCounters(): PublishedCounters[] {
       if (threadStartTime(pid, pid) === startTime) found.push(told)
       else rmSync(join(path, name), { force: true })
     } catch {
-      // It went while it was read, or is no file of ours.
+      // It was removed while it was read, or is not a file of Verbena's.
     }
   }
   return found.sort((a, b) => a.pid - b.pid)

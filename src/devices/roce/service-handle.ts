@@ -1,6 +1,6 @@
 /**
- * The thread that drives devices (service.ts), as the others of the process see it: starting and waking it, and what
- * becomes of it at the end. Each thread that opens a device starts one; of them, one works and the others stand by.
+ * The thread that drives devices (service.ts), as the other threads of the process see it: starting and waking it, and its end. Each
+ * thread that opens a device starts one; one of these threads works and the other ones stand by.
  */
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
@@ -12,27 +12,27 @@ import { unpublish } from './published-counters.ts'
 
 const { Ctx, Dev, Meta, maxDevices } = layout
 
-/** Devices 0 and 1 of a segment are those of `shm`. */
+/** Index of the first device of this kind: devices 0 and 1 of a segment are those of `shm`. */
 export const firstIndex = 2
-/** `Dev.state` of a device of this kind. */
+/** Value of `Dev.state` of a device of this kind. */
 export const roceKind = 0x726f6365
 
 export interface ServiceData {
-  /** The command line of the process. */
+  /** Command line of the process. */
   command: string
-  /** Of the thread that has started this one. */
+  /** Words `heard` of the thread that has started this one: its subscribed channels, and the messages in flight to it. */
   heard: Int32Array
 }
 
-/** Whether this is the thread that drives devices. */
+/** True if this is the thread that drives devices. */
 export let serving = false
 export function beginService(): void {
   serving = true
 }
 
 /**
- * Whether the process ends and this is another thread than the one that ends it: that one gives back what all of them have, so that
- * they must not begin to work on what processes share.
+ * True if the process ends and this thread is not the one that ends it: that one releases the resources of all threads, so other threads
+ * must not begin to work on what processes share.
  */
 export function mustNotDrive(): boolean {
   if (isMainThread) return false
@@ -40,18 +40,18 @@ export function mustNotDrive(): boolean {
   return Atomics.load(i32, at.meta + Meta.serviceStop) !== 0
 }
 
-/** Whether the process ends: then its sockets go by themselves. */
+/** True if the process ends: then its sockets go by themselves. */
 export let ending = false
 
-/** A thread that ends by errors as often as this within that time is not started again. */
+/** Maximum number of failures within `failuresWithinMs`: a thread that ends by errors as often is not started again. */
 const mostFailures = 5
 const failuresWithinMs = 10_000
 
 let service: Worker | null = null
-/** When one ended by an error. */
+/** Times at which a service thread ended by an error. */
 let failures: number[] = []
 
-/** The records of devices that somebody uses. */
+/** Returns the records of devices that have users. */
 export function usedRecords(host: Host): number[] {
   const found: number[] = []
   for (let index = firstIndex; index < maxDevices; index++) {
@@ -61,7 +61,7 @@ export function usedRecords(host: Host): number[] {
   return found
 }
 
-/** A device that is open in this process. */
+/** Device that is open in this process. */
 interface OpenDevice {
   readonly host: Host
   readonly index: number
@@ -69,7 +69,10 @@ interface OpenDevice {
 
 let openDevices: () => readonly OpenDevice[] = () => []
 
-/** None where they cannot be told now: this is called where nothing may be thrown, and a process that is out of descriptors lives. */
+/**
+ * Returns the open devices; none if they cannot be determined now: the caller must not throw, and a process that is out of descriptors
+ * lives on.
+ */
 export function openOnes(): readonly OpenDevice[] {
   try {
     return openDevices()
@@ -78,7 +81,7 @@ export function openOnes(): readonly OpenDevice[] {
   }
 }
 
-/** What is open, from the module that knows. */
+/** Sets the function that returns the open devices, from the module that has them. */
 export function tellOpenDevices(tell: () => readonly OpenDevice[]): void {
   openDevices = tell
 }
@@ -88,7 +91,7 @@ export function startService(): void {
   if (service === null) start(processHost())
 }
 
-/** Until some thread drives the devices of this segment while programs do not, at most 2 s. */
+/** Waits until some thread drives the devices of this segment while programs do not, at most 2 s. */
 export function awaitOwner({ segment, at }: Host): void {
   segment.waitUntil(at.meta + Meta.serviceOwner, (owner) => owner !== 0, untilLook(2000), 5)
 }
@@ -101,7 +104,7 @@ function start(host: Host): void {
   const worker = startThread(entryModule(import.meta.url, './service'), {
     workerData: data,
     name: 'verbena roce',
-    // It makes few objects: V8 would give it as much room for new ones as a program has, 16 MB and more, and use that up.
+    // It makes few objects: V8 would give it as much room for new objects as a program has, 16 MB and more, and fill that.
     resourceLimits: { maxYoungGenerationSizeMb: 2 },
   })
   service = worker
@@ -110,7 +113,7 @@ function start(host: Host): void {
   worker.on('error', failed)
   worker.on('exit', () => {
     if (service === worker) service = null
-    // Those that stand by follow at once.
+    // The threads that stand by take its place at once.
     const owner = host.at.meta + Meta.serviceOwner
     host.segment.releaseDead(owner)
     host.segment.notify(owner)
@@ -118,7 +121,7 @@ function start(host: Host): void {
   })
 }
 
-/** It never ends silently: without it nobody answers peers while the program computes. */
+/** Handles an error of the service thread, which never ends silently: without it no thread answers peers while the program computes. */
 function failed(error: Error): void {
   const now = performance.now()
   failures = [...failures.filter((then) => now - then < failuresWithinMs), now]
@@ -153,8 +156,8 @@ export function wakeService({ i32, segment, at }: Host): boolean {
 }
 
 /**
- * Until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and
- * the port with it, although its descriptor is closed.
+ * Waits until the thread that drives devices has come back from the kernel: the kernel keeps a socket on which it waits, and the port
+ * with it, although its descriptor is closed.
  */
 export function awaitService(): void {
   const host = processHost()
@@ -166,7 +169,7 @@ export function awaitService(): void {
   if ((turns & 1) === 0) return
   const isBack = (now: number): boolean => {
     if (now !== turns) return true
-    // One that was ended in the kernel never says that it has come back.
+    // A thread that was terminated in the kernel never reports that it has come back.
     segment.releaseDead(owner)
     return Atomics.load(i32, owner) === 0
   }
@@ -185,7 +188,7 @@ atExit(() => {
   Atomics.store(host.i32, stop, 1)
   const begun = wakeService(host)
   const used = usedRecords(host).map((index) => host.deviceWord(index))
-  // What a tap has collected is written; and what processes share is left to others in order.
+  // The packets that a tap has collected are written; and shared devices are left to other processes in a consistent state.
   const waits =
     begun && used.some((dev) => host.i32[dev + RoceDev.wrapsBytes]! > 0 || host.i32[dev + RoceDev.shared] === 1)
   if (waits) host.segment.waitUntil(stop, (state) => state !== 1, untilLook(500), 5)

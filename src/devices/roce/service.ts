@@ -1,12 +1,12 @@
 /**
- * The thread that drives RoCE devices while programs do not: it answers peers while they compute, serves timers, and is the
- * adapter of contexts with `engine: 'thread'`. Each process has one; of those that share a device one drives it, and the
- * others wait until that one ends. All of them give descriptors to processes that begin to use the device, and notice the end of
- * others (sharing.ts).
+ * The thread that drives RoCE devices while programs do not: it answers peers while they compute, serves timers, and is the adapter of
+ * contexts with `engine: 'thread'`. Each process has one; of the processes that share a device one drives it, and the others wait until
+ * that one ends. All of them give descriptors to processes that begin to use the device, and detect the end of other processes
+ * (sharing.ts).
  *
- *     a program polls or blocks     it leaves the device alone, and looks now and then whether that goes on
- *     an event loop waits           so, too; but it keeps the timers, and looks whether packets wait in vain
- *     nobody does                   it waits for packets, a doorbell or a timer, in the kernel
+ *     a program polls or blocks     it leaves the device alone, and looks now and then whether the program goes on
+ *     an event loop waits           the same; but it keeps the timers, and looks whether packets are left waiting
+ *     no program does               it waits for packets, a doorbell or a timer, in the kernel
  */
 import { parentPort } from 'node:worker_threads'
 import {
@@ -40,22 +40,25 @@ import { maxSlots } from './socket-table.ts'
 
 const { Meta } = layout
 
-/** The shortest interval between two looks whether programs still drive their devices. Each that finds it so doubles it, ... */
+/** Shortest interval between two looks whether programs still drive their devices. Each look that finds it so doubles the interval, ... */
 const lookMs = 1
-/** ... up to this while they poll or wake: for so long a peer waits for a program that has begun to compute. */
+/** ... up to this while they poll or wake: a peer waits for as long for a program that has begun to compute. */
 const longestTrustMs = 8
-/** The same while all of them only wait. Where even then nothing comes, this thread waits for packets, too, for a sign that they are back. */
+/**
+ * Longest interval while all of them only wait. If even then no packet comes, this thread also waits for packets, as a sign that they are
+ * back.
+ */
 const longestPauseMs = 64
 /**
- * How long it waits in the kernel at a time where it cannot be called back from there when it is to end, or where other processes have a
- * device: one whose process is stopped makes no event, and the next takes its part.
+ * Maximum time of one wait in the kernel where the thread cannot be called back when it is to end, or where other processes have a
+ * device: a process that is stopped makes no event, and the next one takes its part.
  */
 const longestWaitMs = untilLook(250)
-/** How often it asks what the kernel dropped, where only /proc tells, and what the host's network is then. */
+/** Interval of queries for the kernel's drops, where only /proc reports them, and for the host's network in that case. */
 const dropsEveryNs = 1e9
-/** The same where another thread was about to change the device. */
+/** Interval of retries after another thread was about to change the device. */
 const againNs = 20e6
-/** How often a thread that stands by looks whether the one at work lives. */
+/** Interval at which a thread that stands by looks whether the working one lives. */
 const standbyMs = 200
 
 const host = processHost()
@@ -64,23 +67,23 @@ const { parking } = segment
 const owner = at.meta + Meta.serviceOwner
 const wake = at.meta + Meta.serviceWake
 const turns = at.meta + Meta.serviceTurns
-/** Processes of a device whose ends are heard. */
+/** Maximum number of processes of a device whose ends are detected. */
 const mostProcesses = 256
-/** The descriptors that wake this thread, all sockets of all devices, and those that tell of other processes. */
+/** Descriptors that wake this thread, all sockets of all devices, and those that signal requests and ends of other processes. */
 const fds = new Int32Array(3 + layout.maxDevices * (2 + maxSlots + mostProcesses))
-/** For each of them, whether it can be read. */
+/** Flag for each of them: it can be read. */
 const readies = new Uint8Array(fds.length)
-/** How long it trusts in programs. */
+/** Current interval between two looks at programs. */
 let pause = lookMs
-/** What this thread does for other processes, by shared device that this process uses. */
+/** Work of this thread for other processes, by shared device that this process uses. */
 const sharings = new Map<RoceDevice, Sharing>()
-/** Where this thread's event loop waits, −1 if that is unknown: it is signalled when the thread is to end. */
+/** Descriptor on which this thread's event loop waits, −1 if it is unknown: it is signalled when the thread is to end. */
 let loop = -1
-/** Whether something waits for it. */
+/** Flag: the event loop has something to do. */
 let loopCalls = false
-/** By which others wake this thread: in the segment of the process, and in those of `sharings`. */
+/** Parkings through which other threads wake this one: in the segment of the process, and in those of `sharings`. */
 let parkings = [parking]
-/** Signals that the host's links or addresses have changed; null where the kernel does not. */
+/** Events of changes of the host's links or addresses; null if the kernel does not send them. */
 let network: NetlinkEvents | null = null
 const { command, heard } = threadData<ServiceData>()
 const publisher = new Publisher(command)
@@ -104,7 +107,7 @@ function watchNetwork(): NetlinkEvents | null {
   }
 }
 
-/** Brings the ports and GID tables of devices in line with the links and addresses of the host; false if it has to be tried again. */
+/** Updates the ports and GID tables of devices from the links and addresses of the host; false if it has to be tried again. */
 function followNetwork(devices: readonly RoceDevice[]): boolean {
   if (devices.length === 0) return true
   try {
@@ -120,12 +123,12 @@ function followNetwork(devices: readonly RoceDevice[]): boolean {
   }
 }
 
-/** Until it is this thread's turn. */
+/** Waits until it is this thread's turn. */
 function standBy(): void {
   for (;;) {
     if (Atomics.compareExchange(i32, owner, 0, segment.lockValue) === 0) {
       segment.notify(owner)
-      // The one before may have been ended while it waited in the kernel.
+      // The previous thread may have been terminated while it waited in the kernel.
       if ((Atomics.load(i32, turns) & 1) === 1) Atomics.add(i32, turns, 1)
       segment.notify(turns)
       return
@@ -140,10 +143,10 @@ async function serve(): Promise<void> {
   let seen = -1
   const polling = new Polling()
   let busyTurns = 0
-  /** Those of them that are this thread's to drive, and of these those that no program drives. */
+  /** Devices among `open` that this thread has to drive, and those of them that no program drives. */
   const devices: RoceDevice[] = []
   const left: RoceDevice[] = []
-  /** The host's network has. */
+  /** Flag: the host's network has changed. */
   let changed = false
   for (;;) {
     if (loopCalls) {
@@ -159,9 +162,9 @@ async function serve(): Promise<void> {
     if (generation !== seen) {
       seen = generation
       open = devicesNow(open)
-      // What has changed between the opening of a device and this.
+      // The network may have changed between the opening of a device and this.
       changed = true
-      // The bells are others now: they ring when their sum changes, as long as none comes or goes.
+      // The set of bells has changed: a change of their sum is a ring only as long as none is added or removed.
       continue
     }
     if (changed) {
@@ -198,7 +201,7 @@ async function serve(): Promise<void> {
   }
 }
 
-/** Changes with whatever this thread is woken for. */
+/** Returns a number that changes with each event that wakes this thread. */
 function bells(): number {
   let sum = Atomics.load(i32, wake)
   for (const { host, users } of sharings.keys())
@@ -229,7 +232,7 @@ function end(devices: readonly RoceDevice[]): void {
   segment.notify(at.meta + Meta.serviceStop)
 }
 
-/** The same with sockets of node:dgram: packets come through the event loop, and each that comes wakes this thread. */
+/** Serves devices with sockets of node:dgram: packets come through the event loop, and each packet wakes this thread. */
 async function serveEvents(): Promise<void> {
   let devices: RoceDevice[] = []
   let seen = -1
@@ -282,7 +285,7 @@ function tell(devices: readonly RoceDevice[]): void {
   )
 }
 
-/** Says of devices that are closed that nothing of their middleware is left to write. */
+/** Marks closed devices: nothing of their middleware is left to write. */
 function markUnwrapped(): void {
   for (let index = firstIndex; index < layout.maxDevices; index++) {
     const dev = host.deviceWord(index)
@@ -293,7 +296,7 @@ function markUnwrapped(): void {
   }
 }
 
-/** Changes when a device opens, closes, or gets another socket. */
+/** Returns a number that changes when a device opens, closes, or gets another socket. */
 function generations(): number {
   let sum = 0
   for (let index = firstIndex; index < layout.maxDevices; index++) {
@@ -305,8 +308,8 @@ function generations(): number {
 }
 
 /**
- * Waits in the kernel: for packets of those that are left to this thread, their timers, and until it has to look at the others. Whether
- * the host's network has changed; `isBehind`: it has before, and could not be followed.
+ * Waits in the kernel: for packets of the devices that are left to this thread, their timers, and until it has to look at the others.
+ * True if the host's network has changed; `isBehind`: an earlier change could not be followed yet.
  */
 function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number, isBehind: boolean): boolean {
   for (const device of left) device.flushWraps()
@@ -320,7 +323,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   for (const device of devices) if (left.includes(device) || device.looped) device.watch(Number.POSITIVE_INFINITY)
   Atomics.add(i32, turns, 1)
   for (const each of parkings) each.beginWait()
-  // From here on a thread that changes something wakes this one; what was before is seen by looking again.
+  // From here on a thread that changes something wakes this one; earlier changes are found by looking again.
   let count = 0
   let awaited = bells() !== bell
   for (const device of devices) {
@@ -349,23 +352,23 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   Atomics.add(i32, turns, 1)
   segment.notify(turns)
   for (const device of devices) device.unwatch()
-  // While it drives a device itself, it looks at those of others often: who answers may be among them.
+  // While this thread drives a device itself, it looks often at those that programs drive: the peer that answers may be among them.
   const trusts = left.length === 0 && bells() === bell && readable === 0
   const networkChanged = readable > 0 && (network?.drain() ?? false)
-  // Programs that look by themselves though nothing comes, as event loops do now and then, are no reason to look more often.
+  // Programs that look by themselves although no packet comes, as event loops do now and then, are no reason to look more often.
   const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestMs
   pause = trusts ? Math.min(2 * pause, longest) : lookMs
   return networkChanged
 }
 
-/** Whether all that this thread has to see is an event. */
+/** True if everything that this thread has to notice is signalled by an event. */
 function mayRest(): boolean {
   if (loop < 0) return false
   for (const { alone } of sharings.values()) if (!alone) return false
   return true
 }
 
-/** Says when this thread looks again. */
+/** Publishes the time at which this thread looks again. */
 function looksAt({ f64, at }: Host, untilNs: number): void {
   f64[(at.meta + Meta.serviceLooksAt) >> 1] = untilNs
 }

@@ -1,6 +1,6 @@
 /**
- * What the service thread of a process does for the others of a shared device, beside driving it: it gives them descriptors of
- * the sockets, hears when one of them ends (its life pipe closes), and cleans up after it.
+ * Work of the service thread of a process for the other processes of a shared device, besides driving it: it gives them descriptors of
+ * the sockets, detects the end of a process (its life pipe closes), and cleans up after it.
  */
 import { randomBytes } from 'node:crypto'
 import { DescriptorServer, LifePipes, Looks, nowNs } from '../../memory/index.ts'
@@ -12,36 +12,39 @@ import { maxSlots, Slot } from './socket-table.ts'
 
 const { Meta } = layout
 
-/** How often it looks for dead threads that it would not be told of, or at first if all processes can be heard: then more and more seldom. */
+/**
+ * Interval of looks for dead threads whose end is not signalled; if the ends of all are signalled, `recheckMs` at first, and then less
+ * and less often.
+ */
 const lookMs = 20
 const recheckMs = 1000
-/** A process is heard to end a little before its threads are seen to be gone: so long it is looked for them, ... */
+/** Time during which the dead threads of an ended process are looked for: its end is signalled a little before they are seen to be gone. */
 const settlesMs = 300
-/** ... so often. */
+/** Interval of these looks. */
 const settleLookMs = 1
-/** The thread that drives the device says when it looks next; so late another one takes over. */
+/** Maximum delay of the thread that drives the device after the time at which it announced to look; then another one takes over. */
 const mostLateMs = 500
-/** What nobody gives after so many attempts nobody has. */
+/** Number of attempts to get a missing socket after which no process is assumed to have it. */
 const mostMisses = 50
 
 export class Sharing {
   readonly device: RoceDevice
   readonly #host: Host
   readonly #holders: Holders
-  /** Null where so many processes have the device that this one cannot give its descriptors to others. */
+  /** Server of descriptors; null if so many processes have the device that this one cannot give its descriptors to other processes. */
   readonly #server: DescriptorServer | null
   readonly #lives: LifePipes
   readonly #looks = new Looks(recheckMs)
-  /** Whether no other process has the device. */
+  /** True if no other process has the device. */
   alone = false
-  /** When to look for the dead next, and until when a process is about to be seen dead; ns. */
+  /** Time of the next look for dead threads, and the end of the time in which threads of an ended process are looked for; ns. */
   #nextLookNs = 0
   #settlesNs = 0
-  /** The service thread that drives the device, as `drives` found it. */
+  /** Service thread that drives the device, as `drives` found it. */
   #owner = 0
-  /** `RoceDev.changes` when sockets were last brought in line. */
+  /** Value of `RoceDev.changes` when sockets were last updated. */
   #seen = -1
-  /** How often that was in vain. */
+  /** Number of updates in a row that failed. */
   #misses = 0
 
   constructor(device: RoceDevice) {
@@ -68,7 +71,7 @@ export class Sharing {
     return offered
   }
 
-  /** Whether this thread is the one that drives the device while programs do not; it becomes that one if there is none. */
+  /** True if this thread is the one that drives the device while programs do not; it becomes that one if there is none. */
   get drives(): boolean {
     const { i32, segment, at } = this.#host
     const owner = at.meta + Meta.serviceOwner
@@ -82,13 +85,16 @@ export class Sharing {
     return true
   }
 
-  /** Whether the one that drives it should have looked long ago: its process is stopped, or gets no processor. */
+  /** True if the thread that drives the device should have looked long ago: its process is stopped, or gets no processor. */
   #ownerRests(): boolean {
     const { f64, at } = this.#host
     return nowNs() > f64[(at.meta + Meta.serviceLooksAt) >> 1]! + mostLateMs * 1e6
   }
 
-  /** Whether something has happened since `drives` and `look` for which others wake this thread: they may have done so before it waited. */
+  /**
+   * True if something has happened since `drives` and `look` for which other threads wake this one: they may have done so before it
+   * waited.
+   */
   get rung(): boolean {
     const { i32, segment, at } = this.#host
     const owner = Atomics.load(i32, at.meta + Meta.serviceOwner)
@@ -96,7 +102,7 @@ export class Sharing {
     return owner !== segment.lockValue && !segment.usesAttachment(owner)
   }
 
-  /** Descriptors that tell of processes which ask or end. */
+  /** Writes the descriptors that signal requests and ends of processes; returns their number. */
   descriptors(into: Int32Array, from: number): number {
     const lives = this.#lives.descriptors(into, from)
     if (this.#server === null) return lives
@@ -104,12 +110,12 @@ export class Sharing {
     return lives + 1
   }
 
-  /** When this wants to be looked at again, ns. */
+  /** Time of the next look, ns. */
   get nextLookNs(): number {
     return this.#nextLookNs
   }
 
-  /** Answers those that ask, cleans up after those that have ended, and brings this process's descriptors in line. */
+  /** Answers requests, cleans up after processes that have ended, and updates this process's descriptors. */
   look(): void {
     this.#server?.serve()
     const now = nowNs()
@@ -137,7 +143,7 @@ export class Sharing {
     }
   }
 
-  /** The process does not use the device any more: another one's thread takes over. */
+  /** Ends the use of the device by this process: the thread of another process takes over. */
   leave(): void {
     const { i32, segment, at } = this.#host
     this.#holders.leave()

@@ -1,9 +1,9 @@
 /**
- * The sockets of one device in one thread: one for each GID, and one for each multicast group. Descriptors belong to the
- * process; which there are is in a table (`SocketTable`), so that every thread can use them.
+ * The sockets of one device in one thread: one for each GID, and one for each multicast group. Descriptors belong to the process and are
+ * listed in a table (`SocketTable`), so that every thread can use them.
  *
- * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one
- * behind the other, and only the last may be shorter. Receiving takes bursts that the kernel has put together (UDP_GRO).
+ * Sending collects packets of one destination and one size in a burst that the kernel cuts (UDP_SEGMENT): they lie one after the other,
+ * and only the last may be shorter. Receiving takes bursts that the kernel has coalesced (UDP_GRO).
  */
 import { nativeCrc32 } from '../../memory/index.ts'
 import { type Counters, countersOf, type PacketSink, type Transport } from '../../transport/index.ts'
@@ -16,31 +16,31 @@ import { maxSlots, Slot, type SocketTable } from './socket-table.ts'
 
 const { Av, avMulticast } = layout
 
-/** TTL and hop limit that Linux gives packets unless told otherwise. */
+/** TTL and hop limit that Linux gives packets by default. */
 const usualHopLimit = 64
 
-/** ECT(0), of the two ECN bits of a traffic class. What a program says itself stays. */
+/** Codepoint ECT(0) of the two ECN bits of a traffic class. Bits that a program sets itself are kept. */
 const ecnCapableTransport = 2
 
-/** Bytes of one burst, and packets in it, at most. */
+/** Maximum bytes of one burst, and packets in it. */
 const burstBytes = 62 * 1024
 const burstPackets = 64
-/** Room for what one call receives. */
+/** Room in bytes for the data of one receiving call. */
 const receiveBytes = 65_536
-/** Calls that receive in one turn, at most. */
+/** Maximum number of receiving calls in one turn. */
 const maxReceives = 16
-/** More bytes than this in one call: there will be more. */
+/** Number of bytes in one call from which on more packets are expected. */
 const muchBytes = 8192
-/** What one turn sends, at most: then what has come is looked at. */
+/** Maximum bytes that one turn sends before packets are received. */
 const turnBytes = 512 * 1024
 
 interface Open {
   readonly socket: PacketSocket
   readonly slot: number
   readonly local: number
-  /** Of a group: its GID. */
+  /** GID of a group; null for a unicast socket. */
   readonly group: Uint8Array | null
-  /** The GID that packets to this socket are addressed to, as words. */
+  /** GID that packets to this socket are addressed to, as words. */
   readonly gidWords: Int32Array
 }
 
@@ -50,16 +50,19 @@ export interface LocalGid {
   readonly ifindex: number
 }
 
-/** The socket with this descriptor, as this thread uses it, null while there is none; `group` is the GID of a multicast group, or null. */
+/**
+ * Function that returns the socket with this descriptor, as this thread uses it, null while there is none; `group` is the GID of a
+ * multicast group, or null.
+ */
 export type Attach = (fd: number, slot: number, local: number, group: Uint8Array | null) => PacketSocket | null
 
 export class Sockets implements PacketSink {
   transport!: Transport
-  /** Whether packets say that routers may mark them when there is congestion: ECT(0). */
+  /** True if packets allow routers to mark them when there is congestion: ECT(0). */
   set ecnCapable(yes: boolean) {
     this.#ect = yes ? ecnCapableTransport : 0
   }
-  /** Whether packets to the adapter itself stay in memory; to be set before `refresh`. */
+  /** True if packets to the adapter itself stay in memory; to be set before `refresh`. */
   loopsBack = true
   readonly #loopback: Loopback
   readonly #table: SocketTable
@@ -73,10 +76,10 @@ export class Sockets implements PacketSink {
   readonly #counters: Counters
   #opens: Open[] = []
   #unicast: (PacketSocket | null)[] = []
-  /** By index of the GID: it as words. */
+  /** GIDs as words, by index of the GID. */
   #gidWords: Int32Array[] = []
   #generation = -1
-  /** The descriptors in the table, and of which of its states. */
+  /** Descriptors in the table, and the generation of the table at which they were listed. */
   #fds: readonly number[] = []
   #listed = -1
   readonly #to = new Paths()
@@ -116,8 +119,8 @@ export class Sockets implements PacketSink {
   // --- which sockets there are -------------------------------------------------------------------------------------
 
   /**
-   * Follows the table. Only inside an operation (`segment.enter`): a descriptor that is in the table then is closed, and
-   * its number given to another file, only after the operation has ended.
+   * Follows the table. Only inside an operation (`segment.enter`): a descriptor that is in the table then is closed, and its number given
+   * to another file, only after the operation has ended.
    */
   refresh(): void {
     const { generation } = this.#table
@@ -145,8 +148,8 @@ export class Sockets implements PacketSink {
   }
 
   /**
-   * Writes the descriptors that are in the table, for a thread that waits for them; how many there are. One that is closed
-   * meanwhile ends the wait: `OpenSockets.closeSlot` sees to that.
+   * Writes the descriptors that are in the table, for a thread that waits for them; returns their number. A descriptor that is closed
+   * meanwhile ends the wait: `OpenSockets.closeSlot` ensures that.
    */
   descriptors(into: Int32Array, from: number): number {
     const { generation } = this.#table
@@ -167,9 +170,9 @@ export class Sockets implements PacketSink {
     const local = i32[av + Av.sgidIndex]!
     // IBA CA17-4: the DSCP is that of the address vector's traffic class.
     let trafficClass = i32[av + Av.trafficClass]!
-    // IBA CA17-5: without congestion management routers are told that they may not mark: the ECN bits are 0.
-    // IBA CA17-5 deviation: ECN bits that a program puts into a traffic class go out in any case; it may want marks
-    // counted, which the adapter then does not answer.
+    // IBA CA17-5: without congestion management routers must not mark packets: the ECN bits are 0.
+    // IBA CA17-5 deviation: ECN bits that a program puts into a traffic class go out in any case; it may want marks counted, which the
+    // adapter then does not answer.
     if ((trafficClass & 3) === 0 && markable) trafficClass |= this.#ect
     // IBA CA17-9: the hop limit is that of the address vector, or the usual one.
     const hopLimit = i32[av + Av.hopLimit]!
@@ -207,7 +210,7 @@ export class Sockets implements PacketSink {
     }
     if (path.inside >= 0) {
       this.#loopback.close(lengthBytes, path, this.#trafficClass, this.#hopLimit)
-      // What stays inside takes less time.
+      // A packet that stays in memory takes less time.
       this.#sent += total >> 3
       this.#count(this.#counters.sent_pkts)
       this.#count(this.#counters.loopback_pkts)
@@ -234,13 +237,13 @@ export class Sockets implements PacketSink {
     if (length === 0 || path === null || path.socket === null) return
     const { socket } = path
     socket.setTrafficClass(this.#trafficClass)
-    // The usual value is the system's own: then nothing has to be said with each call.
+    // The usual value is the system's own: then no control message is needed with each call.
     socket.setHopLimit(this.#hopLimit === usualHopLimit ? 0 : this.#hopLimit)
     let done = 0
     while (done < length) {
       const sent = socket.send(this.#txAt + done, length - done, packets > 1 ? this.#segment : 0, path.destination)
       if (sent < 0) {
-        // The buffer is full, or the path does not take it: for the transport it is lost.
+        // The buffer is full, or the path does not take it: to the transport the burst is lost.
         this.#count(this.#counters.send_err)
         break
       }
@@ -252,7 +255,9 @@ export class Sockets implements PacketSink {
     this.#count(this.#counters.sent_bytes, done)
   }
 
-  /** The kernel has just refused to segment: the rest goes as single packets, whose identification is 0. */
+  /**
+   * Computes the ICRC of the rest again after the kernel has rejected segmentation: it goes as single packets, whose identification is 0.
+   */
   #renumber(path: Path, from: number, end: number): void {
     for (let at = from; at < end; at += this.#segment) {
       const stop = Math.min(at + this.#segment, end) - Icrc.length
@@ -260,7 +265,7 @@ export class Sockets implements PacketSink {
     }
   }
 
-  /** Whether this turn may send more. */
+  /** True if this turn may send more. */
   get room(): boolean {
     return this.#sent < turnBytes && !this.#loopback.full
   }
@@ -278,7 +283,7 @@ export class Sockets implements PacketSink {
     const group = (i32[av + Av.flags]! & avMulticast) !== 0
     const address = group ? groupAddress(gid, socket.family) : ipOfGid(gid)
     if (address.length !== here.address.length) return null
-    // Addresses of peers go with the paths: a peer that asks something of QP 1 gets one reply and need not be remembered.
+    // Addresses of peers go with the paths: a peer that sends a request to QP 1 gets one reply and need not be remembered.
     if (this.#to.full) {
       this.#to.clear()
       for (const open of this.#opens) open.socket.forgetDestinations()
@@ -295,7 +300,7 @@ export class Sockets implements PacketSink {
     return this.#to.add(i32, av + Av.gid, local, rocePort, flow, socket, destination, inside)
   }
 
-  /** The index of the GID with this address, in this zone, that has a socket; −1 if there is none. */
+  /** Returns the index of the GID with this address, in this zone, that has a socket; −1 if there is none. */
   #localOf(address: Uint8Array, scopeId: number): number {
     const isHere = (here: LocalGid, i: number): boolean =>
       this.#unicast[i] != null && here.scopeId === scopeId && Buffer.compare(here.address, address) === 0
@@ -304,12 +309,12 @@ export class Sockets implements PacketSink {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /** Whether packets to the adapter itself wait for `deliver`. */
+  /** True if packets to the adapter itself wait for `deliver`. */
   get toDeliver(): boolean {
     return this.#loopback.waiting
   }
 
-  /** Gives the transport the packets to the adapter itself that wait, and those that it sends meanwhile. */
+  /** Gives the transport the waiting packets to the adapter itself, and those that it sends meanwhile. */
   deliver(nowNs: number): number {
     const loopback = this.#loopback
     const { transport } = this
@@ -333,7 +338,7 @@ export class Sockets implements PacketSink {
     return packets
   }
 
-  /** Gives the transport what has come, a batch at most; how many packets. */
+  /** Gives the transport the packets that have arrived, at most a batch; returns their number. */
   receive(nowNs: number): number {
     let packets = 0
     for (const open of this.#opens) {
@@ -350,7 +355,7 @@ export class Sockets implements PacketSink {
     return packets
   }
 
-  /** A call that finds nothing costs as much as one that brings a packet: ask as often as there was something lately. */
+  /** Adapts the number of receiving calls to recent turns: a call that finds nothing costs as much as one that returns a packet. */
   #adapt(turns: number): void {
     if (turns < this.#receives) {
       this.#receives = Math.max(1, turns)
@@ -402,7 +407,7 @@ export class Sockets implements PacketSink {
     return packets
   }
 
-  /** The kernel says how many datagrams a full buffer has cost since the socket was opened. */
+  /** Counts drops: the kernel reports how many datagrams a full buffer has cost since the socket was opened. */
   #dropped(slot: number, drops: number): void {
     const word = this.#table.word(slot) + Slot.drops
     const more = (drops - this.#i32[word]!) | 0

@@ -1,4 +1,4 @@
-/** The UDP sockets of this network namespace, as /proc/net tells of them. */
+/** UDP sockets of this network namespace, as listed in /proc/net. */
 import { readFileSync } from 'node:fs'
 
 /**
@@ -8,16 +8,16 @@ import { readFileSync } from 'node:fs'
 const column = { local: 1, uid: 7, inode: 9, drops: 12 } as const
 
 export interface BoundSocket {
-  /** The address that it is bound to, as `addressKey` writes it; zeros: all addresses. */
+  /** Address that the socket is bound to, as `addressKey` writes it; zeros: all addresses. */
   readonly address: string
   readonly uid: number
-  /** 0: it belongs to the kernel. */
+  /** Inode of the socket; 0: it belongs to the kernel. */
   readonly inode: number
-  /** Datagrams that its full buffer has cost. */
+  /** Number of datagrams that its full buffer has cost. */
   readonly drops: number
 }
 
-/** The sockets that are bound to `port`; none where the system does not tell. */
+/** Returns the sockets that are bound to `port`; none where the system does not list them. */
 export function boundSockets(port: number): BoundSocket[] {
   const found: BoundSocket[] = []
   const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`

@@ -1,8 +1,8 @@
 /**
- * Who uses a device, and its sockets with that. One rule, under the control lock of its segment: a context counts as a user from the
+ * The users of a device, and thereby its sockets. One rule, under the control lock of its segment: a context counts as a user from the
  * moment its process has the device's sockets until it closes, or its thread ends. The first user opens them and the last one closes
- * them; a process gets them from one that has them, and closes its descriptors with its own last user. A thread that fails or
- * dies on its way has never been a user, so the next one starts over.
+ * them; a process gets them from another one that has them, and closes its descriptors with its own last user. A thread that fails or
+ * dies while it joins has never been a user, so the next one starts over.
  */
 import { fetchDescriptors, NativeError, nativeAvailable, nowNs, type Passed, sleepUntilNs } from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
@@ -17,16 +17,16 @@ import { Slot, type SocketTable } from './socket-table.ts'
 const { Ctx, drivenBy, Meta } = layout
 
 /**
- * A thread of this or another process may be about to close what it had, or what it has just been given. It gets so many pauses to do
- * so, and not a time: on a busy machine it gets as little of the processor as this one.
+ * Number of pauses in which a thread of this or another process may close descriptors that it had, or was just given, before the port
+ * counts as in use. It is not a time: on a busy machine that thread gets as little of the processor as this one.
  */
 const mostPauses = 125
 const pauseMs = 2
-/** So long the processes that have a device open have to give this one its sockets; and so long one of them has to answer. */
+/** Time that the processes with the device open have to give this one its sockets; and time that one of them has to answer. */
 const givingMs = 5000
 const answerMs = 1000
 
-/** What `VERBENA_CONGESTION_CONTROL` says. */
+/** Returns the setting of `VERBENA_CONGESTION_CONTROL`, undefined if there is none. */
 function congestionOfEnvironment(): boolean | undefined {
   const { VERBENA_CONGESTION_CONTROL: value = '' } = process.env
   if (value === '') return undefined
@@ -49,7 +49,7 @@ export class DeviceUsers {
   readonly #table: SocketTable
   readonly #owner: SocketOwner
   readonly #sockets: OpenSockets
-  /** Where processes share it: those that have its sockets. */
+  /** Processes that have its sockets, if processes share the device. */
   readonly #holders: Holders | null
 
   constructor(host: Host, index: number, table: SocketTable, owner: SocketOwner) {
@@ -63,14 +63,14 @@ export class DeviceUsers {
     this.#sockets = new OpenSockets(host, table, owner)
   }
 
-  /** Whether other processes may use it, too. */
+  /** True if other processes may use the device, too. */
   get shared(): boolean {
     return this.#holders !== null
   }
 
   // --- coming and going --------------------------------------------------------------------------------------------
 
-  /** Makes a context a user. Throws VerbsError: EADDRINUSE, EBUSY, ETIMEDOUT and others of opening sockets. */
+  /** Makes a context a user. Throws VerbsError: EADDRINUSE, EBUSY, ETIMEDOUT and other errors of opening sockets. */
   join(context: number, options: OpenOptions): void {
     const wraps = wrapsWanted(options)
     const congestion = options.congestionControl ?? congestionOfEnvironment()
@@ -96,8 +96,8 @@ export class DeviceUsers {
   }
 
   /**
-   * Begins to use it, if this process has its sockets or nobody does: null. Else what this lacks: descriptors of its sockets, or the
-   * port of an address, which is in use.
+   * Begins to use the device, if this process has its sockets or the device has no users: null. Otherwise returns what this process
+   * lacks: descriptors of its sockets, or the port of an address, which is in use.
    */
   #join(
     context: number,
@@ -127,7 +127,7 @@ export class DeviceUsers {
     })
   }
 
-  /** Throws if what is asked for is not what the first user has decided; what is undefined is not asked for. */
+  /** Throws if the options differ from what the first user has decided; undefined options do not count. */
   #checkOpen(wrapped: boolean, congestion: boolean | undefined): void {
     if (wrapped)
       throw new VerbsError('EBUSY', 'openDevice', `${this.#name} is open already: the first to open it can wrap it`)
@@ -139,10 +139,7 @@ export class DeviceUsers {
       )
   }
 
-  /**
-   * Closes the sockets if nobody uses the device any more, or nobody of this process: the last user has closed it, or its thread
-   * has ended.
-   */
+  /** Closes the sockets if the device, or this process, has no users any more: the last user has closed it, or its thread has ended. */
   closeUnused(): void {
     const host = this.#host
     host.control(() => {
@@ -154,7 +151,7 @@ export class DeviceUsers {
     this.#changed()
   }
 
-  /** Counts the users, those of this process, and how many of them leave the work to a thread; how many users. */
+  /** Counts all users, those of this process, and those that leave the work to a thread; returns the number of users. */
   #countUsers(): number {
     const host = this.#host
     const { i32 } = host
@@ -185,7 +182,7 @@ export class DeviceUsers {
     return users
   }
 
-  /** Users of this process, as they were last counted. */
+  /** Number of users of this process at the last count. */
   get #ownUsers(): number {
     const { ownI32, ownDev } = this.#table
     return ownI32[ownDev + RoceDev.shared] === 1 ? ownI32[ownDev + RoceDev.users]! : 0
@@ -198,7 +195,7 @@ export class DeviceUsers {
     this.#holders?.wake()
   }
 
-  /** Changes when a process begins or ends to use it, or the sockets become others. */
+  /** Number that changes when a process begins or ends to use the device, or its sockets change. */
   get changes(): number {
     return Atomics.load(this.#host.i32, this.#dev + RoceDev.changes)
   }
@@ -228,8 +225,9 @@ export class DeviceUsers {
   }
 
   /**
-   * For the service thread: closes what this process does not need any more, and gets what it lacks; false if it has to be
-   * tried again. The thread that it asks may be asking this one at the same time: neither waits for long, nor as long as the other.
+   * Closes descriptors that this process no longer needs, and gets those that it lacks, for the service thread; false if it has to be
+   * tried again. The other process's thread may be requesting descriptors of this one at the same time: neither waits for long, nor for
+   * the same time.
    */
   bringInLine(): boolean {
     const missing = (): boolean =>
@@ -247,7 +245,7 @@ export class DeviceUsers {
     }
   }
 
-  /** The socket of a group went with the process that had opened it, before others had it: there is another one from now on. */
+  /** Opens the sockets of groups again that went with the process that had opened them, before other processes had them. */
   reopenMissing(): void {
     this.#host.control(() => this.#sockets.reopenMissing())
     this.#changed()
@@ -256,8 +254,9 @@ export class DeviceUsers {
   // --- the host's network ------------------------------------------------------------------------------------------
 
   /**
-   * Runs `follow` under the control lock while somebody uses the device, and opens the sockets of the addresses that it returns; it is
-   * told of those that cannot be opened. False, at once, if another thread has that lock: it may wait for this one, which opens its sockets.
+   * Runs `follow` under the control lock while the device has users, and opens the sockets of the addresses that it returns; `lost` is
+   * called for those that cannot be opened. False, at once, if another thread has that lock: it may wait for this one, which opens its
+   * sockets.
    */
   followHost(follow: () => readonly number[], lost: (local: number) => void): boolean {
     let opened = false

@@ -4,7 +4,7 @@ import { gidOfIp, IcrcFlow, ipOfGid } from '../../wire/index.ts'
 import { type Chain, Packet } from '../middleware/index.ts'
 import type { PacketSocket } from './packet-socket.ts'
 
-/** Packets that have come but were not taken yet, at most. */
+/** Maximum number of packets that have arrived and were not taken yet. */
 const mostWaiting = 65_536
 /** Bytes of the longest packet. */
 const roomBytes = 65_536
@@ -22,9 +22,9 @@ export class WrappedSocket implements PacketSocket {
   readonly #inner: PacketSocket
   readonly #chain: Chain
   readonly #u8: Uint8Array
-  /** Where packets that are not in the segment are put to be sent. */
+  /** Offset of the room in the segment for packets to be sent that are not in it. */
   readonly #room: number
-  /** GID of this end; of a socket of a multicast group the group's. */
+  /** GID of this end; for a socket of a multicast group that of the group. */
   readonly #local: Uint8Array
   readonly #port: number
   readonly #packet = new Packet()
@@ -39,8 +39,8 @@ export class WrappedSocket implements PacketSocket {
   readonly #lost: () => void
 
   /**
-   * `room` is the offset of 64 KiB in the segment whose bytes are `u8`. `lost` is called for each packet that was held
-   * when the socket closed.
+   * Constructs a socket. `room` is the offset of 64 KiB in the segment whose bytes are `u8`. `lost` is called for each packet that was
+   * held when the socket closed.
    */
   constructor(
     inner: PacketSocket,
@@ -96,7 +96,7 @@ export class WrappedSocket implements PacketSocket {
     return this.#refused < 0 ? this.#refused : length
   }
 
-  /** The far end of the chain. */
+  /** Sends a packet from the far end of the chain. */
   toWire(packet: Packet): void {
     if (!this.#open) {
       this.#lost()
@@ -182,7 +182,7 @@ export class WrappedSocket implements PacketSocket {
     this.#chain.receive(packet)
   }
 
-  /** The near end of the chain. */
+  /** Receives a packet from the near end of the chain. */
   toProgram(packet: Packet): void {
     if (this.#open && this.#arrived.length < mostWaiting) this.#arrived.push(packet.copy())
     else this.#lost()
@@ -197,7 +197,7 @@ export class WrappedSocket implements PacketSocket {
     return this.#flow
   }
 
-  /** Whether packets wait that no descriptor tells of. */
+  /** True if packets wait that no descriptor signals. */
   get waiting(): boolean {
     return this.#arrived.length > 0
   }

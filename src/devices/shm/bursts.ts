@@ -1,8 +1,8 @@
 /**
- * Short SENDs from one program to another that stand one behind the other in a send queue, and whose receives are there: their bytes
- * go through a stage in the segment by one call of the kernel for all that are fetched, and one for all that are delivered, where each by
- * itself takes two. Nothing has happened before the bytes of all are where they belong; whatever is unusual ends the burst in front of it, and
- * is left to the executor, which makes of it what it always does.
+ * Bursts of short SENDs from one program to another that follow each other in a send queue, and whose receives are there: their bytes go
+ * through a stage in the segment by one system call that fetches all, and one that delivers all, where each message by itself takes two.
+ * Nothing has happened before the bytes of all are where they belong; any unusual request ends the burst before it, and is left to the
+ * executor.
  */
 import {
   Access,
@@ -23,17 +23,17 @@ import type { Traffic } from './traffic.ts'
 
 const { Qp, qpEngine, Rwqe, Sg, Wqe } = layout
 
-/** Longer messages gain nothing: the copy takes longer than the call. */
+/** Maximum length of a message of a burst: with longer ones the copy takes longer than the system call. */
 const shortBytes = 2048
 const most = stagedBytes / shortBytes
-/** Of one list of the kernel's call. */
+/** Maximum number of ranges in one list of the system call. */
 const maxRanges = 64
 
-/** The stage, as a list of one range. */
+/** Stage as a list of one range. */
 const stagePlace = new Float64Array(1)
 const stageLength = new Float64Array(1)
 
-/** Ranges in one process, for one call. */
+/** List of ranges in one process, for one call. */
 class RangeList {
   readonly at: Float64Array = new Float64Array(maxRanges)
   readonly bytes: Float64Array = new Float64Array(maxRanges)
@@ -45,7 +45,7 @@ class RangeList {
     this.pid = 0
   }
 
-  /** False if one more, in this process, does not fit in. */
+  /** Adds a range; false if one more, in this process, does not fit. */
   add(at: number, bytes: number, pid: number): boolean {
     if (this.count === maxRanges || (this.pid !== pid && this.pid !== 0)) return false
     this.pid = pid
@@ -65,7 +65,7 @@ export class Bursts {
   /** Length of each message, and of all together. */
   readonly #lengths = new Int32Array(most)
   #total = 0
-  /** Whether the bytes of all are in the send queue. */
+  /** True if the bytes of all messages are in the send queue. */
   #inline = false
 
   constructor(host: Host, processes: ProcessBytes, failures: Failures, traffic: Traffic) {
@@ -75,7 +75,7 @@ export class Bursts {
     this.#traffic = traffic
   }
 
-  /** Executes what it can at the front of `q`, hosted here and in RTS; false if that is nothing. The send lock is held. */
+  /** Executes as many requests as possible at the front of `q`, hosted here and in RTS; false if there are none. The send lock is held. */
   run(q: number): boolean {
     const host = this.#host
     const { i32, segment } = host
@@ -101,7 +101,7 @@ export class Bursts {
     return done > 0
   }
 
-  /** Finds where the bytes of the first messages are, and where they belong; of how many. */
+  /** Finds the sources and targets of the first messages; returns the number of messages. */
   #resolve(q: number, d: number, most: number): number {
     const { i32 } = this.#host
     const processes = this.#processes
@@ -130,7 +130,7 @@ export class Bursts {
     return count
   }
 
-  /** Stages the inline data of the request at `w`; its length, or −1. */
+  /** Stages the inline data of the request at `w`; returns its length, or −1. */
   #fromQueue(w: number): number {
     const { i32, segment } = this.#host
     const length = i32[w + Wqe.inlineLength]!
@@ -139,7 +139,7 @@ export class Bursts {
     return length
   }
 
-  /** Adds the bytes of the request at `w` to those that are fetched; how many, −1 if it is none for a burst. */
+  /** Adds the bytes of the request at `w` to the ranges to fetch; returns their length, −1 if the request is not suitable for a burst. */
   #gather(q: number, w: number): number {
     const { i32, f64 } = this.#host
     const processes = this.#processes
@@ -156,7 +156,7 @@ export class Bursts {
     return total
   }
 
-  /** Adds where the bytes of message `number` go; false if its receive has no room for them, or is none for a burst. */
+  /** Adds the targets of message `number`; false if its receive has no room for the bytes, or is not suitable for a burst. */
   #scatter(d: number, number: number, total: number): boolean {
     const { i32, f64 } = this.#host
     const processes = this.#processes
@@ -176,7 +176,7 @@ export class Bursts {
     return left === 0
   }
 
-  /** Copies the bytes of all; false if not all of them are there, and then nobody knows of any. */
+  /** Copies the bytes of all messages; false if some of them are not there: then no message of the burst has had any effect. */
   #copy(): boolean {
     const from = this.#from
     const to = this.#to
@@ -196,7 +196,7 @@ export class Bursts {
     const host = this.#host
     const { i32, f64, segment } = host
     const w = this.#request(q, number)
-    // Those before it were consumed.
+    // The receives before it were consumed.
     const r = this.#receiveAt(d, 0)
     const cq = host.cqWord(i32[d + Qp.recvCq]!)
     const e = host.reserve(cq)
@@ -211,13 +211,13 @@ export class Bursts {
     return true
   }
 
-  /** First word of the request that comes after the first `number`. */
+  /** Returns the first word of the request that comes after the first `number`. */
   #request(q: number, number: number): number {
     const { i32 } = this.#host
     return i32[q + Qp.sqRing]! + ((i32[q + Qp.sqNext]! + number) & i32[q + Qp.sqMask]!) * i32[q + Qp.sqStride]!
   }
 
-  /** The same of a receive. */
+  /** Returns the same for a receive. */
   #receiveAt(d: number, number: number): number {
     const { i32 } = this.#host
     return i32[d + Qp.rqRing]! + ((i32[d + Qp.rqTail]! + number) & i32[d + Qp.rqMask]!) * i32[d + Qp.rqStride]!

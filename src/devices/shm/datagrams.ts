@@ -1,9 +1,9 @@
 /**
- * Datagrams: SENDs of a UD QP, to one QP or to all of a multicast group. Whatever the network or the receiver may do to
- * them, the sender's completion says success: a datagram that cannot be delivered is dropped and counted.
+ * Datagrams: SENDs of a UD QP, to one QP or to all of a multicast group. Whatever the network or the receiver may do to them, the
+ * sender's completion is a success: a datagram that cannot be delivered is dropped and counted.
  *
- * The receiver's buffers begin with 40 bytes for the global route header (GRH), which are written if the address handle
- * asks for one; the payload follows.
+ * The receiver's buffers begin with 40 bytes for the global route header (GRH), which are written if the address handle requests one; the
+ * payload follows.
  */
 import {
   GsiDispatch,
@@ -34,10 +34,10 @@ import { type Waiting, waits } from './waiting.ts'
 
 const { Av, avGlobal, avMulticast, Cqe, Dev, Meta, Qp, qpEngine, Wqe } = layout
 
-/** Below all attachments. */
+/** Marker below all attachments. */
 const nobody = -1
 
-/** The attachment that hosts a queue pair, or `nobody`. */
+/** Returns the attachment that hosts a queue pair, −1 if none does. */
 const hostOf = (i32: Int32Array, d: number): number =>
   i32[d + Qp.engine] === qpEngine.hosted ? i32[d + Qp.owner]! : nobody
 
@@ -51,13 +51,16 @@ export class Datagrams {
   readonly #handOver: HandOver
   readonly #failures: Failures
   readonly #traffic: Traffic
-  /** Where GRHs are put together. */
+  /** Offset of scratch memory for GRHs. */
   readonly #grh: number
   readonly #gsi: GsiDispatch
-  /** Where the beginning of a management datagram is put together. */
+  /** Offset of scratch memory for the beginning of a management datagram. */
   readonly #mad: number
 
-  /** `adapters`: how many devices of the segment, from the first on, are of this kind. */
+  /**
+   * Constructs the part of the executor for datagrams; `adapters` is the number of devices of the segment, from the first on, that are of
+   * this kind.
+   */
   constructor(
     host: Host,
     mtu: number,
@@ -108,8 +111,8 @@ export class Datagrams {
   }
 
   /**
-   * To all members of a group: those that no thread hosts, and then those of each thread that hosts some, in the order of their
-   * attachments. A thread that is not this one is handed the request for its members, and hands it on.
+   * Delivers to all members of a group: those that no thread hosts, and then those of each thread that hosts some, in the order of their
+   * attachments. Another thread receives the request for its members, and passes it on.
    */
   #multicast(q: number, w: number, total: number): number {
     const { i32, segment } = this.#host
@@ -118,14 +121,14 @@ export class Datagrams {
       this.#deliverToMembers(q, w, total, nobody)
     } else {
       owner = i32[q + Qp.mcastOwner]!
-      // Who takes a request back that was not answered in time is not the one that it was handed to.
+      // A thread that takes back a request that was not answered in time is not the one that it was handed over to.
       if (i32[q + Qp.executor] !== segment.lockValue) this.#waiting.unanswered(q)
       else if (!this.#deliverToMembers(q, w, total, owner)) return waits
     }
     for (;;) {
       const d = this.#nextHosted(w, owner)
       const next = d < 0 ? nobody : hostOf(i32, d)
-      // Or it is not a member any more.
+      // Or the next queue pair is not a member any more.
       if (next <= owner) return WcStatus.Success
       owner = next
       i32[q + Qp.mcastOwner] = owner
@@ -134,7 +137,10 @@ export class Datagrams {
     }
   }
 
-  /** Delivers to the members of a group that `owner` hosts, or `nobody`. False if they are asked for receives first: the datagram is delivered once. */
+  /**
+   * Delivers to the members of a group that `owner` hosts, or, with −1, that no thread hosts. False if receives are to be requested from
+   * their programs first: the datagram is delivered once.
+   */
   #deliverToMembers(q: number, w: number, total: number, owner: number): boolean {
     const host = this.#host
     const { i32 } = host
@@ -159,7 +165,7 @@ export class Datagrams {
     return true
   }
 
-  /** The member whose host comes next behind `owner`; −1 if there is none. Of a host that is being cleaned up after, the members are gone. */
+  /** Returns the member with the next host after `owner`; −1 if there is none. Members of a host that is being cleaned up count as gone. */
   #nextHosted(w: number, owner: number): number {
     const host = this.#host
     const { i32, segment } = host
@@ -173,12 +179,12 @@ export class Datagrams {
     return next
   }
 
-  /** There was no receive at `d`. */
+  /** Counts a datagram for which there was no receive at `d`. */
   #dropped(d: number): void {
     this.#host.count(this.#host.i32[d + Qp.device]!, 'ud_drops_no_receive')
   }
 
-  /** A management datagram, to the one that QP 1 of the device stands for here. */
+  /** Delivers a management datagram to the queue pair that QP 1 of the device stands for here. */
   #management(q: number, w: number, device: number, total: number): void {
     const { u8 } = this.#host
     if (device < 0) {
@@ -193,7 +199,10 @@ export class Datagrams {
     }
   }
 
-  /** One datagram to one QP: what cannot be delivered is dropped and counted at the receiver. False if that has no receive; then nothing is counted. */
+  /**
+   * Delivers one datagram to one QP; a datagram that cannot be delivered is dropped and counted at the receiver. False if that has no
+   * receive; then nothing is counted.
+   */
   #deliver(q: number, w: number, d: number, total: number): boolean {
     const { segment } = this.#host
     segment.lock(d + Qp.rqLock)
@@ -228,8 +237,8 @@ export class Datagrams {
       host.count(device, 'ud_drops_length')
       return true
     }
-    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all
-    // of them say that they are QP 1 (transport/datagrams.ts).
+    // IBA A17.5.8 deviation: a port has one QP 1; here each connection manager has a queue pair of type GSI, and all of them present
+    // themselves as QP 1 (transport/datagrams.ts).
     const sender = i32[q + Qp.type] === QpType.GSI ? gsiQpn : i32[q + Qp.number]!
     const av = w + Wqe.av
     // IBA 11.4.1.2: 40 bytes of a receive are for the GRH, whether there is one or not.
@@ -278,7 +287,7 @@ export class Datagrams {
       if (total > 0) segment.copy(to + grhLength, ranges.from[0]!, total)
       return noFault
     }
-    // Several elements: the GRH becomes the first part of what is copied.
+    // Several elements: the GRH becomes the first range that is copied.
     if (!withGrh) u8.fill(0, grh, grh + grhLength)
     ranges.prepend(grh, grhLength)
     let fault = noFault
@@ -288,7 +297,7 @@ export class Datagrams {
     return fault
   }
 
-  /** The global route header that the receiver sees before the payload; InfiniBand Architecture volume 1, 8.3. */
+  /** Writes the global route header that the receiver sees before the payload; InfiniBand Architecture volume 1, 8.3. */
   #writeGrh(q: number, w: number, at: number, total: number): void {
     const { i32, u8 } = this.#host
     const av = w + Wqe.av

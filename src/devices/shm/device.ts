@@ -76,7 +76,7 @@ export class ShmDevice implements Device {
     else this.#ring(q)
   }
 
-  /** Tells the engine thread of the QP's context; the ring holds each QP once. */
+  /** Rings the doorbell of the engine thread of the QP's context; the ring holds each QP once. */
   #ring(q: number): void {
     const i32 = this.#i32
     const { segment } = this.host

@@ -39,7 +39,7 @@ const devices = new Map<string, ShmDevice>()
 
 const isSegmentName = (name: string): boolean => /^[A-Za-z0-9._-]{1,64}$/.test(name)
 
-/** Segment and adapter that a name means; null if it is not a name of this driver. */
+/** Returns the segment and the adapter that a name stands for; null if it is not a name of this driver. */
 function parse(name: string): { segment: string | null; index: number } | null {
   const own = /^shm([01])$/.exec(name)
   if (own) return { segment: null, index: Number(own[1]) }
@@ -79,7 +79,7 @@ function list(): DeviceInfo[] {
     // Devices of other kinds have segments, too, of names that these cannot have.
     if (!isSegmentName(name)) continue
     try {
-      // One with other tables is of another version, or of a test; it is no device.
+      // A segment with other tables is of another version, or of a test; it is not a device.
       const guids = Segment.peek(
         name,
         segmentOptions().staticBytes,
@@ -92,7 +92,7 @@ function list(): DeviceInfo[] {
         { name: `shm:${name}/1`, guid: guids[1], kind: 'shm' },
       )
     } catch (error) {
-      // Nor is one that this process has no right to open.
+      // Nor is a segment that this process has no right to open.
       if (!(error instanceof SegmentError) && !(error instanceof Error && 'errno' in error)) throw error
     }
   }

@@ -21,7 +21,7 @@ let context = 0
 /** First word of the context's record. */
 let c = 0
 
-// It serves one context at a time, and is used again for another when that is closed: starting a thread takes long.
+// The thread serves one context at a time, and is used again for another one when that is closed: starting a thread takes long.
 parentPort?.on('message', (order: EngineOrder) => {
   context = order.context
   c = host.ctxWord(context)
@@ -73,7 +73,7 @@ function execute(slot: number): void {
   executor.resume(slot)
 }
 
-/** The doorbell ring was full: look at every queue of the context. */
+/** Executes the queues of all queue pairs of the context: the doorbell ring was full. */
 function executeAll(): void {
   for (let slot = 0; slot < i32[host.at.meta + Meta.qpsUsed]!; slot++) {
     const q = host.qpWord(slot)

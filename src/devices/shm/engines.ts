@@ -1,4 +1,4 @@
-/** Engine threads of this process: which context each serves, and those that serve none at the moment. */
+/** Engine threads of this process: the context that each serves, and the threads that serve none at the moment. */
 import type { Worker } from 'node:worker_threads'
 import { untilLook } from '../../memory/index.ts'
 import { heard, type PassedNews, takeNews } from '../../verbs/index.ts'
@@ -7,7 +7,7 @@ import { type EngineOrder, startDeviceThread } from './thread-data.ts'
 
 const { Ctx } = layout
 
-/** By segment and context. */
+/** Engine threads by segment and context. */
 const engines = new Map<string, Worker>()
 const idleEngines = new Map<string | null, Worker[]>()
 const engineFailures = new WeakMap<Worker, unknown>()
@@ -36,7 +36,7 @@ export function serveContext(host: Host, context: number, cores: number[]): void
     )
 }
 
-/** Takes a context from its engine thread, which can serve another one then. */
+/** Takes a context from its engine thread, which can then serve another one. */
 export function releaseContext(host: Host, context: number): void {
   const { i32, segment } = host
   const key = `${segment.name}/${context}`
@@ -48,6 +48,6 @@ export function releaseContext(host: Host, context: number): void {
   segment.notify(c + Ctx.doorbellWake)
   if (segment.waitUntil(c + Ctx.doorbellReady, (ready) => ready !== 1, untilLook(2000), 10))
     idleEngines.get(segment.name)?.push(worker)
-  // It would take the next context in that place for its own.
+  // It would take the next context with the same index for its own.
   else void worker.terminate()
 }

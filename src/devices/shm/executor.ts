@@ -1,19 +1,18 @@
 /**
- * The work of an adapter in shared memory: the thread that has a request at the front of a send queue executes it, as
- * requester and as responder at once. There is no packet; a SEND is one copy from the sender's memory to the receiver's.
- * Every check of a real adapter is made, and a failed one ends as it would there: with completions, QP states and
- * asynchronous events on both sides.
+ * The work of an adapter in shared memory: the thread that has a request at the front of a send queue executes it, as requester and as
+ * responder at once. There is no packet; a SEND is one copy from the sender's memory to the receiver's. Every check of a real adapter is
+ * made, and a failed one ends as on a real adapter: with completions, QP states and asynchronous events on both sides.
  *
  *     RC error in a request   requester completes with an error, both QPs go to ERR where the responder rejected it
  *     UC, UD                  the requester sees only local errors (and goes to SQE); what cannot be delivered is counted
  *
- * Here is the send queue. What a request does is in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH),
- * datagrams.ts, and memory windows are of verbs; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives
- * (receives.ts), what must wait (waiting.ts) and what becomes of an error (failures.ts). Bytes of other processes are in
- * devices/process-memory, many short messages between programs in bursts.ts, requests that another thread must execute in hand-over.ts.
+ * This file has the send queue. The requests are in messages.ts (SEND, WRITE), one-sided.ts (READ, atomics, FLUSH), datagrams.ts, and
+ * memory windows are in verbs; they share the lists of ranges (ranges.ts), the peer (peer.ts) and its receives (receives.ts), requests
+ * that must wait (waiting.ts) and failures (failures.ts). Bytes of other processes are in devices/process-memory, many short messages
+ * between programs in bursts.ts, requests that another thread must execute in hand-over.ts.
  *
- * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its
- * queue, and `r` that of a receive. What executes a request returns a `WcStatus`, or `waits` if it must be tried again.
+ * In all of them `q` is the first word of the requester's QP, `d` that of the responder's, `w` that of the request in its queue, and `r`
+ * that of a receive. A function that executes a request returns a `WcStatus`, or `waits` if it must be tried again.
  */
 import { nowNs } from '../../memory/index.ts'
 import {
@@ -42,7 +41,7 @@ import { Waiting, waits } from './waiting.ts'
 
 const { Key, Qp, qpEngine, Wqe } = layout
 
-/** The request at `index` of the QP that `ref` names completes after a grace period. */
+/** Request at `index` of the QP that `ref` names, which completes after a grace period. */
 interface Grace {
   q: number
   ref: number
@@ -66,7 +65,7 @@ export class Executor {
   #progressing = false
   #refilling = false
 
-  /** `adapters`: how many devices of the segment, from the first on, are of this kind. */
+  /** Constructs an executor; `adapters` is the number of devices of the segment, from the first on, that are of this kind. */
   constructor(host: Host, mtu: number, adapters: number) {
     this.#host = host
     this.#adapters = adapters
@@ -95,7 +94,7 @@ export class Executor {
   }
 
   /**
-   * Executes what is in a send queue, in order, until it is empty or must wait. Its send lock is held; after it is released, and the
+   * Executes the requests of a send queue, in order, until it is empty or must wait. Its send lock is held; after it is released, and the
    * operation left, comes `settle`.
    */
   run(q: number): void {
@@ -183,9 +182,9 @@ export class Executor {
   }
 
   /**
-   * BIND_MW or LOCAL_INV. When one that closes a window completes, nobody writes there any more: another thread may have
-   * resolved the key before and be copying, so the completion waits for a grace period. That is for `settle`, since this
-   * thread is in an operation itself.
+   * Executes BIND_MW or LOCAL_INV. When a request that closes a window completes, no thread may write there any more: another thread may
+   * have resolved the key before and be copying, so the completion waits for a grace period. That is for `settle`, since this thread is
+   * in an operation itself.
    */
   #window(q: number, w: number): number {
     const host = this.#host
@@ -201,13 +200,16 @@ export class Executor {
     return waits
   }
 
-  /** A CQ of `q` is full: ends and flushes the QP. No lock is held, and this thread is in no operation. */
+  /** Handles a full CQ of `q`: ends and flushes the QP. No lock is held, and this thread is in no operation. */
   overran(q: number): void {
     this.#failures.overran(q)
     this.settle()
   }
 
-  /** After a send lock was released: wakes the threads that wait for what was done, and does what had to wait for a grace period. */
+  /**
+   * Finishes work after a send lock was released: wakes the threads that wait for completions, and completes what had to wait for a grace
+   * period.
+   */
   settle(): void {
     const { parking } = this.#host.segment
     parking.wakeDeferred()
@@ -223,7 +225,7 @@ export class Executor {
     if (this.#waiting.asked.length > 0 && !this.#refilling) this.#refill()
   }
 
-  /** Has owners of hosted queues post what receives there are now, and continues what waited for that. */
+  /** Has owners of hosted queues post the receives that they have now, and continues the requests that waited for that. */
   #refill(): void {
     const host = this.#host
     const { asked } = this.#waiting
@@ -300,17 +302,17 @@ export class Executor {
     }
   }
 
-  /** As `Device.dueInMs`. */
+  /** Returns the same as `Device.dueInMs`. */
   dueInMs(): number {
     return Math.max(0, (this.#waiting.nextDeadline() - nowNs()) / 1e6)
   }
 
-  /** As `Device.reachProcess`. */
+  /** Prepares the memory of a process, as `Device.reachProcess`. */
   reachProcess(verb: string, pid: number, address: number, length: number): number {
     return this.#processes.reach(verb, pid, address, length)
   }
 
-  /** The connected peer if it can take requests, or −1. */
+  /** Returns the connected peer if it can take requests, or −1. */
   peer(q: number): number {
     return peerOf(this.#host, q)
   }

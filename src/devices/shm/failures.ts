@@ -1,8 +1,8 @@
 /**
- * How a request fails: what the requester and the responder each get to see of it.
+ * Failures of requests: their effects on the requester and on the responder.
  *
- * The thread that finds the failure holds the requester's send lock and must not take that of a second QP. So it changes
- * states, makes the completion and the event, and flushes only a queue whose lock it holds; the rest is for `settle`.
+ * The thread that finds the failure holds the requester's send lock and must not take that of a second QP. So it changes states, makes
+ * the completion and the event, and flushes only a queue whose lock it holds; the rest is for `settle`.
  */
 import {
   EventType,
@@ -30,7 +30,7 @@ export class Failures {
     this.#waiting = waiting
   }
 
-  /** The request at the front failed: it completes with the error, the rest is flushed. */
+  /** Fails the request at the front: it completes with the error, the rest is flushed. */
   fail(q: number, status: number): void {
     const host = this.#host
     const { i32 } = host
@@ -47,7 +47,7 @@ export class Failures {
     if (rc) this.defer(q)
   }
 
-  /** The responder `d` rejects a request: it goes to ERR with an asynchronous event. The receive lock is not held. */
+  /** Moves the responder `d`, which rejects a request, to ERR with an asynchronous event. The receive lock is not held. */
   failResponder(d: number, event: EventType): void {
     const host = this.#host
     const { i32 } = host
@@ -57,7 +57,7 @@ export class Failures {
     this.defer(d)
   }
 
-  /** The receive CQ of `d` is full, so that its owner cannot learn of a message: a QP of any type ends with that. */
+  /** Ends a QP of any type whose receive CQ is full, so that its owner cannot learn of a message. */
   overran(d: number): void {
     const host = this.#host
     // IBA C11-37: a full CQ is an error of the QP that completes to it.
@@ -66,7 +66,7 @@ export class Failures {
     this.defer(d)
   }
 
-  /** The responder rejects what a request asks of its memory; the status that the requester sees. */
+  /** Handles a request for memory that the responder rejects; returns the status that the requester sees. */
   refused(d: number, rc: boolean, status: WcStatus): number {
     const host = this.#host
     const device = host.i32[d + Qp.device]!
@@ -80,8 +80,8 @@ export class Failures {
   }
 
   /**
-   * What a request of `q` asks of the memory of its responder `d` is not there; `isGone`: since the program has ended. Then `d` goes with
-   * it, tells nobody, and does not answer. The receive lock is not held.
+   * Handles a request of `q` whose memory at the responder `d` is not there; `isGone`: because the program has ended. Then `d` goes with
+   * it, without an event, and does not answer. The receive lock is not held.
    */
   notThere(q: number, d: number, isGone: boolean): number {
     const host = this.#host
@@ -93,12 +93,12 @@ export class Failures {
     return this.#waiting.unreachable(q)
   }
 
-  /** Leaves the queues of a QP that is in ERR now to be flushed by `settle`. */
+  /** Leaves the queues of a QP that is in ERR to be flushed by `settle`. */
   defer(q: number): void {
     this.#deferred.push(this.#host.i32[q + Qp.ref]!)
   }
 
-  /** After a send lock was released: flushes what errors on the way left to be flushed. */
+  /** Flushes the deferred queues after a send lock was released. */
   settle(): void {
     while (this.#deferred.length > 0) {
       const ref = this.#deferred.pop()!

@@ -3,12 +3,12 @@
  * element, from an empty send queue of a connected QP to a peer that is ready. Everything else goes through the send
  * queue and the executor.
  *
- * It is fast because it remembers where things are (the peer's rings, its CQ, the regions of the last keys) for as long
- * as the segment's epoch is the same, and because it takes hardly a lock:
+ * It is fast because it caches locations (the peer's rings, its CQ, the regions of the last keys) for as long as the
+ * segment's epoch is the same, and because it takes hardly any lock:
  *
- * - The send queue belongs to the thread that posted first (`Qp.bias`); another thread that posts ends that, until one
- *   thread alone has posted for a while.
- * - The peer's receive queue has one sender, this one. All others that touch it have changed a state first and waited for
+ * - The send queue belongs to the thread that posted first (`Qp.bias`); posting by another thread ends that, until
+ *   one thread alone has posted for a while.
+ * - The peer's receive queue has one sender, this one. All other threads that touch it have changed a state first and waited for
  *   a grace period. So its lock is taken only where entering an operation needs the barrier; see memory/segment.ts.
  * - The same holds for the CQ while that QP's receive side is its only producer.
  *
@@ -33,7 +33,7 @@ import type { Executor } from './executor.ts'
 
 const { Cq, Cqe, Key, Qp, Rwqe, Sg } = layout
 
-/** What the last look-up of a key gave: addresses from `low` to `high` are at `delta` from the segment's. */
+/** Result of the last look-up of a key: addresses from `low` to `high` are at `delta` from the segment's. */
 class CachedRange {
   key = 0
   low = 0
@@ -47,13 +47,13 @@ recvWhat[Opcode.Send] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, 0)
 recvWhat[Opcode.SendWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.Recv, WcFlag.WithImm)
 recvWhat[Opcode.WriteWithImm] = layout.packWhat(WcStatus.Success, WcOpcode.RecvRdmaWithImm, WcFlag.WithImm)
 
-/** From the flag of a request to that of its completion, `layout.solicitedFlag`. */
+/** Shift from the flag of a request to that of its completion, `layout.solicitedFlag`. */
 const solicitedShift = 22
 
-/** Flags that change nothing here: every request is finished before the next, so that a fence has nothing to wait for. */
+/** Flags that change nothing here: every request is finished before the next, so a fence has nothing to wait for. */
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
-/** Requests that go through the queue before one more look whether that is still needed. */
+/** Number of requests that go through the queue before one checks whether that is still needed. */
 const unusualRequests = 16
 
 export class ShmFastPath implements FastPath {
@@ -69,15 +69,18 @@ export class ShmFastPath implements FastPath {
   private readonly lockValue: number
   private readonly operation: number
   private readonly epochWord: number
-  /** The epoch for which the following is true; 0 before the first look. */
+  /** Epoch for which the following is true; 0 before the first look. */
   private epoch = 0
-  /** The epoch for which this QP was found to be no case for this, and requests until it is looked at again: its peer may get ready. */
+  /**
+   * Epoch for which this QP was found unsuitable for the fast path, and number of requests until the next check: its peer may become
+   * ready.
+   */
   private unusualEpoch = 0
   private unusualFor = 0
   private peerLock: number
-  /** Whether no lock is needed on the peer's receive queue. */
+  /** True if no lock is needed on the peer's receive queue. */
   private free = false
-  /** Whether nothing at all has to be locked or woken. */
+  /** True if nothing at all has to be locked or woken. */
   private plain = false
   private d = 0
   private ring = 0
@@ -86,11 +89,11 @@ export class ShmFastPath implements FastPath {
   private rqHeadSeen = 0
   private peerNumber = 0
   private peerSlot = 0
-  /** Only written: the first word of the next receive, read early so that its line is in this core's cache in time. */
+  /** Prefetch, only written: the first word of the next receive, read early so that its line is in this core's cache in time. */
   ahead = 0
-  /** Whether the request that was just executed found the send CQ full. */
+  /** Flag: the request that was just executed found the send CQ full. */
   private overran = false
-  /** Requests that went through the queue since another thread had used it. */
+  /** Number of requests that went through the queue since another thread used it. */
   private alone = 0
   private canWrite = false
   private cq = 0
@@ -99,7 +102,7 @@ export class ShmFastPath implements FastPath {
   private cqSize = 0
   private cqAlone = false
   private cqChannel = false
-  /** Whether a completion may wake somebody: only after the operation, since that thread may run in this one's place at once. */
+  /** Flag: a completion may wake a thread; only after the operation, since that thread may be scheduled in place of this one at once. */
   private wakes = false
   private sendCq = 0
   private sigAll = false
@@ -168,7 +171,7 @@ export class ShmFastPath implements FastPath {
     return done
   }
 
-  /** A SEND where nothing has to be locked: what `locked` does, with all checks in one place. */
+  /** Executes a SEND for which nothing has to be locked: what `locked` does, with all checks in one place. */
   private send(
     wr: SendWorkRequest,
     opcode: number,
@@ -221,7 +224,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.qpSlot] = this.peerSlot
     i32[e + Cqe.srcQpOrReleases] = 0
-    // The receive's place is free before its completion shows, so that a program that polls can post again at once.
+    // The receive's slot is free before its completion shows, so that a program that polls can post again at once.
     i32[d + Qp.rqTail] = (tail + 1) | 0
     i32[e + Cqe.rqTail] = (tail + 1) | 0
     const next = (produced + 1) | 0
@@ -242,7 +245,7 @@ export class ShmFastPath implements FastPath {
     else Atomics.add(i32, operation, 1)
   }
 
-  /** The peer's receive lock, where it is needed, is held on entry, and given back. */
+  /** Executes the request with the peer's receive lock, where it is needed, held on entry; the lock is released here. */
   private locked(
     wr: SendWorkRequest,
     opcode: number,
@@ -253,7 +256,7 @@ export class ShmFastPath implements FastPath {
   ): boolean {
     const { i32, f64, q, d, source } = this
     const epoch = this.epoch
-    // Only now is it certain that what is remembered holds: after entering, and a full barrier where one is needed.
+    // Only now is it certain that the cache is valid: after entering, and a full barrier where one is needed.
     if (this.host.segment.observe(this.epochWord) !== epoch || i32[q + Qp.sqNext] !== head) return this.giveUp()
     let from = sge.addr
     if ((flags & SendFlag.Inline) !== 0) {
@@ -304,7 +307,7 @@ export class ShmFastPath implements FastPath {
     const { cq } = this
     if (!this.cqAlone && Atomics.compareExchange(i32, cq + Cq.lock, 0, this.lockValue) !== 0) return this.giveUp()
     if (i32[cq + Cq.ring] !== this.cqRing) {
-      // Resized since: its producers had to look again, and this one came before it could know.
+      // Resized since: its producers had to look again, and this one came before it could notice.
       if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
       return this.giveUp()
     }
@@ -332,7 +335,7 @@ export class ShmFastPath implements FastPath {
     i32[e + Cqe.qpNum] = this.peerNumber
     i32[e + Cqe.qpSlot] = this.peerSlot
     i32[e + Cqe.srcQpOrReleases] = 0
-    // The receive's place is free before its completion shows, so that a program that polls can post again at once; and after it was read.
+    // The receive's slot is free before its completion shows, so that a program that polls can post again at once; and after it was read.
     if (processorOrders) i32[d + Qp.rqTail] = (tail + 1) | 0
     else Atomics.store(i32, d + Qp.rqTail, (tail + 1) | 0)
     i32[e + Cqe.rqTail] = (tail + 1) | 0
@@ -360,7 +363,7 @@ export class ShmFastPath implements FastPath {
     return false
   }
 
-  /** The request is done: its place in the send queue, and its completion if it is signaled. */
+  /** Finishes the request: its slot in the send queue, and its completion if it is signaled. */
   private finish(wr: SendWorkRequest, flags: number, head: number, opcode: number): void {
     const { i32, q } = this
     const after = (head + 1) | 0
@@ -371,19 +374,19 @@ export class ShmFastPath implements FastPath {
       this.overran = true
   }
 
-  /** What comes after the operation, and without a lock. */
+  /** Does the work that comes after the operation, and without a lock. */
   private settle(): void {
     if (this.wakes) this.parking.wakeDeferred()
     if (this.overran) this.flushOverrun()
   }
 
-  /** The send CQ was full: the QP ends, as it does after `Host.completeSend`. */
+  /** Ends the QP since the send CQ was full, as after `Host.completeSend`. */
   private flushOverrun(): void {
     this.overran = false
     this.executor.overran(this.q)
   }
 
-  /** Looks a key up and remembers its range if it permits this access; as `Host.resolve` does. */
+  /** Looks a key up and caches its range if it permits this access; as `Host.resolve` does. */
   private find(
     known: CachedRange,
     key: number,
@@ -407,14 +410,14 @@ export class ShmFastPath implements FastPath {
   prepare(): void {
     const { i32, q, host } = this
     const epoch = Atomics.load(i32, this.epochWord)
-    // After other threads had used the queue it is this one's again when it alone has posted for a while.
+    // After other threads have used the queue, it belongs to this one again when it alone has posted for a while.
     const regained = i32[q + Qp.bias] === -1 && ++this.alone >= 256
     if (regained) {
       this.alone = 0
       i32[q + Qp.bias] = this.me
     } else if (epoch === this.epoch || (epoch === this.unusualEpoch && --this.unusualFor > 0)) return
     this.epoch = 0
-    // Until there is something to remember, no request fits: when the epoch has gone round to 0, that is no sign of it.
+    // Until something is cached, no request fits: an epoch that has wrapped to 0 does not indicate a valid cache.
     this.maxSendWr = 0
     if (!this.refreshCache()) {
       this.unusualEpoch = epoch

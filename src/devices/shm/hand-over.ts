@@ -1,12 +1,13 @@
 /**
- * Requests between hosted queue pairs of different threads, or from any other to one that another thread hosts. Only that thread reaches
- * the memory of its peer and knows its receives, so the request is handed over to it: it executes it, as any attached thread can, and completes it.
+ * Requests between hosted queue pairs of different threads, or from any queue pair to one that another thread hosts. Only that thread
+ * reaches the memory of its peer and knows its receives, so the request is handed over to that thread, which executes it, as any attached
+ * thread can, and completes it.
  *
  *     requester hosted too     what it sends is staged: copied into pages of the segment that belong to its owner
  *     READ and atomics of it   the other thread fills those pages and gives the request back; its owner copies and completes
  *
- * A request has one executor at a time, `Qp.executor`, and that is a use of an attachment: when the thread dies, and has been cleaned up
- * after, the request is anyone's again, and finds its peer gone. One that stops without dying is a peer that does not answer.
+ * A request has one executor at a time, `Qp.executor`, and that is a use of an attachment: when the thread has died and was cleaned up,
+ * any thread may execute the request again, which finds its peer gone. A thread that stops without dying is a peer that does not answer.
  */
 import {
   fillingOpcodes,
@@ -36,12 +37,12 @@ export class HandOver {
     this.#waiting = waiting
   }
 
-  /** Hands the request of `q` at `w`, whose data `gather` has resolved, over to the thread that hosts `d`; `waits`, or a status. */
+  /** Hands the request of `q` at `w`, whose data `gather` has resolved, over to the thread that hosts `d`; returns `waits`, or a status. */
   give(q: number, w: number, d: number, total: number): number {
     return this.#waiting.isLate(q) ? this.#waiting.unanswered(q) : this.pass(q, w, d, total)
   }
 
-  /** The same, whether or not a thread that had the request before has answered. */
+  /** Does the same whether or not a thread that had the request before has answered. */
   pass(q: number, w: number, d: number, total: number): number {
     const { i32 } = this.#host
     if (i32[q + Qp.engine] === qpEngine.hosted && !isOthers(this.#host, q)) {
@@ -63,7 +64,7 @@ export class HandOver {
       } catch {
         return WcStatus.LocQpOpErr
       }
-      // Nobody uses the old pages: this request is handed over only now, and the one before is done.
+      // No thread uses the old pages: this request is handed over only now, and the one before is done.
       if (before !== 0) segment.free(before)
     }
     if (hasOpcode(fillingOpcodes, i32[w + Wqe.opcode]!)) return WcStatus.Success
@@ -74,7 +75,7 @@ export class HandOver {
     return WcStatus.Success
   }
 
-  /** The request of `q` succeeded here. Whether it brought bytes for an owner elsewhere, which has to go on with it. */
+  /** Ends a request of `q` that succeeded here. True if it brought bytes for an owner in another thread, which has to go on with it. */
   givesBack(q: number, w: number): boolean {
     const { i32 } = this.#host
     if (!isOthers(this.#host, q) || !hasOpcode(fillingOpcodes, i32[w + Wqe.opcode]!)) return false
@@ -83,7 +84,7 @@ export class HandOver {
     return true
   }
 
-  /** Whether another thread has brought what the request at the front of `q` is to get. */
+  /** True if another thread has brought the bytes for the request at the front of `q`. */
   isFilled(q: number): boolean {
     const { i32, segment } = this.#host
     return (
@@ -91,7 +92,7 @@ export class HandOver {
     )
   }
 
-  /** Copies what was brought to where the request at `w` wants it. */
+  /** Copies the bytes that were brought to the buffers of the request at `w`. */
   finish(q: number, w: number, access: number): number {
     const { i32 } = this.#host
     const ranges = this.#ranges

@@ -1,4 +1,4 @@
-/** A thread that is nothing but a janitor, for a process whose own threads poll, or wait without their event loops. */
+/** A thread that is only a janitor, for a process whose own threads poll, or wait without their event loops. */
 import { threadData } from '../../memory/index.ts'
 import { Janitor } from './janitor.ts'
 import { attachSegment } from './segments.ts'

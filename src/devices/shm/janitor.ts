@@ -6,12 +6,12 @@ import { inRootContext, type JanitorKind, Lives, Looks } from '../../memory/inde
 import { reapDead } from '../../verbs/index.ts'
 import type { Host } from '../../verbs/provider/index.ts'
 
-/** How often it looks for dead processes while there is one whose end it would not be told of. */
+/** Interval of looks for dead processes while there is a process whose end would not be signalled. */
 const lookMs = 20
-/** And at first while it would be told of all: in case that is lost. A thread of its own process that ends tells nobody. */
+/** First interval while all ends would be signalled: a signal may be lost, and the end of a thread of its own process is not signalled. */
 const recheckMs = 1000
 
-// Tests of programs put others in their place for a while.
+// Tests of programs replace these functions for a while.
 const { setTimeout, clearTimeout } = globalThis
 
 export class Janitor {
@@ -23,7 +23,7 @@ export class Janitor {
   #warned = false
   #timer: NodeJS.Timeout | undefined
 
-  /** Makes this thread a janitor in its event loop, which only one that is nothing else is kept alive by. */
+  /** Makes this thread a janitor in its event loop. The janitor keeps the thread alive only if that does nothing else. */
   constructor(host: Host, kind: JanitorKind) {
     this.#host = host
     this.#kind = kind
@@ -63,7 +63,7 @@ export class Janitor {
     this.#lookIn(tellsAll ? this.#looks.next(isAlone && segment.parking.mayRest) : lookMs)
   }
 
-  /** The program has called nothing that could throw. */
+  /** Prints a warning once: the program has called nothing that could throw. */
   #warn({ message }: Error): void {
     if (this.#warned) return
     this.#warned = true

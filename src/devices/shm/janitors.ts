@@ -1,6 +1,6 @@
 /**
- * Who in this process notices that others of a named segment die. In a program that returns to its event loop that is a janitor
- * there, which looks now and then; a thread of its own, which costs memory and its start, is only for one that does not.
+ * Janitors of this process, which notice that other processes of a named segment die. In a program that returns to its event loop the
+ * janitor is there and looks now and then; a thread of its own, which costs memory and its start, is only for a program that does not.
  */
 import { isMainThread } from 'node:worker_threads'
 import { inRootContext } from '../../memory/index.ts'
@@ -8,17 +8,20 @@ import type { Host } from '../../verbs/provider/index.ts'
 import { Janitor } from './janitor.ts'
 import { startDeviceThread } from './thread-data.ts'
 
-/** The segments that this thread has open by name, and of each whether a thread watches it. */
+/** Segments that this thread has open by name; `byThread`: a thread watches the segment. */
 const watched = new Map<string, { host: Host; byThread: boolean }>()
 
-/** This thread has opened a segment. Others of the process may compute, or end, so that it relies on none of them. */
+/** Watches a segment that this thread has opened. Other threads of the process may compute, or end, so it relies on none of them. */
 export function watchInLoop(name: string, host: Host): void {
   if (watched.has(name)) return
   inRootContext(() => new Janitor(host, 'loop'))
   watched.set(name, { host, byThread: false })
 }
 
-/** From now on it is noticed at once even while all that the program has polls, or waits outside its event loops. */
+/**
+ * Has a thread watch the segment, so that deaths are noticed at once even while all threads of the program poll, or wait outside their
+ * event loops.
+ */
 export function watchByThread(name: string): void {
   const segment = watched.get(name)
   if (segment === undefined || segment.byThread) return
@@ -33,7 +36,7 @@ export function watchByThread(name: string): void {
   try {
     startDeviceThread('janitor-thread', { name, inode: segment.host.segment.inode }).on('error', failed)
   } catch (error) {
-    // No thread is to be had.
+    // No thread can be started.
     failed(error)
   }
 }

@@ -30,12 +30,12 @@ import { receiveCame, type Waiting, waits } from './waiting.ts'
 const { Qp, Wqe } = layout
 
 /**
- * Messages up to this many bytes are copied while the CQ is locked: an atomic operation between the first store of a
- * short copy and the completion would wait until the line with the payload has arrived from the other core.
+ * Maximum length of messages that are copied while the CQ is locked: an atomic operation between the first store of a short copy and the
+ * completion would wait until the line with the payload has arrived from the other core.
  */
 const copyLockedBytes = 512
 
-/** No status: the bytes of a WRITE are where they belong. */
+/** Outcome that is not a status: the bytes of a WRITE are where they belong. */
 const written = -3
 
 export class Messages {
@@ -104,8 +104,8 @@ export class Messages {
       receives.fail(d, r, placed, 0)
       segment.unlock(d + Qp.rqLock)
       if (!rc) return WcStatus.Success
-      // IBA list-80, list-81: a receive that is too short is an error of the requester, one whose memory may not be
-      // written of the responder.
+      // IBA list-80, list-81: a receive that is too short is an error of the requester, one whose memory may not be written an error of
+      // the responder.
       return placed === WcStatus.LocLenErr ? WcStatus.RemInvReqErr : WcStatus.RemOpErr
     }
     let flags = 0
@@ -116,8 +116,8 @@ export class Messages {
       window = invalidable(host, d, i32[w + Wqe.immData]!)
       if (window < 0) {
         segment.unlock(d + Qp.rqLock)
-        // IBA 9.9.6.3 deviation: a key that cannot be invalidated is an error of class J, of which the requester is
-        // not told; here it is, as case 85 of the conformance list wants it.
+        // IBA 9.9.6.3 deviation: a key that cannot be invalidated is an error of class J, which the requester does not learn of; here it
+        // does, as case 85 of the conformance list wants it.
         return this.#failures.refused(d, rc, WcStatus.RemAccessErr)
       }
     }
@@ -156,10 +156,10 @@ export class Messages {
       return this.#failures.refused(d, rc, WcStatus.RemInvReqErr)
     let to = 0
     let isWritten = total === 0
-    // IBA C9-88: the R_Key of a zero-length WRITE is not looked at.
+    // IBA C9-88: the R_Key of a zero-length WRITE is not checked.
     if (total > 0) {
       to = remoteRange(host, w, d, total, Access.RemoteWrite)
-      // What lies elsewhere may prove to be gone: better before there is a receive that would have to be given back.
+      // Memory of another process may prove to be gone: better before there is a receive that would have to be given back.
       if (to < 0 || ranges.fromAway) {
         const status = this.#writeAway(q, w, d, total, to)
         if (status !== written) return status
@@ -204,7 +204,7 @@ export class Messages {
     return WcStatus.Success
   }
 
-  /** Writes what lies in other processes, or goes there; `written`, or the status with which the request ends. */
+  /** Writes data that lies in other processes, or goes there; returns `written`, or the status with which the request ends. */
   #writeAway(q: number, w: number, d: number, total: number, at: number): number {
     const ranges = this.#ranges
     const to = ranges.remoteAway(w, d, total, Access.RemoteWrite, at)
@@ -214,8 +214,8 @@ export class Messages {
   }
 
   /**
-   * The bytes of a message, or of the receive that it took, have gone from their process. The receive lock of `d`, held, is given back. A
-   * receive of an SRQ that nothing fills goes back to its owner, which ends the QP; one of the QP itself stays for the next message.
+   * Ends a message whose bytes, or whose receive's memory, have gone from their process. The receive lock of `d`, held, is released. A
+   * receive of an SRQ that cannot be filled goes back to its owner, which ends the QP; one of the QP itself stays for the next message.
    */
   #notThere(q: number, d: number, r: number, fault: number): number {
     const receives = this.#receives
@@ -229,7 +229,7 @@ export class Messages {
     return this.#host.i32[q + Qp.type] === QpType.RC ? WcStatus.RemOpErr : WcStatus.Success
   }
 
-  /** The CQ of the receiver `d` is full, so that it cannot learn of the message; its receive lock, held, is given back. */
+  /** Ends a message whose receiver `d` has a full CQ, so that it cannot learn of it; the receive lock, held, is released. */
   #noCompletion(d: number, rc: boolean): number {
     this.#failures.overran(d)
     this.#host.segment.unlock(d + Qp.rqLock)

@@ -29,7 +29,7 @@ export class OneSided {
   readonly #waiting: Waiting
   readonly #handOver: HandOver
   readonly #failures: Failures
-  /** Bytes that a READ or atomic brought, for its completion. */
+  /** Number of bytes that a READ or atomic brought, for its completion. */
   byteLen = 0
 
   constructor(
@@ -61,7 +61,7 @@ export class OneSided {
     // IBA list-84, list-91: a QP that does not permit READs, or agreed to none, rejects them.
     if ((i32[d + Qp.accessFlags]! & Access.RemoteRead) === 0 || i32[d + Qp.maxDestRdAtomic] === 0)
       return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
-    // IBA C9-88: the R_Key of a zero-length READ is not looked at.
+    // IBA C9-88: the R_Key of a zero-length READ is not checked.
     if (total > 0) {
       const at = remoteRange(host, w, d, total, Access.RemoteRead)
       if (at < 0 || this.#ranges.fromAway) {
@@ -73,7 +73,7 @@ export class OneSided {
     return WcStatus.Success
   }
 
-  /** Reads what lies in other processes, or goes there. */
+  /** Reads data that lies in other processes, or goes there. */
   #readAway(q: number, w: number, d: number, total: number, remote: number): number {
     const ranges = this.#ranges
     const at = ranges.remoteAway(w, d, total, Access.RemoteRead, remote)
@@ -82,7 +82,7 @@ export class OneSided {
     return fault === targetFault ? WcStatus.LocProtErr : WcStatus.Success
   }
 
-  /** ATOMIC_CMP_AND_SWP and ATOMIC_FETCH_AND_ADD. */
+  /** Executes ATOMIC_CMP_AND_SWP and ATOMIC_FETCH_AND_ADD. */
   atomic(q: number, w: number): number {
     const host = this.#host
     const { i32 } = host
@@ -116,7 +116,7 @@ export class OneSided {
       old = b64[processes.word / 8]!
     } else if (swaps) old = Atomics.compareExchange(b64, at / 8, compareAdd, swap)
     else old = Atomics.add(b64, at / 8, compareAdd)
-    // The place of the operand in the queue is free now: the old value goes through it to the caller's buffers.
+    // The operand's words in the queue are free now: the old value goes through it to the caller's buffers.
     b64[(w + Wqe.compareAdd) >> 1] = old
     const from = (w + Wqe.compareAdd) * 4
     if (!ranges.fromAway) ranges.copyBack(from, 8)
@@ -165,17 +165,17 @@ export class OneSided {
       ((bits & FlushPlacement.Persistent) !== 0 ? Access.FlushPersistent : 0)
     // IBA A19.4.1.1: the placement types of a FLUSH: visible to all, or persistent.
     if ((i32[d + Qp.accessFlags]! & needs) !== needs) return this.#failures.refused(d, true, WcStatus.RemInvReqErr)
-    // IBA A19.4.1.2: a FLUSH is of a range, or of the whole region.
+    // IBA A19.4.1.2: a FLUSH covers a range, or the whole region.
     const wholeRegion = bits >> 4 === FlushSelectivity.Mr
     const rkey = i32[w + Wqe.rkey]!
     const entry = host.findKey(rkey)
     const addr = wholeRegion && entry >= 0 ? f64[(entry + Key.iova) >> 1]! : f64[(w + Wqe.remoteAddr) >> 1]!
     const length = wholeRegion ? 0 : f64[(w + Wqe.length) >> 1]!
-    // In another process, too, what was copied is visible.
+    // Copied data is visible in another process, too.
     // IBA oA19-13: a placement type that the region does not permit is a remote access error.
     if (host.resolve(rkey, i32[d + Qp.pd]!, addr, length, needs, host.qpSlot(d)) === -1)
       return this.#failures.refused(d, true, WcStatus.RemAccessErr)
-    // Stores of this thread are visible to all others after a full barrier; that is global placement.
+    // Stores of this thread are visible to all other threads after a full barrier; that is global placement.
     Atomics.add(i32, q + Qp.sqNext, 0)
     return WcStatus.Success
   }

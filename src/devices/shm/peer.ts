@@ -1,9 +1,9 @@
-/** The other end of a connection: which QP it is, and what of its memory a request may touch. */
+/** The other end of a connection: its QP, and the memory of it that a request may access. */
 import { EventType, type Host, isOthers, layout, QpState } from '../../verbs/provider/index.ts'
 
 const { Qp, Wqe } = layout
 
-/** The same for a request that arrives there now: the first that reaches a QP in RTR makes the event CommEst. */
+/** Returns the same for a request that arrives there now: the first that reaches a QP in RTR raises the event CommEst. */
 export function reach(host: Host, q: number): number {
   const { i32 } = host
   const d = connectedTo(host, q)
@@ -12,7 +12,7 @@ export function reach(host: Host, q: number): number {
   return d
 }
 
-/** The connected peer if it can take requests, and this thread can execute them, or −1. */
+/** Returns the connected peer if it can take requests, and this thread can execute them, or −1. */
 export function peerOf(host: Host, q: number): number {
   const d = connectedTo(host, q)
   return d >= 0 && isOthers(host, d) ? -1 : d
@@ -37,14 +37,17 @@ function connectedTo(host: Host, q: number): number {
   return d
 }
 
-/** Whether a QP is in a state in which requests reach it: RTR, RTS, SQD or SQE. */
+/** True if a QP is in a state in which requests reach it: RTR, RTS, SQD or SQE. */
 export function canRespond(host: Host, d: number): boolean {
   // Atomic: the attributes that are read next are those of this state.
   const state = Atomics.load(host.i32, d + Qp.state)
   return state >= QpState.Rtr && state !== QpState.Err
 }
 
-/** Where in the segment the remote range of a one-sided request at `w` lies, negative if the peer does not permit it, or it lies elsewhere. */
+/**
+ * Returns the location in the segment of the remote range of a one-sided request at `w`; negative if the peer does not permit it, or the
+ * range is in another process.
+ */
 export function remoteRange(host: Host, w: number, d: number, length: number, access: number): number {
   const { i32, f64 } = host
   const addr = f64[(w + Wqe.remoteAddr) >> 1]!

@@ -1,9 +1,9 @@
 /**
- * The bytes of a request as lists of ranges in the segment: a scatter/gather list goes in, every element is checked
- * against its key, and what comes out is copied, list to range, range to list, or list to list.
+ * The bytes of a request as lists of ranges in the segment: a scatter/gather list goes in, every element is checked against its key, and
+ * the resulting ranges are copied, list to range, range to list, or list to list.
  *
- * A range may also lie in another process (devices/process-memory). A list says whether it has such ranges, and then in which process each of
- * its ranges is; copies that meet them can fail, and return `noFault` or whose bytes were not there.
+ * A range may also lie in another process (devices/process-memory). A list indicates whether it has such ranges, and then the process of
+ * each of its ranges; copies that meet them can fail, and return `noFault` or the side whose bytes were not there.
  *
  * There is one object of these for all requests of a thread: a list holds until the next request resolves its own.
  */
@@ -12,10 +12,10 @@ import { noFault, type ProcessBytes, stagedBytes, tailBytes } from '../process-m
 
 const { Qp, Sg, Wqe } = layout
 
-/** More than `maxSge` of the device, since a GRH may come in front. */
+/** Maximum number of ranges: more than `maxSge` of the device, since a GRH may come first. */
 const maxRanges = 64
 
-/** Lists that are together shorter are copied by one call of the kernel where it can be. */
+/** Maximum length of lists, together, that are copied by one system call where that is possible. */
 const oneCallBytes = 2 ** 30
 
 export class Ranges {
@@ -23,20 +23,20 @@ export class Ranges {
   readonly #copy: (dst: number, src: number, length: number) => void
   readonly #copyOrdered: (dst: number, src: number, length: number) => void
 
-  /** The requester's own ranges: the source, except for what a READ or atomic brings back. */
+  /** Ranges of the requester: the source, except for the bytes that a READ or atomic brings back. */
   readonly from: Float64Array = new Float64Array(maxRanges)
   readonly fromLength: Float64Array = new Float64Array(maxRanges)
   fromCount = 0
-  /** The ranges of the receive that a message fills. */
+  /** Ranges of the receive that a message fills. */
   readonly to: Float64Array = new Float64Array(maxRanges)
   readonly toLength: Float64Array = new Float64Array(maxRanges)
   toCount = 0
-  /** Whether any range of `from`, or of `to`, is in another process; then in which each of them is, 0 for the segment. */
+  /** True if any range of `from`, or of `to`, is in another process; then the process of each range, 0 for the segment. */
   fromAway = false
   toAway = false
   readonly fromPid: Int32Array = new Int32Array(maxRanges)
   readonly toPid: Int32Array = new Int32Array(maxRanges)
-  /** The process of the range that `remoteAway` found. */
+  /** Process of the range that `remoteAway` found. */
   remotePid = 0
   readonly #processes: ProcessBytes
 
@@ -48,8 +48,8 @@ export class Ranges {
   }
 
   /**
-   * Resolves the request's data to `from` (or, for what comes back, with LocalWrite); its length, or −1 for a protection error.
-   * What is to be sent and lies in other processes is in the segment then, unless it is long.
+   * Resolves the request's data to `from` (or, for data that comes back, with LocalWrite); returns its length, or −1 for a protection
+   * error. Data to be sent that lies in other processes is in the segment then, unless it is long.
    */
   gather(q: number, w: number, access: number): number {
     const host = this.#host
@@ -64,7 +64,7 @@ export class Ranges {
       this.fromCount = 1
       return length
     }
-    // What its owner alone reaches it has staged: see hand-over.ts.
+    // Its owner has staged the memory that only the owner reaches: see hand-over.ts.
     if (isOthers(host, q)) {
       from[0] = stageOf(host, q)
       fromLength[0] = i32[q + Qp.staged]!
@@ -95,7 +95,7 @@ export class Ranges {
     return this.fromAway && access === 0 && total <= stagedBytes ? this.#stage(total) : total
   }
 
-  /** Fetches what is to be sent; its length, or −1 if it is not there. */
+  /** Fetches the data to be sent; returns its length, or −1 if it is not there. */
   #stage(total: number): number {
     const { from, fromLength, fromCount } = this
     const { stage } = this.#processes
@@ -112,7 +112,7 @@ export class Ranges {
     return total
   }
 
-  /** Puts number `count` of the ranges of the receive that a message fills into `to`; false if it is forbidden. */
+  /** Puts range `count` of the receive that a message fills into `to`; false if access is forbidden. */
   addTo(count: number, key: number, pd: number, addr: number, length: number, access: number): boolean {
     let at = this.#host.resolve(key, pd, addr, length, access, -1)
     if (at < 0) {
@@ -128,8 +128,8 @@ export class Ranges {
   }
 
   /**
-   * For the remote range of a one-sided request at `w`, to which `remoteRange` gave `at`, where it lies, and in `remotePid` in which process; −1
-   * if the peer `d` does not permit it.
+   * Returns the location of the remote range of a one-sided request at `w`, for which `remoteRange` returned `at`, and sets `remotePid`
+   * to its process; −1 if the peer `d` does not permit it.
    */
   remoteAway(w: number, d: number, length: number, access: number, at: number): number {
     this.remotePid = 0
@@ -142,7 +142,7 @@ export class Ranges {
     return found
   }
 
-  /** Whether what the request at hand has not found, or not copied, is not there since its process has ended. */
+  /** True if memory that the current request has not found, or not copied, is not there because its process has ended. */
   get isGone(): boolean {
     return this.#processes.isGone
   }
@@ -158,7 +158,7 @@ export class Ranges {
     if (last >= 0) this.#copyOrdered(to, from[last]!, fromLength[last]!)
   }
 
-  /** The same where either lies in another process, the target unless `pid` is 0. */
+  /** Does the same where either side lies in another process, the target unless `pid` is 0. */
   copyToAway(to: number, pid: number): number {
     const processes = this.#processes
     const { from, fromLength, fromCount } = this
@@ -176,7 +176,7 @@ export class Ranges {
     return noFault
   }
 
-  /** Copies so many bytes of `from`, after the first `skip`, to one range. */
+  /** Copies `length` bytes of `from`, after the first `skip`, to one range. */
   #copyFrom(skip: number, length: number, to: number, pid: number): number {
     const { from, fromLength, fromPid, fromCount } = this
     let fault = noFault
@@ -195,7 +195,7 @@ export class Ranges {
     return fault
   }
 
-  /** Where the first `length` bytes of `from` are contiguous: in place, or copied to `scratch`. */
+  /** Returns the location where the first `length` bytes of `from` are contiguous: in place, or copied to `scratch`. */
   peek(scratch: number, length: number): number {
     const { from, fromLength } = this
     if (this.fromCount === 1) return from[0]!
@@ -219,7 +219,7 @@ export class Ranges {
     }
   }
 
-  /** The same where either lies in another process, the range unless `pid` is 0. */
+  /** Does the same where either side lies in another process, the range unless `pid` is 0. */
   copyBackAway(source: number, pid: number, length: number): number {
     const { from, fromLength, fromPid, fromCount } = this
     let fault = noFault
@@ -258,7 +258,7 @@ export class Ranges {
     }
   }
 
-  /** The same where a list has ranges in other processes. */
+  /** Does the same where a list has ranges in other processes. */
   copyListsAway(): number {
     const { from, fromLength, fromCount, to, toLength, toPid, toCount } = this
     const processes = this.#processes
@@ -277,7 +277,7 @@ export class Ranges {
     return noFault
   }
 
-  /** Puts a range in front of `from`. */
+  /** Puts a range before the existing ranges of `from`. */
   prepend(at: number, length: number): void {
     const { from, fromLength } = this
     for (let i = this.fromCount; i > 0; i--) {
@@ -289,7 +289,7 @@ export class Ranges {
     this.fromCount++
   }
 
-  /** Takes away what `prepend` put there. */
+  /** Removes the range that `prepend` added. */
   dropFirst(): void {
     const { from, fromLength } = this
     this.fromCount--
@@ -300,7 +300,7 @@ export class Ranges {
   }
 }
 
-/** The process that all ranges are in, −1 if they are in several, or in the segment too. */
+/** Returns the process that all ranges are in, −1 if they are in several, or any is in the segment. */
 function onlyPid(pids: Int32Array, count: number): number {
   const pid = pids[0]!
   for (let i = 1; i < count; i++) if (pids[i] !== pid) return -1

@@ -1,6 +1,6 @@
 /**
- * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its place `r` is the word in the
- * queue; a receive of an SRQ is copied out, and `fromSrq` stands for it.
+ * The receive that a message takes, from the peer's own receive queue or from its SRQ. Its handle `r` is its first word in the queue; a
+ * receive of an SRQ is copied out, and `fromSrq` stands for it.
  */
 import {
   Access,
@@ -18,7 +18,7 @@ import type { Ranges } from './ranges.ts'
 
 const { Qp, Rwqe, Sg, Srq } = layout
 
-/** Stands for a receive that was copied out of an SRQ. */
+/** Handle of a receive that was copied out of an SRQ. */
 const fromSrq = -3
 
 export class Receives {
@@ -39,7 +39,7 @@ export class Receives {
   }
 
   /**
-   * The receive that a message of `bytes` to `d` takes, `noReceive`, or `receiveTooShort`, and then it stays for the next
+   * Returns the receive that a message of `bytes` to `d` takes, or `noReceive`, or `receiveTooShort`: then the receive stays for the next
    * message. With 0 bytes any receive will do. The receive lock of `d` is held; an SRQ's lock is taken here.
    */
   take(d: number, bytes: number): number {
@@ -55,7 +55,7 @@ export class Receives {
     return taken < 0 ? taken : fromSrq
   }
 
-  /** Whether `take` would find nothing now. */
+  /** True if `take` would find nothing now. */
   isEmpty(d: number): boolean {
     const i32 = this.#i32
     const srqSlot = i32[d + Qp.srq]!
@@ -64,12 +64,12 @@ export class Receives {
     return i32[srq + Srq.tail] === Atomics.load(i32, srq + Srq.head)
   }
 
-  /** wr_id of a receive that `take` gave. */
+  /** Returns wr_id of a receive that `take` returned. */
   id(r: number): number {
     return r === fromSrq ? this.#srqCopyF64[Rwqe.wrId >> 1]! : this.#f64[(r + Rwqe.wrId) >> 1]!
   }
 
-  /** Whether a receive that `take` gave is not in its queue any more: it came from an SRQ. */
+  /** True if a receive that `take` returned is not in its queue any more: it came from an SRQ. */
   isTaken(r: number): boolean {
     return r === fromSrq
   }
@@ -81,7 +81,7 @@ export class Receives {
     this.#host.segment.publish(d + Qp.rqTail, (i32[d + Qp.rqTail]! + 1) | 0)
   }
 
-  /** Resolves the receive's buffers for `length` bytes to the ranges `to`; a status. */
+  /** Resolves the receive's buffers for `length` bytes to the ranges `to`; returns a status. */
   scatter(d: number, r: number, length: number): number {
     const srq = r === fromSrq
     const i32 = srq ? this.#srqCopy : this.#i32

@@ -12,7 +12,7 @@ const { Dev, Meta, Tables } = layout
 export const adaptersPerSegment = 2
 export const activeMtu = 4096
 
-/** A segment with its tables made ready; the same for all devices of the segment in this thread. */
+/** Segment with its tables made ready; the same for all devices of the segment in this thread. */
 export interface Attached {
   host: Host
   executor: Executor
@@ -20,7 +20,10 @@ export interface Attached {
 
 const attached = new Map<string, Attached>()
 
-/** Attaches this thread to a segment, of this process if `name` is null, and makes the tables ready; once. `mode` as `Segment.named` has it. */
+/**
+ * Attaches this thread to a segment, that of this process if `name` is null, and makes the tables ready; once. `mode` as for
+ * `Segment.named`.
+ */
 export function attachSegment(name: string | null, mode?: 'open'): Attached {
   const known = attached.get(name ?? '')
   if (known) return known
@@ -51,12 +54,12 @@ function initialise(host: Host, name: string): void {
   i32[at.meta + Meta.initialised] = 1
 }
 
-/** Locally administered, so that it is nobody's; "VBN". */
+/** High half of the GUIDs: locally administered, so that it belongs to no vendor; "VBN". */
 const guidHigh = 0x0256424e
 
 /**
- * The same each time for a segment of this name on this host, as that of an adapter that is built in. The segments of processes have
- * no name: their adapters, which nothing outside reaches, share one.
+ * Returns the low half of the GUIDs: the same each time for a segment of this name on this host, as with an adapter that is built in. The
+ * segments of processes have no name: their adapters, which nothing outside reaches, share one.
  */
 function guidLowOf(name: string): number {
   return createHash('sha256').update(`${hostname()}\0${name}`).digest().readInt32BE()
@@ -66,22 +69,22 @@ export function deviceGuid(host: Host, index: number): bigint {
   return guidIn(host.i32, host.at.meta, index)
 }
 
-/** The GUID of an adapter, from the words of a segment whose tables begin at `tables`. */
+/** Returns the GUID of an adapter, from the words of a segment whose tables begin at `tables`. */
 export function guidIn(i32: Int32Array, tables: number, index: number): bigint {
   const dev = tables + Tables.devices + index * Dev.words
   return (BigInt(i32[dev + Dev.guidHigh]! >>> 0) << 32n) | BigInt(i32[dev + Dev.guidLow]! >>> 0)
 }
 
-/** So many bytes at the beginning of the tables hold the GUIDs of all adapters. */
+/** Number of bytes at the beginning of the tables that hold the GUIDs of all adapters. */
 export const guidsEndBytes: number = (Tables.devices + adaptersPerSegment * Dev.words) * 4
 
-/** Takes away what processes that were killed left of named segments. */
+/** Removes the named segments that killed processes left. */
 export function removeStaleSegments(): void {
   for (const name of namedSegments()) {
     try {
       Segment.removeStale(name)
     } catch {
-      // Another user's, or gone meanwhile: not ours to remove.
+      // The segment belongs to another user, or is gone meanwhile: it is not to be removed here.
     }
   }
 }

@@ -1,21 +1,21 @@
-/** What the threads of this device are started with, and how they are started. */
+/** Data with which the threads of this device are started, and the function that starts them. */
 import type { Worker } from 'node:worker_threads'
 import { entryModule, startThread } from '../../memory/index.ts'
 
 export interface JanitorData {
   name: string
-  /** Of the segment that it is for: the name may stand for another one by now. */
+  /** Inode of the segment to watch: the name may stand for another segment by now. */
   inode: number
 }
 
 export interface EngineData {
   /** Name of the segment, null for that of the process. */
   segment: string | null
-  /** Of the thread that has started this one. */
+  /** Words `heard` of the thread that has started this one. */
   heard: Int32Array
 }
 
-/** What an engine thread is told when it gets a context to serve. */
+/** Order to an engine thread to serve a context. */
 export interface EngineOrder {
   context: number
   cores: number[]
@@ -26,7 +26,7 @@ const threads = {
   'engine-thread': { entry: entryModule(import.meta.url, './engine-thread'), name: 'verbena engine' },
 }
 
-/** Starts `./janitor-thread.ts` or `./engine-thread.ts`, which does not keep the process alive. They make few objects. */
+/** Starts `./janitor-thread.ts` or `./engine-thread.ts`, which does not keep the process alive. They allocate few objects. */
 export function startDeviceThread(module: 'janitor-thread', data: JanitorData): Worker
 export function startDeviceThread(module: 'engine-thread', data: EngineData): Worker
 export function startDeviceThread(module: keyof typeof threads, data: JanitorData | EngineData): Worker {

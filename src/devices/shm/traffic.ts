@@ -1,7 +1,7 @@
 /**
- * Counts the messages of programs under `verbena run` as the packets that they would be on a link: programs of other languages look at counters of
- * ports. Messages between programs of Node.js are not counted, because their way, of some hundred nanoseconds, would get longer by that; nor are
- * acknowledgements.
+ * Counts the messages of programs under `verbena run` as the packets that they would be on a link: programs in other languages read
+ * counters of ports. Messages between programs of Node.js are not counted, because that would lengthen their path of some hundred
+ * nanoseconds; nor are acknowledgements.
  *
  * Counts are collected here and added to those of the device after a batch of requests.
  */
@@ -27,7 +27,7 @@ const aethBytes = 4
 const atomicBytes = 28
 const atomicAckBytes = 8
 
-/** What a device has sent or received. */
+/** Counts of what a device has sent or received. */
 interface Direction {
   readonly names: readonly [packets: CounterName, bytes: CounterName, messages: CounterName]
   readonly counts: Float64Array
@@ -52,13 +52,13 @@ export class Traffic {
     this.#received = { names: ['rcvd_pkts', 'rcvd_bytes', 'rdma_recvs'], counts: counts() }
   }
 
-  /** Whether messages of a queue pair count. */
+  /** True if messages of a queue pair are counted. */
   isCounted(q: number): boolean {
     const { i32 } = this.#host
     return i32[q + Qp.engine] === qpEngine.hosted || i32[q + Qp.executor] !== 0
   }
 
-  /** The request at `w` of `q` was executed. `readBytes`: how many a READ has brought. */
+  /** Counts the request at `w` of `q`, which was executed. `readBytes`: bytes that a READ has brought. */
   executed(q: number, w: number, readBytes: number): void {
     const { i32 } = this.#host
     const from = i32[q + Qp.device]!
@@ -89,12 +89,12 @@ export class Traffic {
     }
   }
 
-  /** The datagram at `w` has reached a queue pair of that device. */
+  /** Counts the datagram at `w`, which has reached a queue pair of that device. */
   arrived(device: number, opcode: number, bytes: number): void {
     this.#add(this.#received, device, 1, bytes + packetBytes + dethBytes + immOf(opcode), 1)
   }
 
-  /** Bytes of the request at `w`. */
+  /** Returns the bytes of the request at `w`. */
   lengthOf(w: number): number {
     const { i32 } = this.#host
     if ((i32[w + Wqe.flags]! & SendFlag.Inline) !== 0) return i32[w + Wqe.inlineLength]!
@@ -117,7 +117,7 @@ export class Traffic {
   }
 
   #add({ counts }: Direction, device: number, packets: number, bytes: number, messages: number): void {
-    // What a program names as its peer's device may be none.
+    // The device that a program names as its peer's may not exist.
     if (device < 0 || device >= this.#adapters) return
     const at = device * words
     counts[at] = counts[at]! + packets
@@ -126,7 +126,7 @@ export class Traffic {
     this.#isEmpty = false
   }
 
-  /** Adds what was collected to the counters of the devices. */
+  /** Adds the collected counts to the counters of the devices. */
   settle(): void {
     if (this.#isEmpty) return
     this.#isEmpty = true

@@ -1,6 +1,6 @@
 /**
- * Requests that cannot be executed yet. They stay at the front of their send queue, which says why and until when;
- * the segment's pending list has the QPs that somebody is to look at again when their time has come.
+ * Requests that cannot be executed yet. They stay at the front of their send queue, which holds the reason and the deadline; the
+ * segment's pending list has the QPs that a thread is to look at again at their deadlines.
  *
  *     pendingOn.receive   the peer has no receive: until one is posted, or for its RNR timer, `rnrRetry` times
  *     pendingOn.peer      the peer does not answer: for the ACK timeout, `retryCnt` times
@@ -15,27 +15,30 @@ const { PendingList, Qp, qpEngine, Srq } = layout
 
 /** Outcome of a request besides those of `WcStatus`. */
 export const waits = -1
-/** There is a receive after all: it came while the request was put to sleep. */
+/** Outcome: there is a receive after all; it came while the request was suspended. */
 export const receiveCame = -2
 
-/** Why a request stands at the front of its queue. */
+/** Reasons for which a request stays at the front of its queue. */
 const pendingOn = { nothing: 0, receive: 1, peer: 2, grace: 3, owner: 4 } as const
 
-/** RNR retry count that means for ever. */
+/** RNR retry count that means no limit. */
 const rnrRetryForever = 7
 
-/** How long a request whose timeout is 0 (for ever) waits before it looks for its peer again. */
+/** Interval after which a request whose timeout is 0 (no limit) looks for its peer again. */
 const lookAgainNs = 1e6
 
-/** When another thread sees to a grace period, or to what is asked of an owner, because the one that began it may have died. */
+/** Time after which another thread completes a grace period, or a request to an owner, because the thread that began it may have died. */
 const graceIsLateNs = 100e6
 
-/** How long the thread that hosts a peer may take at least before the peer counts as one that does not answer: it may have to wait for a processor. */
+/**
+ * Minimum time that the thread that hosts a peer may take before the peer counts as one that does not answer: it may have to wait for a
+ * processor.
+ */
 const answerNs = 500e6
-/** And for a message that may be lost: what is behind it in the queue waits meanwhile. */
+/** Minimum of the same time for a message that may be lost: the requests after it in the queue wait meanwhile. */
 const lossyAnswerNs = 50e6
 
-/** Receives are to be posted to the QP or SRQ with this slot, and then the request of `q` is to go on. */
+/** Request to an owner: receives are to be posted to the QP or SRQ with this slot, and then the request of `q` is to go on. */
 interface Ask {
   q: number
   queue: 'qp' | 'srq'
@@ -49,9 +52,9 @@ export class Waiting {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
 
-  /** What `Executor.settle` is to ask of the program. */
+  /** Requests that `Executor.settle` is to make to the program. */
   readonly asked: Ask[] = []
-  /** The QP for whose request at the front it has just been asked, 0 if there is none. */
+  /** QP for whose request at the front the program has just been asked, 0 if there is none. */
   hasAsked = 0
 
   constructor(host: Host) {
@@ -61,8 +64,8 @@ export class Waiting {
   }
 
   /**
-   * There is no receive for the message of `q` at `d`. True if this thread's program may have one that it has not posted yet: then the
-   * request goes on when `settle` has asked for it.
+   * Queues a request to the program of this thread for a receive if there is none at `d` for the message of `q`. True if the program may
+   * have one that it has not posted yet: then the message goes on after `settle` has requested it.
    */
   asksOwner(q: number, d: number): boolean {
     const host = this.#host
@@ -81,14 +84,14 @@ export class Waiting {
     return true
   }
 
-  /** Whether there is a program to ask, and it has not just been asked for the request at the front of `q`. */
+  /** True if there is a program to request receives from, and it has not just been called for the request at the front of `q`. */
   mayAsk(q: number): boolean {
     return this.#host.refill !== null && this.hasAsked !== q
   }
 
   // --- requests that one thread alone may execute: see hand-over.ts. The send lock is held in all of these. ---
 
-  /** Whether this thread may execute the request at the front of `q`. */
+  /** True if this thread may execute the request at the front of `q`. */
   mayRun(q: number): boolean {
     const executor = this.#i32[q + Qp.executor]!
     const { segment } = this.#host
@@ -97,18 +100,18 @@ export class Waiting {
     return executor === 0 || !segment.usesAttachment(executor) || this.isLate(q)
   }
 
-  /** Whether the thread to which the request was handed over has not answered in time. */
+  /** True if the thread to which the request was handed over has not answered in time. */
   isLate(q: number): boolean {
     const i32 = this.#i32
     const waits = i32[q + Qp.executor] !== 0 && i32[q + Qp.pending] === pendingOn.owner
     return waits && nowNs() >= this.#f64[(q + Qp.deadline) >> 1]!
   }
 
-  /** The request at the front of `q` is another thread's to execute, which is woken. */
+  /** Leaves the request at the front of `q` to the thread that has to execute it, which is woken. */
   leave(q: number): void {
     const i32 = this.#i32
     if (i32[q + Qp.sqNext] === i32[q + Qp.sqHead]) return
-    // Whoever has it knows of it: what is behind it in the queue waits anyway.
+    // The thread that has it knows of it: the requests after it in the queue wait anyway.
     if (i32[q + Qp.executor] !== 0) return
     if (i32[q + Qp.pending] === pendingOn.nothing) this.#suspend(q, pendingOn.owner, 0)
     else this.#f64[(q + Qp.deadline) >> 1] = 0
@@ -125,7 +128,7 @@ export class Waiting {
     const patience = isReliable ? Math.max(4096 * 2 ** timeout * (i32[q + Qp.retryCnt]! + 1), answerNs) : lossyAnswerNs
     const owner = i32[d + Qp.owner]!
     const use = segment.useOf(owner)
-    // It has died, and somebody cleans up after it just now.
+    // The owner has died, and a thread is cleaning up after it.
     if (use <= 0) return this.unreachable(q)
     this.#suspend(q, pendingOn.owner, isForEver ? Number.POSITIVE_INFINITY : nowNs() + patience)
     i32[q + Qp.executor] = use
@@ -133,13 +136,13 @@ export class Waiting {
     return waits
   }
 
-  /** This thread alone goes on with the request at the front of `q`, which waits for what has been asked. */
+  /** Keeps the request at the front of `q` for this thread alone, which requests a receive from the program and then goes on with it. */
   keep(q: number): number {
     this.#i32[q + Qp.executor] = this.#host.segment.lockValue
     return waits
   }
 
-  /** Nobody has executed the request at the front of `q`: what it ends with. */
+  /** Returns the status of the request at the front of `q`, which no thread has executed. */
   unanswered(q: number): number {
     const i32 = this.#i32
     if (i32[q + Qp.type] === QpType.RC) return WcStatus.RetryExcErr
@@ -147,7 +150,7 @@ export class Waiting {
     return WcStatus.Success
   }
 
-  /** The owner of `q` goes on with its request. */
+  /** Gives the request of `q` back to its owner, which goes on with it. */
   giveBack(q: number): void {
     const i32 = this.#i32
     const owner = i32[q + Qp.owner]!
@@ -157,7 +160,7 @@ export class Waiting {
     this.#wake(owner)
   }
 
-  /** A request of `q` that was handed over to this thread is done: its owner looks for completions when it is woken. */
+  /** Wakes the owner of `q`, whose request was handed over to this thread and is done: it looks for completions. */
   tellOwner(q: number): void {
     if (isOthers(this.#host, q)) this.#wake(this.#i32[q + Qp.owner]!)
   }
@@ -169,7 +172,7 @@ export class Waiting {
     segment.wake(attachment)
   }
 
-  /** The peer of an RC request does not answer: waits for the ACK timeout, and fails when the retries are used up. */
+  /** Handles a peer of an RC request that does not answer: waits for the ACK timeout, and fails when the retries are used up. */
   unreachable(q: number): number {
     const i32 = this.#i32
     if (i32[q + Qp.type] !== QpType.RC) return WcStatus.Success
@@ -187,8 +190,8 @@ export class Waiting {
   }
 
   /**
-   * The peer `d` has no receive for the message of `q`: an RC request waits for the RNR timer, and fails when the retries
-   * are used up; a UC message is dropped and counted. `receiveCame` if there is one by now. The receive lock of `d` is held.
+   * Handles a peer `d` without a receive for the message of `q`: an RC request waits for the RNR timer, and fails when the retries are
+   * used up; a UC message is dropped and counted. Returns `receiveCame` if there is one by now. The receive lock of `d` is held.
    */
   receiverNotReady(q: number, d: number): number {
     const i32 = this.#i32
@@ -211,9 +214,9 @@ export class Waiting {
   }
 
   /**
-   * Lets the thread that posts the next receive to `d`, or to its SRQ, know that `q` waits. False if one was posted since the
-   * queue was found empty: its poster has perhaps not seen the mark. Both sides write first, pass a full barrier and look
-   * then, so one of them sees the other.
+   * Marks `q` as waiting, for the thread that posts the next receive to `d`, or to its SRQ. False if a receive was posted since the queue
+   * was found empty: its poster has perhaps not seen the mark. Both sides write first, pass a full barrier and look then, so one of them
+   * sees the other.
    */
   #awaitReceive(q: number, d: number): boolean {
     const i32 = this.#i32
@@ -242,8 +245,8 @@ export class Waiting {
   }
 
   /**
-   * The request at the front of `q` has closed a window: what resolved its key before may still be copying. True if this
-   * thread is to wait for the grace period, and then to complete the request.
+   * Waits for a grace period if the request at the front of `q` has closed a window: a thread that resolved its key before may still be
+   * copying. True if this thread is to wait for the period, and then to complete the request.
    */
   awaitGrace(q: number): boolean {
     const now = nowNs()
@@ -277,7 +280,7 @@ export class Waiting {
     segment.unlock(at.pending + PendingList.lock)
   }
 
-  /** The request at the front of `q` waits no longer. Its place in the pending list is given back by `due`. */
+  /** Ends the wait of the request at the front of `q`. Its entry in the pending list is released by `due`. */
   stopPending(q: number): void {
     const i32 = this.#i32
     if (i32[q + Qp.pending] === pendingOn.nothing) return
@@ -286,7 +289,7 @@ export class Waiting {
     this.hasAsked = 0
   }
 
-  /** Whether this thread keeps the time for the request at the front of `q`: of a queue pair that it hosts, or handed over to it. */
+  /** True if this thread keeps the time for the request at the front of `q`: of a queue pair that it hosts, or handed over to it. */
   #isForThis(q: number): boolean {
     const i32 = this.#i32
     const { segment } = this.#host
@@ -294,7 +297,7 @@ export class Waiting {
     return i32[q + Qp.engine] === qpEngine.hosted && i32[q + Qp.owner] === segment.me && this.mayRun(q)
   }
 
-  /** When the first of the requests that this thread keeps the time for is to be tried again, in ns; Infinity if there is none. */
+  /** Returns the earliest retry time of the requests that this thread keeps the time for, in ns; Infinity if there is none. */
   nextDeadline(): number {
     const i32 = this.#i32
     const { segment, at, pendingCount } = this.#host
@@ -312,12 +315,12 @@ export class Waiting {
 
   #skipped = 0
 
-  /** Slots of the QPs of the segment whose time has come; none while another thread holds the list. */
+  /** Returns the slots of the QPs of the segment whose time has come; none while another thread holds the list. */
   due(): readonly number[] {
     const i32 = this.#i32
     const { segment, at, pendingCount } = this.#host
-    // Another thread holds it; but one that died there must not stop the clock for all. A thread that hosts looks once for each time that it
-    // is woken.
+    // Another thread holds the list; but a thread that died with it must not stop the clock for all. A thread that hosts looks once for
+    // each time that it is woken.
     const isHost = this.#host.refill !== null
     if (!isHost && Atomics.load(i32, at.pending + PendingList.lock) !== 0 && ++this.#skipped < 1000) return nobody
     this.#skipped = 0

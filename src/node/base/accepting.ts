@@ -1,4 +1,4 @@
-/** How servers take a connection: those of verbena/net and, under the preload, Node's own. */
+/** Acceptance of connections by servers: those of verbena/net and, under the preload, Node's own. */
 import { channel } from 'node:diagnostics_channel'
 import { type BlockList, type DropArgument, isIP, type Server } from 'node:net'
 import { inRootContext } from '../../memory/index.ts'
@@ -6,13 +6,13 @@ import type { RSocketLike } from '../../rsocket/index.ts'
 import { type Attachment, attach, type LinkedStream } from './attachment.ts'
 import { nodeAddress } from './transport.ts'
 
-/** The parts of `net.Server` that are its own. */
+/** Internal parts of `net.Server`. */
 export interface AcceptingServer extends Server {
   _connections: number
   allowHalfOpen: boolean
   pauseOnConnect: boolean
   keepAlive: boolean
-  /** Seconds. */
+  /** Delay in seconds. */
   keepAliveInitialDelay: number
   highWaterMark?: number
   blockList?: BlockList | undefined
@@ -26,12 +26,12 @@ export interface AcceptedOptions {
 
 const socketChannel = channel('net.server.socket')
 
-/** Node.js 20 takes `maxConnections = 0` for no limit; later versions take it for none. */
+/** True if `maxConnections = 0` is a limit of zero; Node.js 20 takes it for no limit. */
 const zeroIsALimit = Number.parseInt(process.versions.node, 10) > 20
 
 /**
- * Emits 'connection' with the socket that `make` gives, and publishes it on the channel `net.server.socket`; or
- * rejects the connection, as `maxConnections` and `blockList` say. `begin` starts the socket.
+ * Emits 'connection' with the socket that `make` returns, and publishes it on the channel `net.server.socket`; or rejects the connection
+ * according to `maxConnections` and `blockList`. `begin` starts the socket.
  */
 export function acceptConnection<S extends LinkedStream>(
   server: AcceptingServer,
@@ -74,7 +74,7 @@ export function isBlocked(list: BlockList | undefined, address: string | undefin
   return list !== undefined && family !== 0 && list.check(address!, family === 6 ? 'ipv6' : 'ipv4')
 }
 
-/** The argument of 'drop', for a connection beyond the limit. */
+/** Returns the argument of 'drop', for a connection beyond the limit. */
 function dropData(socket: RSocketLike): DropArgument {
   const local = nodeAddress(socket.getsockname(), socket.family)
   const remote = nodeAddress(socket.getpeername(), socket.family)

@@ -1,4 +1,4 @@
-/** `net.createConnection`, `connect` and `listen` take their arguments in the same many ways; this is Node's own reading of them. */
+/** `net.createConnection`, `connect` and `listen` take their arguments in the same many ways; this uses Node's own function. */
 import net from 'node:net'
 
 export type Normalized = [Record<string, unknown>, (() => void) | null]
@@ -7,10 +7,10 @@ export const normalizeArguments: (args: unknown[]) => Normalized = (
   net as unknown as { _normalizeArgs(args: unknown[]): Normalized }
 )._normalizeArgs
 
-/** Node marks what it has read. */
+/** Symbol with which Node marks arguments that it has read. */
 const [mark] = Object.getOwnPropertySymbols(normalizeArguments([]))
 
-/** Arguments that were read before come as the one argument. */
+/** Reads arguments; those that were read before come as the one argument. */
 export function readArguments(args: unknown[]): Normalized {
   const first = args[0]
   const read = Array.isArray(first) && (mark === undefined || mark in first)

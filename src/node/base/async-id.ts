@@ -6,7 +6,7 @@ import { Server } from 'node:net'
 
 const key = Object.getOwnPropertySymbols(new Server()).find((symbol) => symbol.description === 'async_id_symbol')
 
-/** For sockets and servers of `node:net` and `node:dgram`; others have no such symbol. */
+/** Sets the id of sockets and servers of `node:net` and `node:dgram`; other objects have no such symbol. */
 export function setAsyncId(of: object, id: number): void {
   if (key !== undefined && key in of) (of as Record<symbol, number>)[key] = id
 }

@@ -12,7 +12,7 @@ import { codedError, errnoError } from './errors.ts'
 import { Link, type LinkOwner } from './link.ts'
 import { nodeAddress } from './transport.ts'
 
-/** Memory of the program's that received data goes into, as in the constructor's option `onread`. */
+/** Memory of the program for received data, as in the constructor's option `onread`. */
 export interface OnRead {
   buffer: Uint8Array | (() => Uint8Array)
   callback: (this: Duplex, length: number, buffer: Uint8Array) => boolean | undefined
@@ -24,22 +24,22 @@ export interface NodeAddress {
   port?: number
 }
 
-/** What may take received data before the stream: TLS or HTTP/2. False: the stream gets it. */
+/** Receiver that may take data before the stream: TLS or HTTP/2. Its methods return false if the stream gets it. */
 export interface Upstream {
   received(chunk: Buffer): boolean
   ended(): boolean
-  /** The link is closed. */
+  /** Handles the end of the link. */
   closed(): void
 }
 
-/** A socket of `node:net`, or of verbena/net. */
+/** Socket of `node:net`, or of verbena/net. */
 export interface LinkedStream extends Duplex {
   connecting: boolean
-  /** Set once it is joined to a link. */
+  /** Attachment, set once the stream is joined to a link. */
   _verbena?: Attachment | undefined
   _pendingData?: unknown
   _pendingEncoding?: string
-  /** Addresses that it must not connect to. */
+  /** Addresses that the socket must not connect to. */
   blockList?: BlockList | undefined
   autoSelectFamilyAttemptedAddresses?: string[] | undefined
   _unrefTimer(): void
@@ -53,7 +53,7 @@ export class Attachment implements LinkOwner {
   #memory: Uint8Array | undefined
   #local: NodeAddress | undefined
   #remote: NodeAddress | undefined
-  /** The next `destroy` discards what has not been delivered. */
+  /** Flag: the next `destroy` discards data that was not delivered. */
   resetting = false
   upstream: Upstream | undefined
 
@@ -79,13 +79,13 @@ export class Attachment implements LinkOwner {
     return this.#onread!.callback.call(this.stream, length, memory) !== false
   }
 
-  /** With `onread`, pausing and resuming start and stop the link itself: the stream never sees the data. */
+  /** True with `onread`: pausing and resuming start and stop the link itself, and the stream never sees the data. */
   get bypassesStream(): boolean {
     return this.#onread !== undefined
   }
 
   received(chunk: Buffer): boolean {
-    // It stops the link itself.
+    // The upstream stops the link itself.
     if (this.upstream?.received(chunk)) return true
     return !this.stream.destroyed && this.stream.push(chunk)
   }
@@ -109,7 +109,7 @@ export class Attachment implements LinkOwner {
     return nodeAddress(socket[end](), socket.family)
   }
 
-  /** Our own address; as long as the socket is open, and afterwards what it was. */
+  /** Local address; after the end of the socket the last known one. */
   get local(): NodeAddress {
     if (!this.#local?.port) this.#local = this.link.closed ? (this.#local ?? {}) : this.#named('getsockname')
     return this.#local
@@ -122,7 +122,9 @@ export class Attachment implements LinkOwner {
     return this.#remote
   }
 
-  /** The peer's address, for when the socket has none any more; `asked` is what the program called it, `0.0.0.0` perhaps. */
+  /**
+   * Stores the peer's address for the time after the end of the socket; `asked` is the address that the program used, such as `0.0.0.0`.
+   */
   rememberPeer(asked: SocketAddress): void {
     const named = this.#named('getpeername')
     const family = asked.address.includes(':') ? 'IPv6' : 'IPv4'
@@ -140,14 +142,14 @@ function bytesOf(chunk: Uint8Array | string, encoding: string): Uint8Array {
   return typeof chunk === 'string' ? Buffer.from(chunk, encoding as BufferEncoding) : chunk
 }
 
-/** The chunks of a `_writev`; it says whether all are Buffers, bare or in objects. */
+/** Returns the chunks of a `_writev`, whose `allBuffers` indicates whether all are Buffers; they come bare or in objects. */
 function allBytesOf(data: readonly (PendingChunk | Uint8Array)[] & { allBuffers?: boolean }): Uint8Array[] {
   return data.map((entry) => (entry instanceof Uint8Array ? entry : bytesOf(entry.chunk, entry.encoding)))
 }
 
 /**
- * Methods of an attached stream. Each replaces the method of that name; `this` is the stream. Before the stream
- * is attached it waits for 'connect'.
+ * Methods of an attached stream. Each replaces the method of that name; `this` is the stream. They wait for 'connect' until the stream is
+ * attached.
  */
 export const linkedMethods = {
   _read(this: LinkedStream): void {
@@ -158,7 +160,7 @@ export const linkedMethods = {
 
   _writeGeneric(this: LinkedStream, many: boolean, data: unknown, encoding: string, done: Done): void {
     if (this.connecting) {
-      // One write at a time comes here; it waits for the connection, and the stream keeps all that follow.
+      // One write at a time arrives here; it waits for the connection, and the stream queues all that follow.
       this._pendingData = data
       this._pendingEncoding = encoding
       const onClose = (): void =>
@@ -194,7 +196,7 @@ export const linkedMethods = {
       done()
       return
     }
-    // Not from inside, as with a handle of libuv: what is written before 'connect' ends after 'ready'.
+    // Not synchronously, as with a handle of libuv: a write before 'connect' ends after 'ready'.
     attached.link.shutdown((errno) =>
       process.nextTick(() => (errno === 0 ? done() : done(errnoError(errno, 'shutdown')))),
     )
@@ -210,7 +212,7 @@ export const linkedMethods = {
     if (attached?.bypassesStream && !this.connecting) attached.link.readStart()
   },
 
-  /** Whether it was done, or will be once it is connected; if not, there is no connection. */
+  /** Resets the connection, once it is connected; false if there is no connection. */
   reset(this: LinkedStream): boolean {
     if (this.connecting) {
       this.once('connect', () => linkedMethods.reset.call(this))
@@ -224,12 +226,12 @@ export const linkedMethods = {
   },
 }
 
-/** Whether it is joined to a link that is open, or opening. */
+/** True if the stream is joined to a link that is open, or opening. */
 export function isLive(stream: LinkedStream): boolean {
   return stream._verbena !== undefined && !stream._verbena.link.closed
 }
 
-/** Joins them: the stream's data now goes through `socket`. */
+/** Joins stream and socket: the stream's data now goes through `socket`. */
 export function attach(stream: LinkedStream, socket: RSocketLike, onread?: OnRead): Attachment {
   const attached = new Attachment(stream, socket, onread)
   // Not enumerable: printing a socket must not print a whole device.
@@ -238,7 +240,7 @@ export function attach(stream: LinkedStream, socket: RSocketLike, onread?: OnRea
   return attached
 }
 
-/** For a connection that was made or accepted: notifies the program, and begins to read. */
+/** Announces a connection that was made or accepted to the program, and begins to read. */
 export function announceConnected(stream: LinkedStream): void {
   stream.connecting = false
   stream._unrefTimer()

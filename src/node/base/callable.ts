@@ -4,10 +4,10 @@
  */
 type Class = new (...args: never[]) => object
 
-/** The object that the next construction fills, instead of a new one. */
+/** Object that the next construction fills, instead of a new one. */
 let existing: object | undefined
 
-/** What a class that is made callable extends, where it would extend `base`, a function of Node's. */
+/** Returns the base class of a class that is made callable, in place of `base`, a function of Node's. */
 export function fillable<C extends Class>(base: C): C {
   const Base = function (this: object, ...args: unknown[]): object {
     const target = existing
@@ -21,7 +21,7 @@ export function fillable<C extends Class>(base: C): C {
   return Base as unknown as C
 }
 
-/** The class, which extends what `fillable` gave, such that it can be called. */
+/** Makes a class that extends the result of `fillable` callable. */
 export function callable<C extends Class>(its: C): C {
   const called = new Proxy(its, {
     apply(target, self: unknown, args: never[]): object | undefined {

@@ -25,7 +25,7 @@ import {
 } from './errors.ts'
 import { openSocket } from './transport.ts'
 
-/** What `connect` is told; the options of `net.Socket.connect`, and the device. */
+/** Options of `connect`: those of `net.Socket.connect`, and the device. */
 export interface ConnectOptions {
   port: number | string
   host?: string | undefined
@@ -39,17 +39,17 @@ export interface ConnectOptions {
   keepAliveInitialDelay?: number | undefined
   autoSelectFamily?: boolean | undefined
   autoSelectFamilyAttemptTimeout?: number | undefined
-  /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
+  /** Device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
   device?: string | Context | undefined
 }
 
 export interface Candidate {
   address: string
-  /** 4 or 6. */
+  /** Family of the address, 4 or 6. */
   family: number
 }
 
-/** Checked options. */
+/** Options after validation. */
 export interface Target {
   host: string
   port: number
@@ -59,7 +59,7 @@ export interface Target {
   attemptTimeoutMs: number
 }
 
-/** Throws where `net.Socket.connect` would. */
+/** Validates options; throws where `net.Socket.connect` would. */
 export function checkTarget(options: ConnectOptions): Target {
   const { localAddress, localPort, autoSelectFamily, autoSelectFamilyAttemptTimeout: timeoutMs } = options
   if (localAddress && !isIP(localAddress))
@@ -83,9 +83,9 @@ export function checkTarget(options: ConnectOptions): Target {
 const families: Readonly<Record<string, number>> = { IPv4: 4, IPv6: 6, '4': 4, '6': 6 }
 
 /**
- * The addresses of a host, in the order to try them: one, or with `autoSelectFamily` all, families alternating. An IP
- * address is its own. `found` is what the look-up gave, as 'lookup' tells it. Calls back from inside only if the program's
- * own `lookup` does.
+ * Looks up the addresses of a host, in the order to try them: one, or with `autoSelectFamily` all, families alternating. An IP address is
+ * its own. `found` is the result of the look-up, as for the event 'lookup'. Calls back synchronously only if the program's own `lookup`
+ * does.
  */
 export function lookUp(
   options: ConnectOptions,
@@ -100,7 +100,7 @@ export function lookUp(
   const family = families[String(options.family)] ?? 0
   const hints = options.hints || (family === 0 && process.platform !== 'win32' ? ADDRCONFIG : 0)
   const all = family === 0 && !options.localAddress && (options.autoSelectFamily ?? getDefaultAutoSelectFamily())
-  // As the program gave it: its own `lookup` may look.
+  // As the program passed it: its own `lookup` may read it.
   const asked = { family: options.family as LookupOptions['family'], hints }
   const query = (all ? { ...asked, all: true } : asked) as LookupOptions
   const lookup = (options.lookup ?? systemLookup) as (
@@ -118,7 +118,7 @@ export function lookUp(
   })
 }
 
-/** The first family first, then in turns; no address twice. */
+/** Orders candidates: families alternate, beginning with that of the first; no address twice. */
 function alternate(list: readonly Candidate[]): Candidate[] {
   const once = list.filter((a, i) => list.findIndex((b) => b.address === a.address) === i)
   const first = once[0]?.family
@@ -130,20 +130,20 @@ function alternate(list: readonly Candidate[]): Candidate[] {
 }
 
 export interface AttemptEvents {
-  /** Connected; the stream is attached to the link. */
+  /** Handles the connection; the stream is attached to the link. */
   connected(attached: Attachment): void
-  /** Nothing answered; the stream has no link. One error for each candidate. */
+  /** Handles the failure of all candidates; the stream has no link. There is one error for each candidate. */
   failed(errors: SystemError[]): void
 }
 
-/** One of the events 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout'. */
+/** Receiver of the events 'connectionAttempt', 'connectionAttemptFailed' and 'connectionAttemptTimeout'. */
 export type Report = (event: string, address: string, port: number, family: number, error?: Error) => void
 
 export interface AttemptSettings {
   onread?: OnRead | undefined
-  /** Milliseconds that each candidate may take; without it each but the last has `attemptTimeoutMs`. */
+  /** Milliseconds that each candidate may take; by default each but the last has `attemptTimeoutMs`. */
   limitMs?: number
-  /** Instead of emitting an event. */
+  /** Callback in place of an emitted event. */
   report?: Report
 }
 
@@ -251,7 +251,7 @@ function attempt(
   if (timeoutMs > 0 && !link.closed) timer = setTimeout(onTimeout, timeoutMs).unref()
 }
 
-/** A socket for the attempt, bound if the program gave a local address; or why there is none. */
+/** Opens a socket for the attempt, bound if the program gave a local address; returns the error if that fails. */
 function openBound(target: Target, family: number): RSocketLike | SystemError {
   const { localAddress, localPort, device } = target
   let socket: RSocketLike
@@ -278,12 +278,12 @@ function connectError(errno: number, socket: RSocketLike, target: Target, addres
   return error
 }
 
-/** The error of a socket that connects and is to connect again. */
+/** Returns the error of a socket that connects and is to connect again. */
 export function alreadyConnecting(address: string, port: number): SystemError {
   return addressError(-Errno.EALREADY, 'connect', address, port)
 }
 
-/** What a socket is destroyed with when no candidate answered. */
+/** Returns the error with which a socket is destroyed after no candidate answered. */
 export function summary(errors: readonly SystemError[]): Error {
   if (errors.length === 1) return errors[0]!
   return Object.assign(new AggregateError(errors), { code: errors[0]?.code })

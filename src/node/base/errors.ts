@@ -1,11 +1,11 @@
 /**
- * Errors as `node:net` makes them, so that programs which look at `code`, `syscall`, `address` or the message find what
- * they expect. What rsockets know beyond the number (why the peer ended the connection) is the error's `cause`.
+ * Errors as `node:net` makes them, so that programs which read `code`, `syscall`, `address` or the message find the expected values. The
+ * reason that rsockets know beyond the number (such as that of the peer's disconnect) is the error's `cause`.
  */
 import { BlockList } from 'node:net'
 import { errnoName } from '../../rsocket/names.ts'
 
-/** A system error of Node: `code` is the name, `errno` the negative number, `syscall` the call that failed. */
+/** System error of Node: `code` is the name, `errno` the negative number, `syscall` the call that failed. */
 export interface SystemError extends Error {
   code: string
   errno: number
@@ -24,12 +24,12 @@ function systemError(message: string, errno: number, syscall: string, reason: st
   return error
 }
 
-/** `read ECONNRESET`. `errno` is negative. */
+/** Returns an error such as `read ECONNRESET`. `errno` is negative. */
 export function errnoError(errno: number, syscall: string, reason = ''): SystemError {
   return systemError(`${syscall} ${errnoName(errno)}`, errno, syscall, reason)
 }
 
-/** `connect ECONNREFUSED 10.0.0.7:80`; `bind` and `listen` errors have this form too. */
+/** Returns an error such as `connect ECONNREFUSED 10.0.0.7:80`; `bind` and `listen` errors have this form too. */
 export function addressError(
   errno: number,
   syscall: string,
@@ -46,7 +46,7 @@ export function addressError(
 
 type ErrorClass = new (message: string) => Error
 
-/** An error with one of Node's own codes (`ERR_…`). */
+/** Returns an error with one of Node's own codes (`ERR_…`). */
 export function codedError(code: string, message: string, Base: ErrorClass = Error): NodeJS.ErrnoException {
   return Object.assign(new Base(message), { code })
 }
@@ -60,7 +60,7 @@ export function badValue(name: string, why: string): NodeJS.ErrnoException {
   return codedError('ERR_INVALID_ARG_VALUE', `The argument '${name}' ${why}`, TypeError)
 }
 
-/** Throws unless it is an integer of 32 bits, at least `least`. */
+/** Throws unless the value is an integer of 32 bits, at least `least`. */
 export function checkInteger(value: unknown, name: string, least: number): void {
   if (typeof value !== 'number') throw badArgument(name, 'of type number', value)
   const whole = Number.isInteger(value)
@@ -73,7 +73,7 @@ export function checkInteger(value: unknown, name: string, least: number): void 
   )
 }
 
-/** Throws unless it is a `net.BlockList`. */
+/** Throws unless the value is a `net.BlockList`. */
 export function checkBlockList(value: unknown): BlockList {
   const { isBlockList } = BlockList as unknown as { isBlockList?: (value: unknown) => boolean }
   if (isBlockList ? !isBlockList(value) : !(value instanceof BlockList))
@@ -81,12 +81,12 @@ export function checkBlockList(value: unknown): BlockList {
   return value as BlockList
 }
 
-/** What an address of a socket's `blockList` fails with. */
+/** Returns the error for an address in a socket's `blockList`. */
 export function blockedError(address: string): SystemError {
   return codedError('ERR_IP_BLOCKED', `IP(${address}) is blocked by net.BlockList`) as SystemError
 }
 
-/** Throws unless it is a port number, or a string of one. */
+/** Throws unless the value is a port number, or a string of one. */
 export function checkPort(port: unknown, name: string): number {
   if (typeof port !== 'number' && typeof port !== 'string') throw badArgument(name, 'a number or a string', port)
   const number = typeof port === 'string' && port.trim() === '' ? Number.NaN : Number(port)

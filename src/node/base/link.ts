@@ -1,14 +1,13 @@
 /**
- * A connected rsocket under a stream: receives while the stream wants data, sends what the stream writes, and waits in the
- * event loop when neither can continue.
+ * A connected rsocket under a stream: receives while the stream wants data, sends what the stream writes, and waits in the event loop
+ * when neither can continue.
  *
  *     stream._read   → readStart   POLLIN  → recv → push     until push returns false, the end, or an error
  *     stream._write  → write       send … EAGAIN → POLLOUT → send … done
  *     stream._final  → shutdown    SHUT_WR; the peer receives all, then the end
  *
- * As with a handle of libuv it holds the process open while it reads or waits to write, unless `unref` was called. And as
- * with a handle, what it calls runs in the asynchronous context in which it was made; a write and a shutdown are called back
- * in the context of their caller.
+ * As with a handle of libuv it holds the process open while it reads or waits to write, unless `unref` was called. And as with a handle,
+ * its callbacks run in the asynchronous context in which it was made; those of a write and a shutdown run in the context of their caller.
  */
 import { AsyncResource } from 'node:async_hooks'
 import { withContext } from '../../memory/index.ts'
@@ -29,41 +28,41 @@ import {
 import type { SocketAddress, Watch } from '../../rsocket/runtime/index.ts'
 import { again } from './transport.ts'
 
-/** The stream above. */
+/** Stream above the link. */
 export interface LinkOwner {
-  /** Received data. False: no more for now. */
+  /** Handles received data. False: no more for now. */
   received(chunk: Buffer): boolean
-  /** The peer will send nothing more. */
+  /** Handles the end of the peer's data. */
   ended(): void
-  /** `errno` is negative. */
+  /** Handles an error; `errno` is negative. */
   failed(errno: number, syscall: string): void
-  /** Bytes went in or out: idle timers start again. */
+  /** Notifies of traffic in either direction: idle timers start again. */
   active(): void
-  /** The program's buffer for received data, if it gave one (`onread`). */
+  /** Returns the program's buffer for received data, if it has one (`onread`). */
   into?(): Uint8Array | undefined
-  /** The first `length` bytes of that buffer have been filled. False: no more for now. */
+  /** Handles the first `length` bytes of that buffer, which were filled. False: no more for now. */
   filled?(length: number): boolean
 }
 
-/** No chunk is longer; Node's own sockets read as much at a time. */
+/** Maximum length of a chunk; Node's own sockets read as much at a time. */
 const longestChunk = 65_536
 /** Errors after which there is no connection to shut down. */
 const gone: ReadonlySet<number> = new Set([-Errno.ENOTCONN, -Errno.EPIPE, -Errno.ECONNRESET, -Errno.EBADF])
-/** A peer of which so much was read at once is likely to send on. */
+/** Number of bytes in one read from which on the peer is likely to send on. */
 const streamingBytes = 16_384
-/** After this many reads, other work of the event loop has its turn. */
+/** Number of reads after which other work of the event loop has its turn. */
 const readsPerTurn = 16
 
 /**
- * How often an idle connection probes its peer. With TCP the kernel closes the connections of a process that was killed;
- * here nothing does.
+ * Interval at which an idle connection probes its peer. With TCP the kernel closes the connections of a process that was killed; rsockets
+ * have no such party.
  */
 const probeSeconds = 15
 
-/** Chunks that are shorter together leave as one: copying them costs less than a message for each. */
+/** Maximum total length of chunks that leave as one message: copying them costs less than a message for each. */
 const oneMessageBytes = 2048
 
-/** The chunks of a write, without empty ones. */
+/** Returns the chunks of a write, without empty ones. */
 function together(chunks: readonly Uint8Array[], length: number): readonly Uint8Array[] {
   if (chunks.length > 1 && length > 0 && length <= oneMessageBytes) return [Buffer.concat(chunks, length)]
   return chunks.every((chunk) => chunk.length > 0) ? chunks : chunks.filter((chunk) => chunk.length > 0)
@@ -73,7 +72,7 @@ export class Link {
   readonly socket: RSocketLike
   connecting = false
   bytesRead = 0
-  /** Counted when the stream gives them; `inFlight` of them belong to the write in progress. */
+  /** Number of bytes accepted from the stream; `inFlight` of them belong to the write in progress. */
   bytesWritten = 0
   inFlight = 0
   readonly #owner: LinkOwner
@@ -84,16 +83,16 @@ export class Link {
   #referenced = true
   #ended = false
   #closed = false
-  /** At what interval the socket probes its peer; 0 before that has been said. */
+  /** Interval at which the socket probes its peer; 0 before it is set. */
   #probeSeconds = 0
-  // What is being written: the rest of `#chunks` from `#next` on, the first of them from `#offset` on.
+  // The rest of the current write: `#chunks` from `#next` on, the first of them from `#offset` on.
   #chunks: readonly Uint8Array[] = []
   #next = 0
   #offset = 0
   #written: ((errno: number) => void) | undefined
-  /** What a write failed with while the peer's last data is read; 0 if none has. */
+  /** Error with which a write failed while the peer's last data is read; 0 if there is none. */
   #failure = 0
-  /** Writes to the peer that has gone: none yet, one was taken in this turn of the event loop, they fail. */
+  /** State of writes to a peer that has gone: none yet, one was accepted in this turn of the event loop, they fail. */
   #lost: 'none' | 'taken' | 'fail' = 'none'
 
   constructor(socket: RSocketLike, owner: LinkOwner) {
@@ -109,14 +108,14 @@ export class Link {
     return this.#resource.asyncId()
   }
 
-  /** Calls it in the asynchronous context of this link. */
+  /** Calls `work` in the asynchronous context of this link. */
   run<T>(work: () => T): T {
     return this.#resource.runInAsyncScope(work)
   }
 
   // --- connecting --------------------------------------------------------------------------------------------------
 
-  /** Calls back once, never from inside: with 0, or with a negative error number. */
+  /** Calls back once, never synchronously: with 0, or with a negative error number. */
   connect(address: SocketAddress, done: (errno: number) => void): void {
     this.connecting = true
     const result = this.socket.connect(address)
@@ -160,7 +159,8 @@ export class Link {
   }
 
   #onReadable: () => void = () => {
-    // Nothing more is there: the end, if it comes, makes the socket readable in the next turn. While much comes, `recv` looks for more.
+    // Stops when nothing more is readable: the end of the data makes the socket readable in the next turn. While much arrives, `recv`
+    // looks for more.
     let before = this.bytesRead
     for (let n = 0; n < readsPerTurn && this.#reading; n++) {
       const streams = this.bytesRead - before >= streamingBytes
@@ -170,11 +170,11 @@ export class Link {
     }
   }
 
-  /** False when there is nothing more to read now. */
+  /** Reads once; false if there is nothing more to read now. */
   #readOnce(): boolean {
     const owner = this.#owner
     const own = owner.into?.()
-    // As large as what is known to be there, so that small messages do not retain large buffers.
+    // As large as the data that is known to be there, so that small messages do not retain large buffers.
     const size = Math.min(Math.max(this.socket.readableBytes, 64), longestChunk)
     const buffer = own ?? Buffer.allocUnsafe(size)
     const got = this.socket.recv(buffer, MSG_DONTWAIT)
@@ -194,14 +194,14 @@ export class Link {
       owner.active()
       owner.ended()
     } else owner.failed(got, 'read')
-    // The program hears of the end first.
+    // The program is notified of the end first.
     if (this.#failure !== 0) setImmediate(() => this.#endLost())
     return false
   }
 
   // --- writing -----------------------------------------------------------------------------------------------------
 
-  /** One write at a time. Calls back with 0 or a negative error number, from inside if all could be sent at once. */
+  /** Writes chunks, one write at a time. Calls back with 0 or a negative error number, synchronously if all could be sent at once. */
   write(chunks: readonly Uint8Array[], done: (errno: number) => void): void {
     for (const chunk of chunks) this.inFlight += chunk.length
     this.bytesWritten += this.inFlight
@@ -231,8 +231,8 @@ export class Link {
         this.#writing ??= this.#watch(POLLOUT, this.#onWritable)
         return
       } else {
-        // Of a peer that has closed, what it sent before is read first, and the end or the error after it: a program that still
-        // writes must not lose what it has not read yet.
+        // The data that a peer sent before it closed is read first, and the end or the error after it: a program that still writes must
+        // not lose data that it has not read yet.
         this.#failure = sent
         if (!this.#reading) this.#endLost()
         return
@@ -242,8 +242,8 @@ export class Link {
   }
 
   /**
-   * Ends a write to a peer that has closed, when all that came from it was read. As with TCP it is taken, and dropped, if it is no
-   * more than a system buffers: the close_notify of TLS for example. Those of later turns fail, as when the peer's reset has come.
+   * Ends a write to a peer that has closed, after all of its data was read. As with TCP the write is accepted, and dropped, if it is no
+   * longer than a system's buffer, such as the close_notify of TLS. Writes in later turns fail, as after the arrival of the peer's reset.
    */
   #endLost(): void {
     const failure = this.#failure
@@ -303,7 +303,7 @@ export class Link {
 
   // --- the rest ----------------------------------------------------------------------------------------------------
 
-  /** Probes the peer at this interval, if it is shorter than the default one. Clients of HTTP set it after each request. */
+  /** Probes the peer at this interval, if it is shorter than the default one. HTTP clients set it after each request. */
   setKeepAlive(enable: boolean, initialDelaySeconds: number): void {
     const seconds = enable && initialDelaySeconds > 0 ? Math.min(initialDelaySeconds, probeSeconds) : probeSeconds
     if (seconds === this.#probeSeconds) return
@@ -330,7 +330,7 @@ export class Link {
     this.#connecting?.unref()
   }
 
-  /** What was sent is still delivered, unless `reset`. A waiting write ends, without an error, as in Node. */
+  /** Closes the link. Data that was sent is still delivered, unless `reset`. A waiting write ends, without an error, as in Node. */
   close(reset: boolean): void {
     if (this.#closed) return
     this.#closed = true

@@ -22,25 +22,25 @@ import { addressError, errnoError, type SystemError } from './errors.ts'
 import { nodeAddress, openSocket } from './transport.ts'
 
 export interface ListenTarget {
-  /** Null: all addresses. */
+  /** Address to listen on; null: all addresses. */
   address: string | null
   port: number
   family: number
   backlog: number
   ipv6Only?: boolean
-  /** Not 0: shares its port with listeners of other processes that give the same number. */
+  /** Number of the group of listeners that share the port, in other processes too; 0: the port is not shared. */
   reusePort?: number
   device?: string | Context | undefined
 }
 
-/** Errors of a listener that is gone. After others it goes on, as libuv's does. */
+/** Errors after which a listener is gone. After other errors it goes on, as libuv's does. */
 const final: ReadonlySet<number> = new Set([-Errno.EBADF, -Errno.EINVAL, -Errno.ENODEV])
-/** Connections that are accepted before other work of the event loop has its turn. */
+/** Number of connections that are accepted before other work of the event loop has its turn. */
 const acceptsPerTurn = 64
 
 export interface ListenerEvents {
   connection(socket: RSocketLike): void
-  /** Nothing more can be accepted. */
+  /** Handles the end of the listener: nothing more can be accepted. */
   failed(error: SystemError): void
 }
 
@@ -48,7 +48,7 @@ export class Listener {
   readonly #socket: RSocketLike
   readonly #events: ListenerEvents
   readonly #watch: Watch
-  /** Events of connections run in the context of `listen`. */
+  /** Context of `listen`, in which events of connections run. */
   readonly #resource = new AsyncResource('VERBENASERVER', { requireManualDestroy: true })
   #closed = false
 
@@ -58,10 +58,10 @@ export class Listener {
     this.#watch = socket.watch(POLLIN, () => this.#resource.runInAsyncScope(this.#accept, this))
   }
 
-  /** A listener, or why there is none. */
+  /** Opens a listener; returns the error if that fails. */
   static open(target: ListenTarget, events: ListenerEvents): Listener | SystemError {
     if (target.address !== null) return Listener.#open(target, target.address, events)
-    // All addresses: those of IPv6, which take in IPv4's; where there is no IPv6, IPv4's.
+    // All addresses: those of IPv6, which include IPv4's; without IPv6 those of IPv4.
     const both = Listener.#open({ ...target, family: 6 }, '::', events)
     if (both instanceof Listener || both.code === 'EADDRINUSE') return both
     return Listener.#open({ ...target, family: 4 }, '0.0.0.0', events)
@@ -95,7 +95,7 @@ export class Listener {
     for (let n = 0; n < acceptsPerTurn && !this.#closed; n++) {
       const accepted = this.#socket.accept()
       if (typeof accepted === 'number') {
-        // A connection that ended while it waited is not the server's concern.
+        // A connection that ended while it waited does not affect the server.
         if (accepted === -Errno.ECONNABORTED) continue
         if (final.has(accepted)) this.#events.failed(errnoError(accepted, 'accept', this.#socket.reason))
         return

@@ -1,4 +1,4 @@
-/** Importing this has rsockets below the sockets of this folder. */
+/** Import for its effect: the sockets of this folder use rsockets. */
 import { rsocket } from '../../rsocket/index.ts'
 import { UdpService } from '../../rsocket/runtime/index.ts'
 import { loadTransportBy } from './transport.ts'

@@ -1,13 +1,13 @@
-/** Opens the sockets below: rsockets (rsockets.ts), unless a test replaces them. */
+/** Opens the underlying sockets: rsockets (rsockets.ts), unless a test replaces them. */
 import type { RSocketLike, RSocketOptions } from '../../rsocket/index.ts'
 import { AF_INET, AF_INET6, Errno, F_SETFL, O_NONBLOCK } from '../../rsocket/names.ts'
 
 export type OpenSocket = (family: number, type: number, options: RSocketOptions) => RSocketLike
 
-/** What opens sockets where nothing replaces it. */
+/** Source of sockets unless a test replaces it. */
 export interface Transport {
   readonly open: OpenSocket
-  /** Calls back as soon as datagram sockets can be bound without blocking, or with the reason why they cannot. */
+  /** Calls back as soon as datagram sockets can be bound without blocking, or with the reason if they cannot. */
   readonly whenDatagramsGo?: (done: (failure?: string) => void) => void
 }
 
@@ -22,19 +22,19 @@ const openOwn: OpenSocket = (family, type, options) => {
 }
 let open: OpenSocket = openOwn
 
-/** How the transport is loaded, by the first socket. */
+/** Sets the function that loads the transport for the first socket. */
 export function loadTransportBy(loader: () => Transport): void {
   load = loader
 }
 
-/** Replaces what opens sockets; returns what did before. */
+/** Replaces the function that opens sockets; returns the previous one. */
 export function replaceTransport(replacement: OpenSocket): OpenSocket {
   const before = open
   open = replacement
   return before
 }
 
-/** A non-blocking socket for addresses of the family 4 or 6. Throws where the device cannot be opened. */
+/** Opens a non-blocking socket for addresses of the family 4 or 6. Throws if the device cannot be opened. */
 export function openSocket(ipFamily: number, type: number, options: RSocketOptions): RSocketLike {
   const socket = open(ipFamily === 6 ? AF_INET6 : AF_INET, type, options)
   socket.fcntl(F_SETFL, O_NONBLOCK)
@@ -42,8 +42,8 @@ export function openSocket(ipFamily: number, type: number, options: RSocketOptio
 }
 
 /**
- * An address as Node's `address()` gives it; empty where there is none. At a socket of IPv6 an address of IPv4 is written as the
- * kernel's sockets write it, ::ffff:a.b.c.d.
+ * Returns an address in the form of Node's `address()`; empty if there is none. For a socket of IPv6 an address of IPv4 is written as by
+ * the kernel's sockets, ::ffff:a.b.c.d.
  */
 export function nodeAddress(
   name: ReturnType<RSocketLike['getsockname']>,
@@ -61,7 +61,7 @@ export function nodeAddress(
 
 export const again: number = -Errno.EAGAIN
 
-/** Calls back as soon as datagram sockets can be bound without blocking, or with the reason why they cannot. */
+/** Calls back as soon as datagram sockets can be bound without blocking, or with the reason if they cannot. */
 export function whenDatagramsGo(done: (failure?: string) => void): void {
   if (open === openOwn) transport ??= load()
   if (open === openOwn && transport?.whenDatagramsGo) transport.whenDatagramsGo(done)

@@ -1,5 +1,6 @@
 /**
- * A datagram rsocket with the methods of libuv's UDP handle, so that it can replace one under Node's `dgram.Socket`. Calls return 0 or a negative error number, as there.
+ * A datagram rsocket with the methods of libuv's UDP handle, so that it can replace one under Node's `dgram.Socket`. Calls return 0 or a
+ * negative error number, as those of that handle.
  */
 import { AsyncResource } from 'node:async_hooks'
 import { withContext } from '../../memory/index.ts'
@@ -24,7 +25,7 @@ import type { SocketAddress, Watch } from '../../rsocket/runtime/index.ts'
 import { errnoError } from '../base/errors.ts'
 import { again, nodeAddress, openSocket, whenDatagramsGo } from '../base/transport.ts'
 
-/** A datagram on its way: `oncomplete` is called when it could not be sent at once. */
+/** Datagram to be sent: `oncomplete` is called if it could not be sent at once. */
 export interface SendRequest {
   oncomplete?: (errno: number, length: number) => void
 }
@@ -45,14 +46,14 @@ interface Waiting {
 type Lookup = (address: string, callback: (error: Error | null, ip: string) => void) => void
 
 const reuseAddressFlag = 4
-/** No datagram is longer. */
+/** Maximum length of a datagram. */
 const longest = 65_536
-/** Datagrams that the program gets before other work of the event loop has its turn. */
+/** Number of datagrams that the program gets before other work of the event loop has its turn. */
 const datagramsPerTurn = 64
 
 export class DatagramHandle {
   /**
-   * Node's own, which knows the program's `lookup`. Node calls it before `bind`, so this is where to wait, without
+   * Look-up of Node's own, which uses the program's `lookup`. Node calls it before `bind`, so this is the point at which to wait, without
    * blocking the event loop, for the thread that has the UDP sockets.
    */
   readonly lookup: Lookup
@@ -61,7 +62,7 @@ export class DatagramHandle {
   readonly #maxPeers: number | undefined
   readonly #onMessage: (data: Buffer, from: RemoteInfo) => void
   readonly #onError: (errno: number) => void
-  /** 'message' runs in the context in which the socket was made. */
+  /** Context in which the socket was made, and in which 'message' runs. */
   readonly #resource = new AsyncResource('VERBENADATAGRAM', { requireManualDestroy: true })
   readonly #memory = Buffer.allocUnsafeSlow(longest)
   readonly #from: Partial<SocketAddress> = {}
@@ -113,12 +114,12 @@ export class DatagramHandle {
     return result === -Errno.EINPROGRESS ? 0 : result
   }
 
-  /** As with a UDP socket: an address of no family removes the peer. */
+  /** Removes the peer by an address of no family, as with a UDP socket. */
   disconnect(): number {
     return this.#socket?.connect({ address: '', port: 0 }) ?? -Errno.EBADF
   }
 
-  /** 1 + bytes if it is done, 0 if it is in progress, else a negative error number. */
+  /** Sends a datagram; returns 1 + bytes if it is done, 0 if it is in progress, else a negative error number. */
   send(
     request: SendRequest,
     list: readonly Uint8Array[],
@@ -191,7 +192,7 @@ export class DatagramHandle {
     }
   }
 
-  /** Undefined while it has no socket. */
+  /** Returns the counters; undefined while there is no socket. */
   counters(): RSocketCounters | undefined {
     return this.#socket?.counters()
   }
@@ -250,7 +251,7 @@ export class DatagramHandle {
     return this.#socket ? -Errno.EOPNOTSUPP : -Errno.EBADF
   }
 
-  /** Sets the size if it is not 0; gives the size, or undefined with the error in `context`. */
+  /** Sets the size if it is not 0; returns the size, or undefined with the error in `context`. */
   bufferSize(size: number, send: boolean, context: Record<string, unknown>): number | undefined {
     const name = send ? SO_SNDBUF : SO_RCVBUF
     const fail = (errno: number): undefined => {

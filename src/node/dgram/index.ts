@@ -8,7 +8,7 @@ export type { MessageListener, SocketOptions }
 export type Socket = SocketClass
 export const Socket: typeof SocketClass = callable(SocketClass)
 
-/** A socket of the type 'udp4' or 'udp6'; the listener is for 'message'. */
+/** Returns a socket of the type 'udp4' or 'udp6'; the listener is for 'message'. */
 export function createSocket(type: SocketType | SocketOptions, listener?: MessageListener): Socket {
   return new Socket(type, listener)
 }

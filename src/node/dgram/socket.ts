@@ -1,7 +1,6 @@
 /**
- * `Socket`: datagrams over rsockets, with the shape of `dgram.Socket`, which it is by class: how it reads its arguments,
- * binds by itself and queues what is sent before is Node's own code. What it sends and receives with is ours, in place of
- * libuv's handle.
+ * `Socket`: datagrams over rsockets, with the shape of `dgram.Socket`, which it is by class: Node's own code reads its arguments, binds
+ * it implicitly and queues the datagrams that are sent before. It sends and receives with a handle of Verbena's, in place of libuv's.
  */
 import dgram from 'node:dgram'
 import type { RSocketCounters } from '../../rsocket/index.ts'
@@ -12,18 +11,18 @@ import { badArgument, badValue, codedError, errnoError } from '../base/errors.ts
 import { DatagramHandle } from './handle.ts'
 
 export interface SocketOptions extends dgram.SocketOptions {
-  /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
+  /** Device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
   device?: string | Context | undefined
   /**
-   * The most addresses that it remembers, 2 or more; default 4096. Beyond that, one that was not used lately is forgotten, and
-   * found again when it is needed.
+   * Maximum number of addresses that the socket remembers, 2 or more; default 4096. Beyond that, one that was not used lately is
+   * forgotten, and found again when it is needed.
    */
   maxPeers?: number | undefined
 }
 
 type Lookup = ConstructorParameters<typeof DatagramHandle>[2]
 
-/** What Node keeps of a socket under a symbol of its own. */
+/** State of a socket that Node keeps under a symbol of its own. */
 interface State {
   handle: { lookup: Lookup; close(): void } | null
 }
@@ -78,12 +77,12 @@ export class Socket extends Base {
     setAsyncId(this, handle.getAsyncId())
   }
 
-  /** Counters of the rsocket, dropped datagrams included; undefined before it is bound and after its end. */
+  /** Returns the counters of the rsocket, including dropped datagrams; undefined before it is bound and after its end. */
   counters(): RSocketCounters | undefined {
     return this.#handle.counters()
   }
 
-  /** In the forms of `dgram.Socket.bind`: (port?, address?, listener?), (options, listener?). No descriptors. */
+  /** Binds, in the forms of `dgram.Socket.bind`: (port?, address?, listener?), (options, listener?). Descriptors are not supported. */
   override bind(...args: unknown[]): this {
     const [first] = args
     const bind = dgram.Socket.prototype.bind as unknown as (...args: unknown[]) => this

@@ -54,7 +54,7 @@ export function createServer(
   return new Server(options as ServerOptions, connectionListener)
 }
 
-/** A new socket, connecting: (options, listener?), (port, host?, listener?). */
+/** Returns a new socket that connects: (options, listener?), (port, host?, listener?). */
 export function connect(options: ConnectOptions & SocketOptions & { timeout?: number }, listener?: Listener): Socket
 export function connect(port: number | string, host?: string, listener?: Listener): Socket
 export function connect(port: number | string, listener?: Listener): Socket
@@ -67,7 +67,7 @@ export function connect(...args: unknown[]): Socket {
 }
 
 export const createConnection: typeof connect = connect
-/** The older name of `Socket`. */
+/** Older name of `Socket`. */
 export const Stream: typeof Socket = Socket
 
 const all: Omit<

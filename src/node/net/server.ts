@@ -1,6 +1,6 @@
 /**
- * `Server`: listens on rsockets, with the shape of `net.Server`, which it is by class: how it reads its arguments, counts
- * its connections and closes is Node's own code. What it listens with is ours, in place of libuv's handle.
+ * `Server`: listens on rsockets, with the shape of `net.Server`, which it is by class: Node's own code reads its arguments, counts its
+ * connections and closes it. It listens with a `Listener`, in place of libuv's handle.
  */
 import net, { type ListenOptions } from 'node:net'
 import type { RSocketLike } from '../../rsocket/index.ts'
@@ -14,20 +14,20 @@ import { Listener } from '../base/listener.ts'
 import { Socket } from './socket.ts'
 
 export interface ServerOptions extends net.ServerOpts {
-  /** Connections from these addresses are closed at once, without an event. */
+  /** Addresses whose connections are closed at once, without an event. */
   blockList?: net.BlockList | undefined
-  /** The device, or its name; without it the environment's VERBENA_DEVICE, else all devices of the host. */
+  /** Device, or its name; without it the environment's VERBENA_DEVICE, else all devices of the host. */
   device?: string | Context | undefined
 }
 
-/** The parts of `net.Server` that are its own. */
+/** Internal parts of `net.Server`. */
 interface ServerInside extends AcceptingServer {
   _handle: Listener | null
   _unref: boolean
   _emitCloseIfDrained(): void
 }
 
-/** Whether the option means IPv6 alone; a flag of libuv's in `_listen2`. */
+/** Flag of libuv in `_listen2` for IPv6 only. */
 const ipv6OnlyFlag = 1
 
 const Base: typeof net.Server = fillable(net.Server)
@@ -42,11 +42,14 @@ export class Server extends Base {
     super(options as net.ServerOpts, connectionListener as unknown as (socket: net.Socket) => void)
     const given = typeof options === 'object' ? options : undefined
     this.#device = given?.device
-    // Versions of Node that do not know the option leave it to us.
+    // Versions of Node that do not know the option leave it to this class.
     if (given?.blockList) this.blockList = checkBlockList(given.blockList)
   }
 
-  /** In the forms of `net.Server.listen`: (port?, host?, backlog?, listener?), (options, listener?). No paths, no handles. */
+  /**
+   * Listens, in the forms of `net.Server.listen`: (port?, host?, backlog?, listener?), (options, listener?). Paths and handles are not
+   * supported.
+   */
   override listen(...args: unknown[]): this {
     const [given, listener] = readArguments(args)
     for (const name of ['path', 'fd', 'handle', '_handle'])
@@ -69,7 +72,7 @@ export class Server extends Base {
     )
   }
 
-  /** Called by `net.Server.listen` when the address is known. */
+  /** Starts to listen; called by `net.Server.listen` when the address is known. */
   _listen2(address: string | null, port: number, family: number, backlog: number, _fd?: number, flags = 0): void {
     const inside = this as unknown as ServerInside
     const listener = Listener.open(

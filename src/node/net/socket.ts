@@ -1,8 +1,8 @@
 /**
  * `Socket`: a stream over an rsocket, with the shape of `net.Socket`.
  *
- * It is a Duplex and not a `net.Socket` by class: Node's TLS and HTTP/2 take any Duplex, but of a `net.Socket` they want
- * the handle of libuv, which is not here.
+ * It is a Duplex and not a `net.Socket` by class: Node's TLS and HTTP/2 take any Duplex, but use the libuv handle of a `net.Socket`,
+ * which this socket does not have.
  */
 import { channel } from 'node:diagnostics_channel'
 import type net from 'node:net'
@@ -35,9 +35,9 @@ export interface SocketOptions {
   highWaterMark?: number | undefined
   readableHighWaterMark?: number | undefined
   writableHighWaterMark?: number | undefined
-  /** Addresses that it does not connect to. */
+  /** Addresses that the socket does not connect to. */
   blockList?: net.BlockList | undefined
-  /** The device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
+  /** Device, or its name; without it the environment's VERBENA_DEVICE, else the device that has the address. */
   device?: string | Context | undefined
 }
 
@@ -51,13 +51,13 @@ const Base: typeof Duplex = fillable(Duplex)
 
 export class Socket extends Base implements LinkedStream {
   connecting = false
-  /** Of a socket that a server accepted, the server. */
+  /** Server that accepted the socket, if any. */
   server: unknown = null
   declare blockList: net.BlockList | undefined
   timeout: number | undefined
   autoSelectFamilyAttemptedAddresses: string[] | undefined
   declare _verbena: Attachment | undefined
-  /** Called once when a socket that a server accepted is gone. */
+  /** Callback for the end of a socket that a server accepted, called once. */
   _released: (() => void) | undefined
   _pendingData: unknown = null
   _pendingEncoding = ''
@@ -83,7 +83,7 @@ export class Socket extends Base implements LinkedStream {
     super({
       ...(options as DuplexOptions),
       allowHalfOpen: Boolean(options.allowHalfOpen),
-      // 'close' says whether there was an error, so it is emitted here.
+      // 'close' indicates whether there was an error, so it is emitted here.
       emitClose: false,
       autoDestroy: true,
       decodeStrings: true,
@@ -100,7 +100,7 @@ export class Socket extends Base implements LinkedStream {
 
   // --- connecting --------------------------------------------------------------------------------------------------
 
-  /** In the forms of `net.Socket.connect`: (port, host?, listener?), (options, listener?). A path is not supported. */
+  /** Connects, in the forms of `net.Socket.connect`: (port, host?, listener?), (options, listener?). A path is not supported. */
   connect(options: ConnectOptions, listener?: () => void): this
   connect(port: number | string, host?: string, listener?: () => void): this
   connect(port: number | string, listener?: () => void): this
@@ -142,7 +142,7 @@ export class Socket extends Base implements LinkedStream {
     return this
   }
 
-  /** False if the program has destroyed the socket meanwhile. */
+  /** Emits 'lookup'; false if the program has destroyed the socket meanwhile. */
   #emitLookup(error: Error | null, found: { address: string; family: number }[], host: string): boolean {
     if (error && found.length === 0) {
       this.emit('lookup', error, undefined, undefined, host)
@@ -155,12 +155,12 @@ export class Socket extends Base implements LinkedStream {
     return true
   }
 
-  /** Listeners may not be there yet. */
+  /** Destroys the socket in the next tick: listeners may not be there yet. */
   #destroyLater(error: Error): void {
     process.nextTick(() => this.destroy(error))
   }
 
-  /** For servers: the stream of a connection that was accepted. */
+  /** Starts the stream of a connection that a server accepted. */
   _accepted(attached: Attachment, paused: boolean): void {
     if (paused) this.pause()
     else if (attached === this._verbena) this.read(0)
@@ -236,7 +236,7 @@ export class Socket extends Base implements LinkedStream {
     else this.once('finish', () => this.destroy())
   }
 
-  /** Ends the connection at once; what has not been delivered is discarded, and the peer sees ECONNRESET. */
+  /** Ends the connection at once; data that was not delivered is discarded, and the peer sees ECONNRESET. */
   resetAndDestroy(): this {
     if (!linkedMethods.reset.call(this)) this.destroy(codedError('ERR_SOCKET_CLOSED', 'Socket is closed'))
     return this
@@ -274,12 +274,12 @@ export class Socket extends Base implements LinkedStream {
     timers.get(this)?.refresh()
   }
 
-  /** Accepted, and without effect: an rsocket never holds small messages back. */
+  /** Does nothing: an rsocket never holds small messages back. */
   setNoDelay(_noDelay?: boolean): this {
     return this
   }
 
-  /** Whether an idle connection probes the peer, and after how long: milliseconds. */
+  /** Sets whether an idle connection probes the peer, and after which delay in milliseconds. */
   setKeepAlive(enable?: boolean, initialDelayMs?: number): this {
     this.#keepAlive = Boolean(enable)
     this.#keepAliveDelaySeconds = seconds(initialDelayMs)
@@ -308,7 +308,7 @@ export class Socket extends Base implements LinkedStream {
 
   // --- addresses and counters ---------------------------------------------------------------------------------------
 
-  /** Our end: `{ address, family, port }`; empty before the connection and after it. */
+  /** Returns the local address: `{ address, family, port }`; empty before the connection and after it. */
   address(): NodeAddress {
     const attached = this._verbena
     return attached && !attached.link.closed ? attached.local : {}
@@ -347,7 +347,7 @@ export class Socket extends Base implements LinkedStream {
     return attached && !this.destroyed ? attached.link.bytesRead : this.#bytesRead
   }
 
-  /** Bytes that were sent, and those that wait in the stream. */
+  /** Number of bytes that were sent, and of those that wait in the stream. */
   get bytesWritten(): number {
     const attached = this._verbena
     const sent = attached && !this.destroyed ? attached.link.bytesWritten : this.#bytesWritten

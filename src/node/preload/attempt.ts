@@ -1,13 +1,13 @@
 /**
- * How one `connect` of a program's socket goes on once its addresses are known: RDMA first, and TCP beside it if RDMA has not
- * been answered after a while, so that a program that gives up after a second reaches a peer that has no RDMA.
+ * One `connect` of a program's socket after its addresses are known: RDMA first, and TCP beside it if RDMA has not been answered after a
+ * while, so that a program that gives up after a second reaches a peer that has no RDMA.
  *
  *     RDMA alone ──no answer for headStartMs──▶ RDMA and TCP ──the first that connects──▶ connected
  *         └────────refused, no device─────────▶ TCP alone ──────────────────────────────▶ connected, or 'error'
  *
- * A server sees only one of them. TCP is not begun where RDMA is answered in time. Where it is begun, RDMA's request is
- * withdrawn before the server has accepted it; a TCP connection is closed before a byte of it was sent, and before it is
- * established unless both are at the same moment.
+ * A server sees only one of them. TCP is not begun if RDMA is answered in time. If it is begun, RDMA's request is withdrawn before the
+ * server has accepted it; a TCP connection is closed before a byte of it was sent, and before it is established unless both are at the
+ * same moment.
  */
 import { type Attachment, announceConnected } from '../base/attachment.ts'
 import {
@@ -29,11 +29,11 @@ import { showFigures } from './sockets.ts'
 import { TcpBeside } from './tcp-beside.ts'
 import { attempts, type Undecided } from './undecided.ts'
 
-/** How long RDMA may go on after TCP has begun, where TCP fails. */
+/** Maximum time that RDMA may go on after TCP has begun, if TCP fails. */
 const beyondTcpMs = 2000
-/** A program that gives up earlier says nothing about the peer. */
+/** Minimum time after which giving up counts as silence of the peer: a program that gives up earlier shows nothing about the peer. */
 const patienceMs = 100
-/** The time that RDMA has alone is counted in so many slices, so that this thread's own computing takes no more than one of it. */
+/** Number of slices in which the head start of RDMA is counted, so that computing of this thread consumes at most one of them. */
 const slices = 5
 
 export interface Plan {
@@ -41,22 +41,22 @@ export interface Plan {
   target: Target
   rule: Rule
   overRdma: readonly Candidate[]
-  /** Empty if TCP is not allowed. */
+  /** Candidates for TCP; empty if TCP is not allowed. */
   overTcp: readonly Candidate[]
-  /** How long RDMA is tried alone. */
+  /** Time for which RDMA is tried alone. */
   headStartMs: number
 }
 
 export class Attempt implements Undecided {
   readonly #socket: NodeSocket
   readonly #peers: Peers
-  /** Node's own. */
+  /** Node's own `connect`. */
   readonly #connect: Method
   #plan: Plan | undefined
   #startedAt = 0
   #ticks: NodeJS.Timeout | undefined
   #cancelRdma: (() => void) | undefined
-  /** The address that RDMA is tried to. */
+  /** Address that RDMA is tried to. */
   #trying: string | undefined
   #rdmaFailed = false
   #tcp: TcpBeside | undefined
@@ -65,7 +65,7 @@ export class Attempt implements Undecided {
   #referenced = true
   /** Addresses whose 'connectionAttempt' has been emitted. */
   readonly #reported = new Set<string>()
-  /** What TCP failed with, to be told if RDMA fails, too. */
+  /** Events of the failure of TCP, to be emitted if RDMA fails, too. */
   readonly #held: (() => void)[] = []
 
   constructor(socket: NodeSocket, peers: Peers, connect: Method) {
@@ -84,7 +84,7 @@ export class Attempt implements Undecided {
 
   fail(error: Error): void {
     this.#stop()
-    // `abandon` is called from it.
+    // This calls `abandon`.
     this.#socket.destroy(error)
   }
 
@@ -101,12 +101,12 @@ export class Attempt implements Undecided {
       { onread: onReadOf(socket), report: this.#overRdma, ...limit },
     )
     if (this.#over) return
-    // Opening the device for the first socket of a process may be slow; the program's and our time to wait begin now.
+    // Opening the device for the first socket of a process may be slow; the timeouts of the program and of this attempt begin now.
     socket._unrefTimer()
     this.#startedAt = performance.now()
     if (overTcp.length === 0) return
     let left = slices
-    // It is unref'd: what connects keeps the process alive, and a destroyed socket must not.
+    // The timer is unref'd: the connecting socket keeps the process alive, and a destroyed one must not.
     this.#ticks = setInterval(() => {
       if (--left === 0) this.#tryTcp()
     }, headStartMs / slices).unref()
@@ -121,7 +121,7 @@ export class Attempt implements Undecided {
     return Math.round(performance.now() - this.#startedAt)
   }
 
-  /** Each address is attempted once as far as the program knows. */
+  /** Emits an event; to the program each address is attempted once. */
   readonly #tells: Report = (event, address, port, family, error) => {
     if (event === 'connectionAttempt') {
       if (this.#reported.has(address)) return
@@ -130,14 +130,14 @@ export class Attempt implements Undecided {
     this.#socket.emit(event, address, port, family, ...(error ? [error] : []))
   }
 
-  /** That an address fails over RDMA is not the end of it where TCP may follow. */
+  /** Reports an event over RDMA; a failed address is not reported if TCP may follow. */
   readonly #overRdma: Report = (event, address, ...rest) => {
     if (event === 'connectionAttempt') this.#trying = address
     else if (this.#plan!.overTcp.some((candidate) => candidate.address === address)) return
     this.#tells(event, address, ...rest)
   }
 
-  /** Nor that it fails over TCP while RDMA is tried. */
+  /** Reports an event over TCP; failures are held back while RDMA is tried. */
   readonly #overTcp: Report = (event, ...rest) => {
     if (event === 'connectionAttempt' || this.#rdmaFailed) this.#tells(event, ...rest)
     else this.#held.push(() => this.#tells(event, ...rest))
@@ -177,7 +177,7 @@ export class Attempt implements Undecided {
     }
   }
 
-  /** What an error of this end says, of a local port or of its memory for example, is not that the peer is silent. */
+  /** Records silent peers. Local errors, of a local port or of memory for example, do not show that the peer is silent. */
   #remember(errors: readonly SystemError[]): void {
     for (const { code, syscall, address } of errors)
       if (address !== undefined && syscall === 'connect' && (code === 'ETIMEDOUT' || code === 'EHOSTUNREACH'))
@@ -239,7 +239,7 @@ export class Attempt implements Undecided {
     this.#tcp?.unref()
   }
 
-  /** The socket is destroyed. */
+  /** Ends the attempt of a socket that is destroyed. */
   abandon(): void {
     if (!this.#over && this.#plan !== undefined && !this.#rdmaFailed && this.#elapsedMs >= patienceMs) {
       this.#noteSilence()

@@ -1,6 +1,6 @@
 /**
- * What of the preload runs when a program starts: it watches for the first socket that a rule may send over RDMA. Only then the rest is
- * loaded, in two steps. A program that has no such socket pays little, and so do its worker threads.
+ * The part of the preload that runs when a program starts: it watches for the first socket that a rule may send over RDMA. Only then is
+ * the rest loaded, in two steps. A program without such a socket pays little, and so do its worker threads.
  *
  *     start                       Node's net; connect, listen, send and Worker are watched            (this file)
  *     a name, or a rule matches   the methods of Node's sockets and servers are replaced              (install.ts)
@@ -17,20 +17,20 @@ import type { Settings } from './settings.ts'
 
 type Method = (this: object, ...args: unknown[]) => unknown
 
-/** The parts that are loaded when they are needed, at once: what a program calls here does not wait. */
+/** Parts that are loaded synchronously when they are needed: the calling program does not wait. */
 export interface Parts {
   installer(): typeof import('./install.ts')
   library(): Library
-  /** What workers inherit of the thread that starts them. */
+  /** Prepares the environment that workers inherit from the thread that starts them. */
   prepareProcess(): void
 }
 
-/** Versions of Node whose insides the preload is tested with. With others it looks at the start whether it knows them. */
+/** Latest version of Node whose internals the preload is tested with. With later ones it checks at the start that it knows them. */
 const testedUpTo = 24
 
 let begun = false
 
-/** Once in a thread; it cannot be undone. Throws where this version of Node lacks what is needed. */
+/** Begins to watch, once in a thread; it cannot be undone. Throws if this version of Node lacks required internals. */
 export function begin(settings: Settings, parts: Parts): void {
   if (begun) return
   begun = true
@@ -45,7 +45,10 @@ export function begin(settings: Settings, parts: Parts): void {
     hooks ??= parts.installer().install(settings, originals, parts.library)
     return hooks
   }
-  /** Where it cannot be loaded any more, after a change of the root folder for example, there is TCP if the rules permit that. */
+  /**
+   * Installs the hooks; if they cannot be loaded any more, after a change of the root folder for example, TCP is used where the rules
+   * permit it.
+   */
   const tryInstall = (): Hooks | undefined => {
     try {
       return install()

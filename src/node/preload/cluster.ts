@@ -12,11 +12,14 @@ import { createHash } from 'node:crypto'
 import { threadStartTime } from '../../memory/index.ts'
 import type { NodeServer } from './node-net.ts'
 
-/** The number of all servers with the option `reusePort`, which Node.js has from 22.12 on. */
+/** Number shared by all servers with the option `reusePort`, which Node.js has from 22.12 on. */
 const numberOfAnybody = 1
 const reusePortFlag = 2
 
-/** Of what all workers of a cluster have in common, and no other process: their parent, the primary. At least 2. */
+/**
+ * Returns the number of a cluster, made from the identity of the primary, which all workers of the cluster have as parent, and no other
+ * process has. At least 2.
+ */
 function numberOfCluster(): number {
   const { ppid } = process
   const hash = createHash('sha256')
@@ -27,12 +30,12 @@ function numberOfCluster(): number {
 
 let ownNumber = 0
 
-/** Whether the server is about to share a port with other workers: then Node has asked the primary for a handle. */
+/** True if the server is about to share a port with other workers: then Node has requested a handle from the primary. */
 export function hasHandleOfPrimary(server: NodeServer): boolean {
   return cluster.isWorker && server._handle !== null
 }
 
-/** The number with which the server shares its port; 0 if it has it alone. */
+/** Returns the number with which the server shares its port; 0 if it does not share it. */
 export function sharesPortAs(server: NodeServer, flags: number): number {
   if (hasHandleOfPrimary(server)) {
     // The primary lives: it has just given the handle.
@@ -43,8 +46,8 @@ export function sharesPortAs(server: NodeServer, flags: number): number {
 }
 
 /**
- * The server with which the primary of a cluster takes connections for its workers: they go to it by their handles, and
- * its own listener is an assertion that none comes here.
+ * True for the server with which the primary of a cluster accepts connections for its workers: they go to it by their handles, and its
+ * own listener is an assertion that none arrives here.
  */
 export function handsOut(server: NodeServer): boolean {
   if (!cluster.isPrimary) return false

@@ -1,6 +1,6 @@
 /**
- * `Socket.prototype.connect` under the preload. The decision needs addresses, so a name is looked up here; where it falls
- * to TCP, Node's own `connect` goes on with what was found.
+ * `Socket.prototype.connect` under the preload. The decision needs addresses, so a name is looked up here; if TCP is chosen, Node's own
+ * `connect` goes on with the addresses found.
  *
  *     undecided ──look up──▶ TCP ─▶ Node's connect
  *                     └────▶ RDMA ─▶ attempt.ts
@@ -31,7 +31,7 @@ import { hideFigures } from './sockets.ts'
 import { connectSecure, connectsItself } from './tls.ts'
 import { attempts } from './undecided.ts'
 
-/** How many times as long RDMA is tried alone where it has answered before. */
+/** Factor of the time for which RDMA is tried alone at an address that has answered before. */
 const patience = 3
 
 const socketChannel = channel('net.client.socket')
@@ -39,7 +39,7 @@ const socketChannel = channel('net.client.socket')
 export class Connector {
   readonly #settings: Settings
   readonly #original: Method
-  /** In some versions of Node `connect` tells the channel, in others (20) what calls it. */
+  /** True if `connect` publishes to the channel, as in some versions of Node; in others (20) its callers do. */
   readonly #publishes: boolean
   readonly #peers = new Peers()
 
@@ -49,14 +49,14 @@ export class Connector {
     this.#publishes = String(original).includes('netClientSocketChannel')
   }
 
-  /** Whether a connection of these options could go over RDMA. */
+  /** True if a connection with these options could go over RDMA. */
   concerns(options: Record<string, unknown>): boolean {
     if (!mayConnect(this.#settings.rules, options)) return false
     const address = (options.host as string) || 'localhost'
     return net.isIP(address) === 0 || this.#ruleOf(address, Number(options.port)) !== undefined
   }
 
-  /** The rule that sends it over RDMA now. */
+  /** Returns the rule that sends the connection over RDMA now. */
   #ruleOf(address: string, port: number): Rule | undefined {
     const rule = decide(this.#settings.rules, 'connect', address, port)
     if (!rule || rule.transport === 'tcp') return undefined
@@ -64,7 +64,7 @@ export class Connector {
     return silent ? undefined : rule
   }
 
-  /** Logs a connection that uses TCP although it has a rule, if it is one. */
+  /** Logs a connection that uses TCP because its address did not answer over RDMA recently. */
   #logSilence(host: unknown, port: number, address: string): void {
     const agoMs = this.#peers.leftAloneFor(address, performance.now())
     if (agoMs === undefined) return
@@ -75,7 +75,7 @@ export class Connector {
     tellFallback(String(host), port, rule, 'silent-before', ago)
   }
 
-  /** The same for a socket, which may be forbidden to go there: Node says so, where it is asked at all. */
+  /** Returns the same for a socket, unless its `blockList` contains the address: Node's own `connect` reports that. */
   #ruleFor(socket: NodeSocket, address: string, port: number): Rule | undefined {
     const rule = this.#ruleOf(address, port)
     return rule?.transport === 'rdma' && isBlocked(socket.blockList, address) ? undefined : rule
@@ -85,7 +85,7 @@ export class Connector {
     const normalized = readArguments(args)
     const [given, listener] = normalized
     if (connectsItself(socket) && this.concerns(given)) return connectSecure(socket, given, listener)
-    // A socket that has a handle of its own is one of TLS, or was given one.
+    // A socket that has a handle of its own is a TLS socket, or was given a handle.
     const itsOwn = socket._handle && !attempts.has(socket) && socket._verbena === undefined
     if (itsOwn || !this.concerns(given)) {
       const host = given.host || 'localhost'
@@ -97,7 +97,7 @@ export class Connector {
     try {
       target = checkTarget(options)
     } catch {
-      // Node reports what is wrong in its own words.
+      // Node reports the error in its own words.
       return this.#plain(socket, normalized)
     }
     if (this.#publishes && socketChannel.hasSubscribers) socketChannel.publish({ socket })
@@ -122,7 +122,7 @@ export class Connector {
     return socket
   }
 
-  /** A socket that connects already. The error comes as late as Node's. */
+  /** Fails a socket that is connecting already. The error comes as late as Node's. */
   #connectAgain(socket: NodeSocket, options: ConnectOptions, target: Target): void {
     lookUp(options, target.host, (error, candidates, found) => {
       const first = candidates[0]
@@ -175,7 +175,7 @@ export class Connector {
     return (this.#original as (...args: unknown[]) => NodeSocket).call(socket, normalized)
   }
 
-  /** Node's own `connect`, which emits 'lookup' itself, to the addresses that are known already. */
+  /** Passes addresses that are known already to Node's own `connect`, which emits 'lookup' itself. */
   #leaveToNode(socket: NodeSocket, options: ConnectOptions, choices: readonly Candidate[]): void {
     const lookup: net.LookupFunction = (_host, query, done) => {
       if (query.all) done(null, [...choices])

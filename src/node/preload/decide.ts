@@ -1,9 +1,9 @@
-/** Which rule decides on a connection. */
+/** Decision about a connection: the rule that applies to it. */
 import { type BlockList, isIP, isIPv4 } from 'node:net'
 import { isOwnAddress } from '../../memory/index.ts'
 import type { Role, Rule } from './rules.ts'
 
-/** What each list said of the address that it was asked for last: a program connects to one address again and again. */
+/** Last answer of each list: a program connects to one address again and again. */
 const lastAnswers = new WeakMap<BlockList, { address: string; fits: boolean }>()
 
 function isIn(addresses: BlockList, address: string): boolean {
@@ -17,14 +17,14 @@ function isIn(addresses: BlockList, address: string): boolean {
 function fitsAddress(rule: Rule, address: string | null): boolean {
   const { addresses } = rule
   if (addresses === undefined) return true
-  // Listening on all addresses takes in those of the rule; that a rule keeps some on TCP does not keep the others there.
+  // Listening on all addresses includes those of the rule; a rule that keeps some on TCP does not keep the others there.
   if (address === null || address === '::' || address === '0.0.0.0') return rule.transport !== 'tcp'
   const plain = address.replace(/^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i, '').replace(/%.*/, '')
   if (addresses === 'local') return isOwnAddress(plain)
   return isIn(addresses, plain)
 }
 
-/** The first rule that fits; undefined: TCP. `address` null means all addresses, `port` 0 one that is still to be found. */
+/** Returns the first rule that fits; undefined: TCP. `address` null means all addresses, `port` 0 one that is still to be found. */
 export function decide(rules: readonly Rule[], role: Role, address: string | null, port: number): Rule | undefined {
   return rules.find(
     (rule) =>
@@ -34,7 +34,7 @@ export function decide(rules: readonly Rule[], role: Role, address: string | nul
   )
 }
 
-/** Whether a connection of these options, as `connect` reads them, could go over RDMA. Names are not looked up. */
+/** True if a connection with these options, as `connect` reads them, could go over RDMA. Names are not looked up. */
 export function mayConnect(rules: readonly Rule[], options: Readonly<Record<string, unknown>>): boolean {
   const { port, path, host } = options
   if (path || port === undefined || port === null) return false
@@ -45,7 +45,7 @@ export function mayConnect(rules: readonly Rule[], options: Readonly<Record<stri
   return rule !== undefined && rule.transport !== 'tcp'
 }
 
-/** Whether any address of this port could go over RDMA. */
+/** True if any address with this port could go over RDMA. */
 export function mayUseRdma(rules: readonly Rule[], role: Role, port: number): boolean {
   return rules.some(
     (rule) =>

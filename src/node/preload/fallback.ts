@@ -4,19 +4,19 @@ import type { Rule } from './rules.ts'
 
 const fallback = channel('verbena:net:fallback')
 
-/** Why: RDMA failed, was not answered in time, or was not answered by this address a short while ago. */
+/** Reasons: RDMA failed, was not answered in time, or was not answered by this address a short while ago. */
 export const fallbackReasons = ['failed', 'silent', 'silent-before'] as const
 export type FallbackReason = (typeof fallbackReasons)[number]
 
-/** Published in the thread that connects, at once. */
+/** Message that is published at once, in the thread that connects. */
 export interface FallbackMessage {
-  /** As the program has named it. */
+  /** Host as the program has named it. */
   host: string
   port: number
-  /** The rule of VERBENA_PRELOAD. */
+  /** Rule of VERBENA_PRELOAD. */
   rule: string
   reason: FallbackReason
-  /** The same in words, for people. */
+  /** Reason in words, for people. */
   text: string
 }
 

@@ -1,20 +1,20 @@
 /**
- * Where to let Node run between two frames of HTTP/2. Over TCP it runs what waits for the next tick after each frame, so a
- * program has the headers before the data, and both before it hears that the stream or the session is over. Where data comes from
- * JavaScript Node takes all frames of a chunk in one go, and then there is nobody left to give the data to.
+ * Points between two frames of HTTP/2 at which Node has to run callbacks. Over TCP it runs the next-tick queue after each frame, so a
+ * program has the headers before the data, and both before it is notified that the stream or the session is over. With data from
+ * JavaScript, Node takes all frames of a chunk at once, and then no stream is left to give the data to.
  *
  *     | length (3) | type | flags | stream (4) | payload …        RFC 9113, 4.1
  */
 
-/** Before this offset of a chunk Node is to run. */
+/** Point before an offset of a chunk at which Node is to run callbacks. */
 export interface Cut {
   offset: number
-  /** What waits for the next tick; otherwise all that waits. */
+  /** Flag: only the next-tick queue has to run; otherwise a turn of the event loop. */
   ticks: boolean
 }
 
 const headerBytes = 9
-/** `PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n`, with which a client begins: RFC 9113, 3.4. */
+/** Length of the connection preface of a client, `PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n`: RFC 9113, 3.4. */
 const prefaceBytes = 24
 const data = 0x00
 const headers = 0x01
@@ -24,16 +24,16 @@ const none: readonly Cut[] = []
 
 export class FrameCutter {
   #started = false
-  /** Bytes of the header that have come, and what they said. */
+  /** Number of bytes of the header that have arrived, and its fields. */
   #have = 0
   #length = 0
   #type = 0
-  /** Bytes of the payload, or of the preface, that are still to come. */
+  /** Number of bytes of the payload, or of the preface, that are still to arrive. */
   #left = 0
-  /** Headers have come since the last cut. */
+  /** Flag: headers have arrived since the last cut. */
   #headers = false
 
-  /** The cuts of this chunk, ascending: where data follows headers, and where a stream or the session ends. */
+  /** Returns the cuts of this chunk, ascending: before data that follows headers, and before the end of a stream or the session. */
   cuts(chunk: Uint8Array): readonly Cut[] {
     if (!this.#started && chunk.length > 0) {
       this.#started = true

@@ -1,12 +1,12 @@
 /**
- * A handle for connections over RDMA, for what takes a socket by its handle: Node's TLS and HTTP/2, which read and write
- * there in C++. It is a `JSStream`, Node's own stream of that kind whose source is JavaScript; here that is the link.
+ * A handle for connections over RDMA, for users of a socket's handle: Node's TLS and HTTP/2, which read and write through it in C++. It
+ * is a `JSStream`, Node's own stream of that kind with a source in JavaScript; here that is the link.
  *
  *     TLSWrap, Http2Session   ──write, shutdown──▶  onwrite, onshutdown     ──▶  Link
  *                             ◀──readBuffer, emitEOF──  received, ended     ◀──
  *
- * Without it Node puts a socket of its own (JSStreamSocket) around one without a handle, which takes any stream, and so says
- * that it is connected, loses what was written before `destroy`, and permits one write at a time.
+ * Without it Node puts a socket of its own (JSStreamSocket) around one without a handle. That socket takes any stream, and so reports
+ * that it is connected, loses data that was written before `destroy`, and permits one write at a time.
  */
 import { constants } from 'node:os'
 import { Duplex } from 'node:stream'
@@ -15,7 +15,7 @@ import type { Attachment, Upstream } from '../base/attachment.ts'
 import { FrameCutter } from './frames.ts'
 import type { NodeSocket } from './node-net.ts'
 
-/** What Node's C++ and JavaScript call of a handle, and what it has for the side of the source. */
+/** Methods of a handle that Node's C++ and JavaScript call, and those for the source. */
 export interface StreamHandle {
   isStreamBase: boolean
   readBuffer(chunk: Uint8Array): void
@@ -27,7 +27,7 @@ export interface StreamHandle {
 
 interface Classes {
   JSStream: new () => StreamHandle
-  /** Node's socket around a stream without a handle. */
+  /** Socket that Node puts around a stream without a handle. */
   JSStreamSocket: new (
     stream: unknown,
   ) => NodeSocket
@@ -35,7 +35,7 @@ interface Classes {
 
 let classes: Classes | undefined
 
-/** Node exports neither class; both are behind a TLS socket on a stream. */
+/** Returns two classes that Node does not export; both are reachable through a TLS socket on a stream. */
 export function streamClasses(): Classes {
   if (classes) return classes
   const nothing = new Duplex({ read() {}, write: (_chunk, _encoding, done) => done() })
@@ -48,20 +48,23 @@ export function streamClasses(): Classes {
 }
 
 interface Later {
-  /** `null` is the end. */
+  /** Data; `null` is the end. */
   part: Buffer | null
-  /** After what waits for the next tick; otherwise in the next turn of the event loop. */
+  /** Flag: delivered after the next-tick queue; otherwise in the next turn of the event loop. */
   ticks: boolean
 }
 
 interface Request {
   request: object
-  /** Absent: a shutdown. */
+  /** Chunks of a write; absent for a shutdown. */
   chunks?: readonly Uint8Array[]
 }
 
 const canceled = -constants.errno.ECANCELED
-/** To C++, 0 means that the write ends later, and a negative number an error. HTTP/2 takes any other as an end at once. */
+/**
+ * Result for C++ of a write that is done: 0 means that the write ends later, and a negative number an error. HTTP/2 takes any other as an
+ * end at once.
+ */
 const doneAtOnce = 1
 
 function fill(out: object, address: object): number {
@@ -71,16 +74,16 @@ function fill(out: object, address: object): number {
 
 class LinkHandle implements Upstream {
   readonly stream: StreamHandle
-  /** TLS has taken it: what comes are not frames of HTTP/2, and a write ends later. */
+  /** Flag: TLS has taken the handle: its data is not frames of HTTP/2, and a write ends later. */
   secure = false
   readonly #socket: NodeSocket
   readonly #attached: Attachment
   readonly #waiting: Request[] = []
   #busy = false
-  /** Nobody has taken the stream, or has given it back: the socket reads by itself. */
+  /** Flag: no user has taken the stream, or the user has returned it: the socket reads by itself. */
   #unclaimed = false
   readonly #frames = new FrameCutter()
-  /** What C++ gets in the next ticks or turns of the event loop; the link waits meanwhile. */
+  /** Data for C++ in the next ticks or turns of the event loop; the link waits meanwhile. */
   readonly #later: Later[] = []
   #wanted = true
 
@@ -90,7 +93,7 @@ class LinkHandle implements Upstream {
     const { link } = attached
     const stream = new (streamClasses().JSStream)()
     this.stream = stream
-    // Called for what nobody in C++ takes.
+    // Called for data that no C++ user takes.
     stream.onread = () => {
       this.#unclaimed = true
     }
@@ -108,7 +111,7 @@ class LinkHandle implements Upstream {
     stream.onwrite = (request: object, chunks: Uint8Array[]) => this.#write(request, chunks)
     stream.onshutdown = (request: object) => this.#add({ request })
     stream.isClosing = () => link.closed
-    // What net.Socket calls of a TCP handle, through the one of TLS, too.
+    // Methods of a TCP handle that net.Socket calls, also through the handle of TLS.
     stream.close = (done?: () => void) => {
       if (done) {
         if (socket.closed) setImmediate(done)
@@ -128,7 +131,7 @@ class LinkHandle implements Upstream {
     }
   }
 
-  /** Somebody looks at the handle, who may take it. */
+  /** Offers the handle to a reader of `_handle`, which may take it. */
   offer(): void {
     this.#unclaimed = false
   }
@@ -172,7 +175,7 @@ class LinkHandle implements Upstream {
     else setImmediate(this.#continue)
   }
 
-  /** False: nobody in C++ has taken it. */
+  /** Gives a chunk to C++; false if no C++ user has taken it. */
   #give(chunk: Buffer): boolean {
     if (this.#unclaimed) return false
     this.stream.readBuffer(chunk)
@@ -191,7 +194,10 @@ class LinkHandle implements Upstream {
 
   // --- writing -----------------------------------------------------------------------------------------------------
 
-  /** A negative error number; 0: it is called back; or that it is done. HTTP/2 sends no GOAWAY while it writes, so it matters. */
+  /**
+   * Writes chunks; returns a negative error number, 0 if a callback follows, or `doneAtOnce`. HTTP/2 sends no GOAWAY while it writes, so
+   * the difference matters.
+   */
   #write(request: object, chunks: readonly Uint8Array[]): number {
     const { link } = this.#attached
     if (link.closed || this.#busy || link.inFlight > 0) return this.#add({ request, chunks })
@@ -240,7 +246,7 @@ class LinkHandle implements Upstream {
     else link.shutdown(done)
   }
 
-  /** Not before C++ has dispatched it. */
+  /** Ends a request later: not before C++ has dispatched it. */
   #endLater(one: Request, status: number): void {
     process.nextTick(() => this.#end(one, status))
   }
@@ -252,13 +258,13 @@ class LinkHandle implements Upstream {
     this.#next()
   }
 
-  /** The link is closed: what waits is not written any more. */
+  /** Cancels waiting requests after the link was closed. */
   closed(): void {
     for (const one of this.#waiting.splice(0)) this.#endLater(one, canceled)
   }
 }
 
-/** TLS has taken the handle of an attached socket. */
+/** Notes that TLS has taken the handle of an attached socket. */
 export function isSecure(stream: StreamHandle): void {
   const handle = handles.get(stream)
   if (handle) handle.secure = true
@@ -266,7 +272,7 @@ export function isSecure(stream: StreamHandle): void {
 
 const handles = new WeakMap<StreamHandle, LinkHandle>()
 
-/** The handle of a socket that is attached; the same one each time. */
+/** Returns the handle of a socket that is attached; the same one each time. */
 export function handleOf(socket: NodeSocket, attached: Attachment): StreamHandle {
   let { upstream } = attached
   if (upstream === undefined) {
@@ -280,8 +286,8 @@ export function handleOf(socket: NodeSocket, attached: Attachment): StreamHandle
 }
 
 /**
- * The handle of a socket that does not know yet whether it is TCP or RDMA. HTTP/2 looks whether there is one, and then waits
- * for 'connect'; TLS would take it, and gets a stream instead (`patchTlsSockets`).
+ * Handle of a socket that is not decided yet between TCP and RDMA. HTTP/2 checks whether there is one, and then waits for 'connect'; TLS
+ * would take it, and gets a stream instead (`patchTlsSockets`).
  */
 export class UndecidedHandle {
   readonly isStreamBase = true
@@ -301,7 +307,7 @@ export class UndecidedHandle {
     this.#socket.once('connect', this.#socket.unref)
   }
 
-  /** Node keeps what it was told, and the connection gets it. */
+  /** Does nothing: Node stores the setting, and the connection gets it. */
   setNoDelay(): void {}
 
   setKeepAlive(): void {}

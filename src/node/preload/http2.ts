@@ -1,8 +1,7 @@
 /**
- * HTTP/2 servers under the preload. A peer may send a request and take it back at once. Over TCP Node runs what waits for
- * the next tick between two frames of one packet, so a server hears of the request before that is gone; where the data comes
- * from JavaScript, as here, it does not, and the program's `stream.respond()` would throw with nobody to catch it. So a request
- * that is gone already is not reported.
+ * HTTP/2 servers under the preload. A peer may send a request and cancel it at once. Over TCP Node runs the next-tick queue between two
+ * frames of one packet, so a server is notified of the request before that is gone; with data from JavaScript, as here, Node does not,
+ * and the program's `stream.respond()` would throw an error that no code catches. So a request that is gone already is not reported.
  */
 import type { NodeServer } from './node-net.ts'
 
@@ -26,7 +25,7 @@ export function guardStreams(server: NodeServer): void {
   })
 }
 
-/** By name: importing `node:http2` would load it for all programs. */
+/** True for an HTTP/2 server, by its class's name: importing `node:http2` would load it for all programs. */
 function isHttp2(server: object): boolean {
   for (let prototype = server; prototype; prototype = Object.getPrototypeOf(prototype))
     if (/^Http2(Secure)?Server$/.test(prototype.constructor.name)) return true
@@ -46,7 +45,7 @@ function isGone(name: string | symbol, [stream]: readonly unknown[]): boolean {
   const { destroyed, closed } = stream as Stream
   if (!destroyed && !closed)
     return false
-    // Its error has nobody else.
+    // Its error has no other listener.
   ;(stream as Stream).on('error', () => {})
   return true
 }

@@ -1,6 +1,6 @@
 /**
- * The preload: programs that use `node:net`, and what stands on it (http, https, http2, tls, WebSockets, database clients),
- * run over rsockets unchanged. The settings are read at once; the rest is loaded only if a rule asks for RDMA.
+ * The preload: programs that use `node:net`, and what stands on it (http, https, http2, tls, WebSockets, database clients), run over
+ * rsockets unchanged. The settings are read at once; the rest is loaded only if a rule selects RDMA.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
 import { say } from './log.ts'
@@ -10,14 +10,14 @@ export { begin } from './begin.ts'
 
 const programKey = 'verbena:program'
 
-/** The file that Node was asked to run; threads belong to the program, whatever file they run. */
+/** Returns the file that Node was started with; threads belong to the program, independent of the files that they run. */
 function programOf(file: string): string {
   if (isMainThread) setEnvironmentData(programKey, file)
   const program = getEnvironmentData(programKey)
   return typeof program === 'string' ? program : file
 }
 
-/** The settings of this process; undefined if nothing is to be done. A mistake in them ends the process with a line. */
+/** Returns the settings of this process; undefined if there is nothing to do. An error in them ends the process with a line. */
 export function settingsOfProcess(): Settings | undefined {
   let settings: Settings
   try {

@@ -8,24 +8,27 @@ import type { Settings } from './settings.ts'
 import { patchSockets } from './sockets.ts'
 import { rejectSending } from './unsendable.ts'
 
-/** Node's own methods, which are called where a connection or a server stays TCP. */
+/** Methods of Node's own, which are called where a connection or a server stays with TCP. */
 export interface Originals {
   readonly connect: Method
   readonly listen: Listen
 }
 
-/** What takes their place. */
+/** Methods that take their place. */
 export interface Hooks {
   connect(socket: NodeSocket, args: unknown[]): NodeSocket
   listen(server: NodeServer, args: Parameters<Listen>): void
 }
 
-/** What is used of the library. */
+/** Part of the library that is used. */
 export interface Library {
   rsocket(family: number, type: number, protocol: number, options: RSocketOptions): RSocketLike
 }
 
-/** Throws where this version of Node lacks what is needed. `library` loads the library when the first socket is opened. */
+/**
+ * Installs the hooks; throws if this version of Node lacks required internals. `library` loads the library when the first socket is
+ * opened.
+ */
 export function install(settings: Settings, originals: Originals, library: () => Library): Hooks {
   const missing = checkInternals()
   if (missing.length > 0)

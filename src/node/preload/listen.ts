@@ -1,6 +1,6 @@
 /**
- * `net.Server` under the preload. A server whose address has a rule listens over RDMA as well as over TCP, on the same
- * port, or over RDMA alone if the rule says so; both kinds of connection come as 'connection' with a `net.Socket`.
+ * `net.Server` under the preload. A server whose address has a rule listens over RDMA as well as over TCP, on the same port, or over RDMA
+ * alone if the rule requires it; both kinds of connection come as 'connection' with a `net.Socket`.
  */
 import net from 'node:net'
 import type { RSocketLike } from '../../rsocket/index.ts'
@@ -26,13 +26,13 @@ import { showFigures } from './sockets.ts'
 
 type Callable = (...args: unknown[]) => unknown
 
-/** The listener beside the handle of TCP. */
+/** Listeners beside the handles of TCP. */
 const beside = new WeakMap<NodeServer, Listener>()
-/** A port that TCP chose may be taken over RDMA; then TCP chooses another. */
+/** Number of attempts: a port that TCP chose may be taken over RDMA; then TCP chooses another. */
 const portAttempts = 20
 const ipv6OnlyFlag = 1
 
-/** `net.Server.prototype._listen2`. */
+/** Type of `net.Server.prototype._listen2`. */
 export type Listen = (
   this: NodeServer,
   address: string | null,
@@ -43,7 +43,7 @@ export type Listen = (
   flags?: number,
 ) => void
 
-/** Has servers know of their listeners beside; what it returns takes the place of `_listen2`. */
+/** Returns the replacement of `_listen2`, and has servers know of their listeners beside. */
 export function serversOf(
   settings: Settings,
   original: Listen,
@@ -162,7 +162,7 @@ function listenBeside(
   process.nextTick(() => server.emit('error', ours))
 }
 
-/** A port for both: TCP chooses one, and another if that is taken over RDMA. */
+/** Chooses a port for both: TCP chooses one, and another if that is taken over RDMA. */
 function openBoth(
   server: NodeServer,
   open: (port: number) => Listener | SystemError,
@@ -186,7 +186,7 @@ function openBoth(
   }
 }
 
-/** As `net.Server` does it: all addresses are those of IPv6, which take in IPv4's, or where there is no IPv6 IPv4's. */
+/** Returns a handle as `net.Server` does: all addresses are those of IPv6, which include IPv4's, or without IPv6 those of IPv4. */
 function createHandle(address: string | null, port: number, flags: number): ServerHandle | undefined {
   for (const one of address === null ? ['::', '0.0.0.0'] : [address]) {
     const handle = createServerHandle(one, port, net.isIP(one), null, flags)
@@ -206,12 +206,12 @@ function portOf(server: NodeServer): number | undefined {
   return name.port
 }
 
-/** False if the device is in use: then it has no free port at all. */
+/** True if the port is in use; false if the device is: then it has no free port at all. */
 function isPortInUse(error: SystemError): boolean {
   return error.code === 'EADDRINUSE' && !(error.cause instanceof Error && error.cause.message.startsWith('openDevice'))
 }
 
-/** With TCP the server goes on without RDMA; alone it closes. */
+/** Handles the failure of a listener: with TCP the server goes on without RDMA; without it the server closes. */
 function onFailure(server: NodeServer, error: SystemError, alone: boolean): void {
   if (!alone) {
     beside.get(server)?.close()

@@ -7,7 +7,7 @@ export function enableLog(on: boolean): void {
   enabled = on
 }
 
-/** Written at once and not through `process.stderr`, which may be a socket itself. */
+/** Writes a line at once and not through `process.stderr`, which may be a socket itself. */
 export function say(text: string): void {
   try {
     writeSync(2, `verbena: ${text}\n`)
@@ -22,7 +22,7 @@ export function log(text: () => string): void {
 
 const said = new Set<string>()
 
-/** Warnings that the user gets even without a log, each once. */
+/** Prints a warning once, even without a log. */
 export function sayOnce(text: string): void {
   if (said.has(text)) return
   said.add(text)
@@ -33,9 +33,9 @@ export function where(address: string | null, port: number): string {
   return address?.includes(':') ? `[${address}]:${port}` : `${address ?? '*'}:${port}`
 }
 
-/** An error with its cause, in one line. */
+/** Returns the message of an error with its cause, in one line. */
 export function inWords(error: Error | undefined): string {
   const cause = error?.cause instanceof Error ? `: ${error.cause.message}` : ''
-  // What Node says of a module that it does not find goes on in other lines.
+  // Node's message about a module that it does not find goes on in other lines.
   return `${error?.message ?? 'it failed'}${cause}`.split('\n', 1)[0]!
 }

@@ -1,6 +1,6 @@
 /**
- * The parts of Node's own `net` and `tls` that the preload reaches into. They are not documented, but Node keeps them,
- * because others have reached into them for years; `checkInternals` says at the start if one is gone.
+ * The parts of Node's own `net` and `tls` that the preload reaches into. They are not documented, but Node keeps them, because other
+ * packages have used them for years; `checkInternals` reports at the start if one is missing.
  */
 import net from 'node:net'
 import tls from 'node:tls'
@@ -8,14 +8,14 @@ import type { AcceptingServer } from '../base/accepting.ts'
 import { normalizeArguments } from '../base/arguments.ts'
 import type { Attachment, LinkedStream, NodeAddress, OnRead } from '../base/attachment.ts'
 
-/** A socket of `node:net`, seen from inside. */
+/** Socket of `node:net` with its internals. */
 export interface NodeSocket extends LinkedStream {
   _verbena?: Attachment | undefined
   _handle: unknown
   _parent?: NodeSocket | null
-  /** Of the socket that Node puts around a stream for TLS and HTTP/2: that stream. */
+  /** Stream around which Node has put this socket for TLS and HTTP/2. */
   stream?: NodeSocket
-  /** Of HTTP/1. */
+  /** Parser of HTTP/1. */
   parser?: unknown
   _host?: string | null
   _peername?: object | undefined
@@ -39,7 +39,7 @@ export interface ServerHandle {
   getsockname?(out: object): number
 }
 
-/** A server of `node:net`, seen from inside. */
+/** Server of `node:net` with its internals. */
 export interface NodeServer extends AcceptingServer {
   _handle: ServerHandle | null
   _unref: boolean
@@ -51,7 +51,7 @@ export const socketMethods: Record<string, Method> = net.Socket.prototype as nev
 export const serverMethods: Record<string, Method> = net.Server.prototype as never
 export const tlsSocketMethods: Record<string, Method> = tls.TLSSocket.prototype as never
 
-/** Node keeps the handle under a symbol, behind this property of the prototype. */
+/** Accessors of the handle, which Node keeps under a symbol, behind this property of the prototype. */
 export const ownHandle: Record<'get' | 'set', (this: object, handle?: unknown) => unknown> =
   Object.getOwnPropertyDescriptor(socketMethods, '_handle') as never
 
@@ -63,30 +63,30 @@ type CreateServerHandle = (
   flags: number,
 ) => ServerHandle | number
 
-/** A handle of TCP that is bound but does not listen yet, or a negative error number. */
+/** Returns a handle of TCP that is bound but does not listen yet, or a negative error number. */
 export const createServerHandle: CreateServerHandle = (net as unknown as { _createServerHandle: CreateServerHandle })
   ._createServerHandle
 
 const probe = new net.Socket()
 const symbols = new Map(Object.getOwnPropertySymbols(probe).map((symbol) => [symbol.description, symbol]))
 
-/** What Node keeps of a socket under a symbol of its own; undefined if it has none of that name. */
+/** Returns a value that Node keeps for a socket under a symbol of its own; undefined if there is none of that name. */
 function field(socket: NodeSocket, name: string): unknown {
   const symbol = symbols.get(name)
   return symbol ? (socket as unknown as Record<symbol, unknown>)[symbol] : undefined
 }
 
-/** Under this a socket keeps the function of `onread` that gives buffers. */
+/** Symbol under which a socket keeps the function of `onread` that returns buffers. */
 export const bufferGenerator: symbol | undefined = symbols.get('kBufferGen')
 
-/** The constructor's option `onread`. */
+/** Returns the constructor's option `onread`. */
 export function onReadOf(socket: NodeSocket): OnRead | undefined {
   const callback = field(socket, 'kBufferCb') as OnRead['callback'] | null
   if (!callback) return undefined
   return { buffer: (field(socket, 'kBufferGen') ?? field(socket, 'kBuffer')) as OnRead['buffer'], callback }
 }
 
-/** What `setKeepAlive` or the constructor were told. */
+/** Returns the settings of `setKeepAlive` or the constructor. */
 export function keepAliveOf(socket: NodeSocket): { enable: boolean; delaySeconds: number } {
   return {
     enable: Boolean(field(socket, 'kSetKeepAlive')),
@@ -104,7 +104,7 @@ interface TcpHandle {
   setTypeOfService?(value: number): void
 }
 
-/** Gives a socket that connects the handle of a connection that was made for it, as Node does with several addresses. */
+/** Gives a connecting socket the handle of a connection that was made for it, as Node does with several addresses. */
 export function giveHandle(socket: NodeSocket, handle: TcpHandle): void {
   // Node resets a closed socket when it gets a handle; this one may have been written to and ended since `connect`.
   withOwn(
@@ -121,7 +121,7 @@ export function giveHandle(socket: NodeSocket, handle: TcpHandle): void {
   if (typeOfService !== undefined) handle.setTypeOfService?.(typeOfService as number)
 }
 
-/** `work` while the object has this property of its own. */
+/** Runs `work` while the object has this property of its own. */
 export function withOwn(object: object, name: string | symbol, value: unknown, work: () => void): void {
   const before = Object.getOwnPropertyDescriptor(object, name)
   Object.defineProperty(object, name, { value, configurable: true, writable: true, enumerable: false })
@@ -153,7 +153,7 @@ const usedOfSockets = [
 ]
 const usedSymbols = ['kBuffer', 'kBufferCb', 'kBufferGen', 'kSetNoDelay', 'kSetKeepAlive', 'kSetKeepAliveInitialDelay']
 
-/** What the preload needs and this version of Node lacks; empty if all is there. */
+/** Returns the internals that the preload needs and this version of Node lacks; empty if all are there. */
 export function checkInternals(): string[] {
   const missing: string[] = []
   for (const name of usedOfSockets)

@@ -1,18 +1,18 @@
 /**
- * What earlier attempts say about RDMA to an address: whether it has answered, and whether it is left alone now because it did
- * not. Times are milliseconds of one clock, and arguments.
+ * Results of earlier attempts of RDMA to an address: whether it has answered, and whether it is left alone now because it did not. Times
+ * are milliseconds of one clock, and are passed as arguments.
  */
 
-/** An address that does not answer is left alone for so long at first, then twice as long each time. */
+/** Times for which an address that does not answer is left alone: the first, doubled each time up to the maximum. */
 const shortestSilenceMs = 2000
 const longestSilenceMs = 30_000
-/** How many addresses are remembered; beyond that, those that were heard of longest ago are not. */
+/** Maximum number of remembered addresses; beyond it the least recently updated are forgotten. */
 const limit = 1024
 
 interface Peer {
-  /** When it answered last; undefined if it never has, or has not answered since. */
+  /** Time at which it answered last; undefined if it never has, or has not answered since. */
   answeredAt: number | undefined
-  /** When it was found silent, and until when it is left alone. */
+  /** Time at which it was found silent, and until which it is left alone. */
   silentSince: number
   silentUntil: number
 }
@@ -24,15 +24,15 @@ export class Peers {
     return this.#peers.size
   }
 
-  /** Something from there connected. */
+  /** Records a connection over RDMA to the address. */
   answered(address: string, now: number): void {
     this.#set(address, { answeredAt: now, silentSince: 0, silentUntil: 0 })
   }
 
-  /** An attempt that began at `startedAt` had no answer. */
+  /** Records that an attempt that began at `startedAt` had no answer. */
   silent(address: string, startedAt: number, now: number): void {
     const before = this.#peers.get(address)
-    // Others that began later had one, or have found the same.
+    // Attempts that began later had an answer, or have found the same.
     if (before !== undefined && (before.answeredAt ?? 0) > startedAt) return
     if (before !== undefined && before.silentSince > startedAt) return
     const last = before === undefined ? 0 : before.silentUntil - before.silentSince
@@ -40,12 +40,12 @@ export class Peers {
     this.#set(address, { answeredAt: undefined, silentSince: now, silentUntil: now + silenceMs })
   }
 
-  /** Whether it has answered, and gets more time. */
+  /** True if it has answered, and gets more time. */
   hasAnswered(address: string): boolean {
     return this.#peers.get(address)?.answeredAt !== undefined
   }
 
-  /** How long ago it was found silent, if it is left alone because of that; else undefined. */
+  /** Returns the time since it was found silent, if it is left alone because of that; else undefined. */
   leftAloneFor(address: string, now: number): number | undefined {
     const peer = this.#peers.get(address)
     return peer === undefined || now >= peer.silentUntil ? undefined : now - peer.silentSince

@@ -1,5 +1,5 @@
 /**
- * Rules: which connections go over RDMA. A rule is a few words, the address being the one that must be there:
+ * Rules that select the connections for RDMA. A rule is a few words, of which only the address is required:
  *
  *     [program=NAME] [listen|connect] ADDRESS[/BITS][:PORTS] [rdma|rdma-only|tcp] [device=NAME] [timeout=MS]
  *     !ADDRESS…                                               the same as … tcp
@@ -12,36 +12,36 @@
 import { BlockList, isIP } from 'node:net'
 import { basename } from 'node:path'
 
-/** `rdma`: with TCP for peers that have no RDMA. `rdma-only`: without. */
+/** Transport of a rule. `rdma`: with TCP for peers that have no RDMA. `rdma-only`: without. */
 export type Transport = 'rdma' | 'rdma-only' | 'tcp'
 export type Role = 'listen' | 'connect'
 
 export interface Rule {
-  /** As it was written. */
+  /** Text as it was written. */
   text: string
   role: Role | undefined
-  /** Undefined: every address. */
+  /** Addresses; undefined: every address. */
   addresses: BlockList | 'local' | undefined
   fromPort: number
   toPort: number
   transport: Transport
   device: string | undefined
   timeoutMs: number | undefined
-  /** A pattern for the program's file name, with `*`. */
+  /** Pattern for the program's file name, with `*`. */
   program: string | undefined
 }
 
 const roles = new Set(['listen', 'connect'])
 const transports = new Set(['rdma', 'rdma-only', 'tcp'])
 
-/** What is wrong with a rule, and what would be right. */
+/** Error in a rule, with the correction. */
 class RuleError extends Error {
   constructor(rule: string, why: string) {
     super(`the rule "${rule}" ${why}`)
   }
 }
 
-/** Rules that are separated by commas, semicolons or line ends; what follows a `#` is a comment. Throws a RuleError. */
+/** Parses rules that are separated by commas, semicolons or line ends; a `#` begins a comment. Throws a RuleError. */
 export function parseRules(text: string): Rule[] {
   return text
     .split('\n')
@@ -92,7 +92,7 @@ function setOption(rule: Rule, name: string, value: string): void {
   else rule.timeoutMs = readTimeout(value, (why) => new RuleError(rule.text, why))
 }
 
-/** Milliseconds, 1 or more. */
+/** Parses milliseconds, 1 or more. */
 export function readTimeout(value: string, fail: (why: string) => Error): number {
   const ms = Number(value)
   if (!Number.isInteger(ms) || ms < 1 || ms > 3_600_000)
@@ -145,7 +145,7 @@ function setPorts(rule: Rule, ports: string | undefined): void {
   rule.toPort = to
 }
 
-/** Whether the rule is for the program of this name; `*` in the rule stands for anything. */
+/** True if the rule applies to the program of this name; `*` in the rule stands for any text. */
 export function fitsProgram(rule: Rule, program: string): boolean {
   if (rule.program === undefined) return true
   const parts = rule.program.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))

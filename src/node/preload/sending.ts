@@ -1,5 +1,5 @@
 /**
- * What a program sends to another process. Channels are watched from the start, since a process may be started before the first
+ * Handles that a program sends to another process. Channels are watched from the start, since a process may be started before the first
  * socket is over RDMA.
  */
 import { ChildProcess } from 'node:child_process'
@@ -11,7 +11,7 @@ interface Sender {
 
 let check: (handle: unknown) => void = () => {}
 
-/** From now on `check` is called with each handle that is sent, before it is; it may throw. */
+/** Sets the function that is called with each handle before it is sent; it may throw. */
 export function checkSent(its: (handle: unknown) => void): void {
   check = its
 }
@@ -27,7 +27,7 @@ export function watchSending(): void {
   }
 }
 
-/** A process at the other end of a channel; without a channel there is no `send`. */
+/** Watches the process at the other end of a channel; without a channel there is no `send`. */
 function watch(sender: Sender): void {
   const { send } = sender
   if (send === undefined) return

@@ -17,7 +17,7 @@ export interface Settings {
   log: boolean
 }
 
-/** As Node's between the addresses of one name. */
+/** Timeout of Node's between the addresses of one name. */
 const defaultTimeoutMs = 250
 
 const names = [
@@ -28,10 +28,10 @@ const names = [
   'VERBENA_PRELOAD_LOG',
 ]
 
-/** What is wrong with the settings, in one line. */
+/** Error in the settings, in one line. */
 export class SettingsError extends Error {}
 
-/** Throws a SettingsError. `program` is the file that Node was asked to run. */
+/** Reads the settings; throws a SettingsError. `program` is the file that Node was started with. */
 export function readSettings(environment: Readonly<Record<string, string | undefined>>, program: string): Settings {
   const unknown = Object.keys(environment).find((name) => name.startsWith('VERBENA_PRELOAD') && !names.includes(name))
   if (unknown) throw new SettingsError(`${unknown} is not a setting of the preload; there are ${names.join(', ')}`)

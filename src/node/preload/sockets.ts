@@ -1,9 +1,8 @@
 /**
- * `net.Socket.prototype` under the preload: each method that concerns the handle is Node's own unless this socket is
- * attached to a link.
+ * `net.Socket.prototype` under the preload: each method that concerns the handle is Node's own unless this socket is attached to a link.
  *
- * An attached socket has a handle for those who ask: Node's TLS and HTTP/2 read and write through that in C++. Its HTTP/1
- * finds none, and reads such a socket as any stream, which is quicker.
+ * An attached socket has a handle for users of it: Node's TLS and HTTP/2 read and write through that in C++. Node's HTTP/1 finds none,
+ * and reads such a socket as any stream, which is faster.
  */
 import net from 'node:net'
 import { type Attachment, linkedMethods, type NodeAddress } from '../base/attachment.ts'
@@ -15,8 +14,8 @@ import { attempts } from './undecided.ts'
 type Callable = (...args: unknown[]) => unknown
 
 /**
- * The socket that this one is wrapped around. Under the preload it may have had no handle when it was wrapped, and then
- * Node puts a socket between that takes options and keeps them.
+ * Returns the socket that this one is wrapped around. Under the preload it may have had no handle when it was wrapped, and then Node puts
+ * a socket between that takes options and keeps them.
  */
 function socketBelow(socket: NodeSocket): NodeSocket | undefined {
   const below = socket._parent ?? socket.stream ?? carrierOf(socket)
@@ -30,7 +29,7 @@ function replace(methods: Record<string, Method>, name: string, wrap: (original:
   Object.defineProperty(methods, name, { value: replacement, writable: true, configurable: true, enumerable: true })
 }
 
-/** `own` for attached sockets, the original for all others. */
+/** Calls `own` for attached sockets, the original for all others. */
 function divert(name: string, own: Callable): void {
   replace(
     socketMethods,
@@ -42,7 +41,7 @@ function divert(name: string, own: Callable): void {
   )
 }
 
-/** `own` first, then the original, which does the stream's part. */
+/** Calls `own` first, then the original, which does the stream's part. */
 function precede(name: string, own: Callable): void {
   replace(
     socketMethods,
@@ -55,7 +54,7 @@ function precede(name: string, own: Callable): void {
   )
 }
 
-/** Replaces the handle while Node's `_destroy` closes it, which emits 'close' and counts. */
+/** Returns a handle in place of the real one while Node's `_destroy` closes it, which emits 'close' and counts. */
 function lastHandle(attached: Attachment): object {
   const { bytesRead, bytesWritten } = attached.link
   const close = (done: () => void): number => {
@@ -65,7 +64,7 @@ function lastHandle(attached: Attachment): object {
   return { bytesRead, bytesWritten, close, reset: close }
 }
 
-/** The same for a socket that has nothing yet; Node's own have a handle from `connect` on. */
+/** Returns the same for a socket that has nothing yet; Node's own have a handle from `connect` on. */
 function neverOpened(): object {
   const close = (done: () => void): number => {
     setImmediate(done)
@@ -74,7 +73,7 @@ function neverOpened(): object {
   return { bytesRead: 0, bytesWritten: 0, close, reset: close }
 }
 
-/** The same functions for all sockets: with functions of their own, V8 would make a hash table of each socket's properties. */
+/** Accessors shared by all sockets: with functions of their own, V8 would make a hash table of each socket's properties. */
 const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
   bytesRead: {
     get() {
@@ -91,8 +90,8 @@ const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
   _handle: {
     get() {
       const attached = this._verbena!
-      // With `parser` or `_httpMessage`, which is null between two requests, it is a connection of HTTP/1: its agent looks at
-      // the handle for each request. With `onread` the link reads into the program's memory.
+      // With `parser` or `_httpMessage`, which is null between two requests, it is a connection of HTTP/1: its agent reads the handle for
+      // each request. With `onread` the link reads into the program's memory.
       if (attached.link.closed || this.parser || '_httpMessage' in this || attached.bypassesStream)
         return ownHandle.get.call(this)
       return handleOf(this, attached)
@@ -110,9 +109,9 @@ const figures: PropertyDescriptorMap & ThisType<NodeSocket> = {
   },
 }
 
-/** Node counts in the handle; an attached socket counts in its link. */
+/** Installs the accessors: Node counts in the handle; an attached socket counts in its link. */
 export function showFigures(socket: NodeSocket): void {
-  // That of a socket that did not know.
+  // Removes the handle of an undecided socket.
   ownHandle.set.call(socket, null)
   Object.defineProperties(socket, figures)
 }
@@ -141,7 +140,7 @@ export function patchSockets(): void {
   patchTlsSockets()
 }
 
-/** A socket that connects is reset once it is connected, whatever it is then. */
+/** Patches `resetAndDestroy`: a socket that connects is reset once it is connected, over either transport. */
 function patchReset(): void {
   replace(
     socketMethods,
@@ -200,7 +199,10 @@ function patchDestroy(): void {
   )
 }
 
-/** Attached or not: it may change while the socket connects, so then it is done again when it is known. */
+/**
+ * Patches `ref` and `unref` for attached and other sockets: that may change while the socket connects, so they are applied again
+ * afterwards.
+ */
 function patchReferences(): void {
   for (const name of ['ref', 'unref'] as const)
     replace(
@@ -254,9 +256,9 @@ function patchFigures(): void {
 }
 
 /**
- * A TLS socket around one that has not got its handle yet gets a stream, as around any without a handle. Then it waits for the
- * 'connect' that is still to come; and the peer's end is the TLS socket's to answer, when it has written its last: so the one
- * below, which hears of the end first, must not answer it by itself.
+ * Patches TLS sockets: one around a socket that has not got its handle yet gets a stream, as around any socket without a handle. Then it
+ * waits for the 'connect' that is still to come; and the TLS socket has to answer the peer's end, after it has written its last data: so
+ * the socket below, which is notified of the end first, must not answer it by itself.
  */
 function patchTlsSockets(): void {
   replace(
@@ -268,7 +270,7 @@ function patchTlsSockets(): void {
         if (!(handle instanceof UndecidedHandle) && !changesHandle(wrap))
           return original.call(this as never, wrap, handle, ...rest)
         const between = new (streamClasses().JSStreamSocket)(wrap)
-        // The TLS socket hears of errors from the one below.
+        // The TLS socket receives errors from the socket below.
         between.on('error', () => {})
         return original.call(this as never, between, between._handle, ...rest)
       } as Callable,

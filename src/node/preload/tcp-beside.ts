@@ -1,6 +1,6 @@
 /**
- * A TCP connection that is made for a socket while that may still be connected over RDMA: by a socket of its own, whose handle
- * the program's socket gets if this one is first.
+ * A TCP connection that is made for a socket while that may still be connected over RDMA: by a socket of its own, whose handle the
+ * program's socket gets if TCP is first.
  */
 import { channel } from 'node:diagnostics_channel'
 import net from 'node:net'
@@ -20,7 +20,7 @@ const socketChannel = channel('net.client.socket')
 export class TcpBeside {
   readonly #socket: NodeSocket
 
-  /** `connect` is Node's own; the addresses of `candidates` are what it finds for the host. */
+  /** Starts the connection; `connect` is Node's own; the addresses of `candidates` are the result of its look-up. */
   constructor(
     owner: NodeSocket,
     connect: Method,
@@ -66,7 +66,7 @@ export class TcpBeside {
     this.#socket.unref()
   }
 
-  /** Nobody wants it any more. */
+  /** Discards the connection, which is not needed any more. */
   discard(): void {
     this.#socket.removeAllListeners().on('error', () => {})
     this.#socket.destroy()

@@ -1,7 +1,7 @@
 /**
- * TLS sockets that connect, as those of `tls.connect` and of https. Such a socket has a handle of TLS around one of TCP from
- * the start. Where the connection may go over RDMA, another socket makes it, and the handle of that, of whichever kind, takes
- * the place of the first before TLS begins.
+ * TLS sockets that connect, as those of `tls.connect` and of https. Such a socket has a handle of TLS around one of TCP from the start.
+ * Where the connection may go over RDMA, another socket makes it, and the handle of that socket, of either kind, takes the place of the
+ * first before TLS begins.
  */
 import net from 'node:net'
 import tls from 'node:tls'
@@ -9,35 +9,35 @@ import { announceConnected, isLive } from '../base/attachment.ts'
 import { handleOf, type StreamHandle } from './handle.ts'
 import { bufferGenerator, giveHandle, type NodeSocket, ownHandle, withOwn } from './node-net.ts'
 
-/** What the handle of a TLS socket is told because of listeners. */
+/** Methods of the handle of a TLS socket that are called because of listeners. */
 interface TlsHandle {
   enableSessionCallbacks(): void
   enableKeylogCallback(): void
   _secureContext: object
 }
 
-/** The sockets that make the connections for TLS sockets. */
+/** Sockets that make the connections for TLS sockets. */
 const carriers = new WeakMap<object, NodeSocket>()
 
 export function carrierOf(socket: NodeSocket): NodeSocket | undefined {
   return carriers.get(socket)
 }
 
-/** Whether it is to make its connection itself, instead of having been given a socket. */
+/** True if the socket is to make its connection itself, instead of having been given a socket. */
 export function connectsItself(socket: NodeSocket): boolean {
   if (!(socket instanceof tls.TLSSocket)) return false
   const { _parent, _handle } = socket as NodeSocket
   return Boolean(_handle) && !_parent && !carriers.has(socket)
 }
 
-/** Whether another handle may still take the place of the one that this socket has. */
+/** True if another handle may still take the place of the current one of this socket. */
 export function changesHandle(socket: unknown): boolean {
   return carriers.has(socket as object) && (socket as NodeSocket).connecting
 }
 
 const attemptEvents = ['lookup', 'connectionAttempt', 'connectionAttemptFailed', 'connectionAttemptTimeout']
 
-/** `connect` of a TLS socket. Throws what that of the other socket throws. */
+/** Connects a TLS socket. Throws the errors of the other socket's `connect`. */
 export function connectSecure(socket: NodeSocket, options: object, listener: (() => void) | null): NodeSocket {
   const carrier = new net.Socket({ allowHalfOpen: true }) as unknown as NodeSocket
   carrier.blockList = socket.blockList
@@ -56,7 +56,7 @@ export function connectSecure(socket: NodeSocket, options: object, listener: (()
   return socket
 }
 
-/** The connection is there: TLS begins on it. */
+/** Begins TLS on the connection that was made. */
 function handOver(carrier: NodeSocket, socket: NodeSocket): void {
   if (socket.destroyed) return
   socket.autoSelectFamilyAttemptedAddresses = carrier.autoSelectFamilyAttemptedAddresses
@@ -65,10 +65,10 @@ function handOver(carrier: NodeSocket, socket: NodeSocket): void {
   before._secureContext = {}
   const listeners = socket.listeners('keylog')
   const handle = isLive(carrier) ? handleOf(carrier, carrier._verbena!) : (carrier._handle as StreamHandle)
-  // One of TCP belongs to the TLS socket from now on.
+  // A TCP handle belongs to the TLS socket from now on.
   if (!isLive(carrier)) ownHandle.set.call(carrier, null)
   const give = (): void => giveHandle(socket, handle as object)
-  // The buffer of `onread` has been asked for.
+  // The buffer of `onread` has been requested.
   if (bufferGenerator) withOwn(socket, bufferGenerator, null, give)
   else give()
   const secure = socket._handle as TlsHandle

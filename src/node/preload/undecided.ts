@@ -4,7 +4,7 @@ import type { NodeSocket } from './node-net.ts'
 export interface Undecided {
   ref(): void
   unref(): void
-  /** The socket is destroyed. */
+  /** Ends the attempt: the socket is destroyed. */
   abandon(): void
 }
 
