@@ -1,10 +1,10 @@
 /**
- * What the front and the doors of `verbena run` know of each other. The front answers the system calls of programs: it opens
- * files, and hands calls on these to the door that served the file. A door serves one kind of file of the kernel's
- * (`/dev/infiniband/uverbs0`), and knows nothing of seccomp.
+ * Interface between the front and the doors of `verbena run`. The front answers the system calls of programs: it opens files, and passes
+ * calls on them to the door that served the file. A door serves one kind of kernel file (`/dev/infiniband/uverbs0`), and does not depend on
+ * seccomp.
  *
- * All calls come in the supervisor's thread, one after the other. Addresses and lengths of programs are numbers; what is above
- * `Number.MAX_SAFE_INTEGER` was refused with EFAULT before.
+ * All calls arrive in the supervisor's thread, one after the other. Addresses and lengths of programs are numbers; values above
+ * `Number.MAX_SAFE_INTEGER` have been rejected with EFAULT before.
  */
 
 import type { Parking } from '../memory/index.ts'
@@ -12,9 +12,9 @@ import type { Parking } from '../memory/index.ts'
 /** A system call ends with this errno (positive, as in errno.h) in the program. */
 export class Errno extends Error {
   readonly errno: number
-  /** Why, for `--explain`: the verb, what is wrong, what is allowed. */
+  /** Reason for `--explain`: the verb, what is wrong, what is allowed. */
   readonly reason: string
-  /** Libraries ask so to learn what there is, and go another way: nobody's call fails. */
+  /** Flag: a library makes this call to probe for support and has a fallback, so no call of the program itself fails. */
   readonly expected: boolean
 
   constructor(errno: number, reason: string, expected = false) {
@@ -35,8 +35,8 @@ export interface ProgramProcess {
   /** Writes memory; throws an Errno (EFAULT) where not all of it can be written. */
   write(address: number, bytes: Uint8Array): void
   /**
-   * Whether all of `length` bytes from `address` on are mapped, and writable where that is asked for, by the process's own
-   * protections: what the kernel would check when it pins pages.
+   * True if all `length` bytes from `address` on are mapped, and writable if `writable` is set, by the process's own protections: the check
+   * that the kernel makes when it pins pages.
    */
   covers(address: number, length: number, writable: boolean): boolean
 }
@@ -50,11 +50,11 @@ export interface BlockedCall {
   again(): void
   /** Looks whether it is still blocked. */
   look(): void
-  /** Nobody waits for it any more, nor for being told that it is not blocked. */
+  /** Drops the call: no thread waits for it any more, and no thread is to be notified that it is not blocked. */
   forget(): void
 }
 
-/** What a call returns, or that it blocks. */
+/** Return value of a call, or the call that blocks. */
 export type Result = number | BlockedCall
 
 /** A call on a file of ours, or its opening. */
@@ -62,7 +62,7 @@ export interface Call {
   readonly process: ProgramProcess
   /** The thread that calls. */
   readonly tid: number
-  /** Whether the file does not block (O_NONBLOCK): what is opened, or what the call is on. */
+  /** True if the file does not block (O_NONBLOCK): the file that is opened, or the file of the call. */
   readonly nonBlocking: boolean
   /**
    * For a call that has nothing to give yet: it returns what this returns. The call goes to the file itself, which has to block. `left` is
@@ -86,7 +86,7 @@ interface FileCalls {
   write(call: Call, address: number, length: number): Result
   /** `read(2)`: how many bytes were given. */
   read(call: Call, address: number, length: number): Result
-  /** Nobody has it any more. Calls that were blocked have gone with it. */
+  /** Called when no process has the file open any more. Blocked calls on it have ended before. */
   closed(): void
 }
 
@@ -99,13 +99,13 @@ export interface QueueFile extends FileCalls {
    */
   readonly descriptor: number
   /**
-   * Whether a call of ioctl(2) that points to these words, `notifyBytes`, is `ibv_req_notify_cq`, which programs that sleep make for each
-   * message; it is executed then, and nothing else has to be looked at after it. Any other comes by `ioctl`.
+   * True if a call of ioctl(2) that points to these words, `notifyBytes`, is `ibv_req_notify_cq`, which programs that sleep make for each
+   * message. The call has then been executed, and no other work needs to be checked after it. All other requests arrive by `ioctl`.
    */
   notifies(argument: Uint32Array): boolean
   /** The program has written a doorbell (its file grew), or other work may be there: looks at all queues. */
   rung(): void
-  /** Whether no program has a descriptor or a mapping of it any more: asked when one has gone. */
+  /** True if no program has a descriptor or a mapping of it any more; called after one has gone. */
   isLeft(): boolean
 }
 
@@ -126,7 +126,7 @@ export type OpenedFile = QueueFile | PolledFile
 /** GIDs that a port has room for: behind those that it has are empty ones, as in the kernel's tables. */
 export const leastGidSlots = 16
 
-/** Where doorbells are written to in a memory file of a program: behind all queues. */
+/** File position to which programs write doorbells in their memory file: after all queues. */
 export const doorbellPosition: number = 2 ** 30
 
 /** A `write(2)` of so many bytes is a doorbell of the provider rxe. */
@@ -141,7 +141,7 @@ export const verbsRequest = 0xc0181b01
  */
 export const servedRequests: readonly number[] = [verbsRequest, 0xc01c1b01, 0x40041b02, 0x1b03, 0xc0281b04]
 
-/** What a door waits for, at most. */
+/** Maximum number of descriptors that a door waits for. */
 export const mostDescriptors = 256
 
 /** Serves one path below /dev. */
@@ -152,19 +152,21 @@ export interface Door {
   readonly device: readonly [major: number, minor: number]
   /** Whose threads wake the supervisor while it sleeps: it begins to wait for each before `arm`, and ends that afterwards. */
   readonly parkings: readonly Parking[]
-  /** Whether it tells by itself why calls on its files fail, where somebody wants to know. */
+  /** True if the door itself reports why calls on its files fail, when it is observed. */
   readonly explains?: boolean
-  /** Whether its files are queue files. */
+  /** True if its files are queue files. */
   readonly hasQueues: boolean
   open(call: Call): OpenedFile
   /** Moves what can move: requests posted, completions written; true if something did. Called until it is false. */
   progress(): boolean
   /**
-   * Whether programs post many requests before they wait for the first, since this was asked last: then it is better to let them post
-   * some more than to be woken for each.
+   * True if programs have posted many requests without waiting for the first since the previous call: letting them post some more is then
+   * cheaper than a wake-up for each.
    */
   gathers?(): boolean
-  /** Before the supervisor sleeps: asks for wake-ups; false if something came meanwhile. After it has woken comes `progress`. */
+  /**
+   * Requests wake-ups before the supervisor sleeps; false if work arrived meanwhile. After the supervisor has woken, it calls `progress`.
+   */
   arm(): boolean
   /**
    * After `arm` was true: writes what else the supervisor waits for, `mostDescriptors` at most, and returns how many that are; −1 if something
@@ -176,9 +178,9 @@ export interface Door {
   close(): void
 }
 
-/** What sysfs shows, for the front's folder of files. */
+/** Contents of sysfs, for the front's folder of files. */
 export interface SysfsTree {
-  /** By path, which begins with /sys: content. */
+  /** Contents of files by path, which begins with /sys. */
   readonly files: ReadonlyMap<string, string>
   /** Symbolic links by path, with what they say. */
   readonly links: ReadonlyMap<string, string>

@@ -36,7 +36,7 @@ export interface RunOptions {
   readonly signal?: AbortSignal
 }
 
-/** How a program has ended: with a code, or by a signal. */
+/** End of a program: an exit code, or the signal that ended it. */
 export interface RunEnded {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -106,7 +106,7 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
     return this.#process.signalCode
   }
 
-  /** What was counted: null before `ended`, and where it was not asked for. */
+  /** Counters of the run: null before `ended`, and if they were not requested. */
   get counters(): CountersRecord | null {
     return this.#counters
   }
@@ -123,7 +123,7 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
 
   /** Ends the program and all that came of it at once (SIGKILL). */
   end(): void {
-    // Where we disconnect ourselves, Node.js never says that the process has closed.
+    // If this process disconnects the channel itself, Node.js never emits `close` for the child.
     if (this.#process.connected) this.#process.send(endMessage, () => {})
   }
 }
@@ -162,7 +162,7 @@ export async function run(program: string, args: readonly string[] = [], options
   })
   return await new Promise((resolve, reject) => {
     child.once('error', ({ code = '', message }: NodeJS.ErrnoException) => {
-      // Of a folder that is not there Node.js says the same as of a program.
+      // For a missing folder Node.js reports the same error as for a missing program.
       const isFolder = cwd !== undefined && code === 'ENOENT'
       reject(new RunFailure(code, isFolder ? `cwd: there is no folder ${cwd}` : message))
     })

@@ -1,4 +1,4 @@
-/** What `run` and the process that it starts tell each other. */
+/** Messages between `run` and the process that it starts. */
 
 export interface ChildSettings {
   readonly program: string

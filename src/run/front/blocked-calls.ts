@@ -6,11 +6,11 @@
 import { beginRestart, mayBeIn, type Notification, restarted, yieldProcessor } from '../../memory/index.ts'
 import type { BlockedCall } from '../door.ts'
 
-/** How often it is looked at once whether a thread has stopped, each time after others had the processor; and how long afterwards, in ms. */
+/** Number of immediate checks whether a thread has stopped, with the processor yielded between them; then the interval of checks, in ms. */
 const looks = 100
 const stopsLaterMs = 0.2
 
-/** What a thread has called: descriptor, address, length. */
+/** Number of compared arguments of a thread's call: descriptor, address, length. */
 const comparedArguments = 3
 
 export class BlockedCalls {

@@ -13,10 +13,10 @@ const JMP_JSET_K = 0x45
 const RET_K = 0x06
 
 export const Data = { number: 0, architecture: 4 } as const
-/** Where the low half of an argument is. */
+/** Returns the offset of the low half of an argument. */
 export const argumentOffset = (index: number): number => 16 + 8 * index
 
-/** What becomes of a call: SECCOMP_RET_…. */
+/** Verdicts on a call: SECCOMP_RET_…. */
 export const Verdict = { allow: 0x7fff0000, notify: 0x7fc00000, fail: (errno: number): number => 0x00050000 | errno }
 
 /** A conditional jump reaches so many instructions. */

@@ -166,7 +166,7 @@ function follow(
     }
     process.on('SIGCHLD', look)
     failure.catch((error: Error) => {
-      // What programs wait for is never answered; calls fail once nobody can answer them.
+      // Calls that programs wait in are never answered; later calls fail once no listener is left.
       if (Atomics.load(words, Word.state) === State.filtered) {
         closeFd(Atomics.load(words, Word.listener))
         Atomics.store(words, Word.broken, 1)

@@ -1,7 +1,7 @@
 /**
- * Files that programs have open at doors. One is known by its inode, so that it does not matter how a program came to
- * its descriptor: opened, duplicated, inherited, or received from another process. No call has to be stopped to learn that nobody has a file
- * any more: of a queue file inotify says so, and that a program has written a doorbell; of a polled file the other end of its pipe.
+ * Files that programs have open at doors. A file is identified by its inode, however a program came to its descriptor: opened, duplicated,
+ * inherited, or received from another process. No call has to be stopped to detect that no process has a file open any more: for a queue
+ * file inotify reports it, and reports doorbells as well; for a polled file the other end of its pipe does.
  */
 import {
   closeFd,
@@ -29,7 +29,7 @@ export class OpenFiles implements FileEvents {
   readonly #onFailure: (path: string, error: unknown) => void
   readonly #watcher = new FileWatcher()
   readonly #hangups = new HangupWatcher()
-  /** By file system, of which there are two, and inode. */
+  /** Entries by file system, of which there are two, and inode. */
   readonly #byInode = new Map<number, Map<number, Entry>>()
   readonly #byWatch = new Map<number, Entry<QueueFile>>()
   readonly #byOtherEnd = new Map<number, Entry<PolledFile>>()

@@ -39,7 +39,7 @@ export const O_CLOEXEC = 0o2000000
 
 const characters = Buffer.from(programBytes.buffer, programBytes.byteOffset, programBytes.length)
 
-/** A path at `address` of a thread; null if it cannot be read or is too long, which the kernel then says itself. */
+/** Reads a path at `address` of a thread; null if it cannot be read or is too long: the kernel then returns that error itself. */
 export function readPath(tid: number, address: number): string | null {
   let text = ''
   let room = firstBytes

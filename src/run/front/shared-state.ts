@@ -1,4 +1,4 @@
-/** What the three threads of a front share: how far they are, and the descriptor of the filter. */
+/** State shared by the three threads of a front: their progress, and the descriptor of the filter. */
 
 /** Words of the shared array. `broken`: 1 once programs have lost their supervisor. */
 export const Word = { state: 0, listener: 1, killable: 2, ends: 3, broken: 4, adopts: 5, count: 6 } as const

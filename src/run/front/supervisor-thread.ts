@@ -1,4 +1,4 @@
-/** What the thread of a supervisor does: a module that knows doors calls it, and `launch` starts that module. */
+/** Thread of a supervisor: a module that knows doors calls it, and `launch` starts that module. */
 import { writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { atExitLast, letThreadRest, thisProcessor } from '../../memory/index.ts'
@@ -13,7 +13,7 @@ export interface SupervisorData {
   readonly wake: number
   readonly ranges: readonly NumberRange[]
   readonly verbose: boolean
-  /** Of `folderPath`. */
+  /** Folder from `folderPath`. */
   readonly folder: string
   /** For `open`. */
   readonly settings: unknown
@@ -33,11 +33,11 @@ function sayNow(text: string): void {
   try {
     writeSync(2, `verbena run: ${text}\n`)
   } catch {
-    // Nobody reads it, or not now.
+    // The stream is closed, or not read at the moment.
   }
 }
 
-/** What `launch` says to this thread, which may have been there before. */
+/** Resolves with the message of `launch` to this thread, which may have been started before. */
 const given = (): Promise<SupervisorData> => new Promise((resolve) => parentPort!.once('message', resolve))
 
 /** Opens doors, supervises programs until all have ended, and closes the doors. `open` gets the settings that `launch` was given. */

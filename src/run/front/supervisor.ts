@@ -1,10 +1,10 @@
 /**
- * The supervisor: one thread that is not filtered answers the calls of all programs below a front, tells doors of doorbells and of files that
- * have gone, and lets them make progress. When there is nothing to do it sleeps until a call, a doorbell, a door's completion or
- * the end of the front wakes it; it looks at nothing now and then.
+ * The supervisor: one unfiltered thread answers the calls of all programs below a front, notifies doors of doorbells and of files that have
+ * gone, and lets them make progress. When there is nothing to do it sleeps until a call, a doorbell, a door's completion or the end of the
+ * front wakes it; it polls nothing at intervals.
  *
- * What a call is about is read first, then the kernel is asked whether the caller still waits, and only then something is done.
- * A call is left to the kernel only if its path is none of ours: a program that changes a path meanwhile opens what it could open anyway.
+ * The data of a call are read first, then the kernel is queried whether the caller still waits, and only then the call is executed. A call
+ * is left to the kernel only if its path is not one of ours: a program that changes a path meanwhile opens what it could open anyway.
  */
 import {
   closeFd,
@@ -44,7 +44,7 @@ import { Paths } from './paths.ts'
 import { fileSizeLimit, freeNumber, isNonBlocking } from './program-descriptors.ts'
 import { Programs } from './programs.ts'
 
-/** How long programs that post many requests may go on before they are looked at, in ms; what the kernel adds is as much. */
+/** Time for which programs that post many requests may go on before their queues are checked, in ms; the kernel adds as much. */
 const gatherMs = 0.03
 /** Calls that are answered after that before doors make progress. */
 const callsAtOnce = 4
@@ -53,20 +53,20 @@ const AT_FDCWD = -100
 const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
 const F_DUPFD_CLOEXEC = 1030
-/** What files of programs may become: doorbells, behind their position. */
+/** Minimum limit on the size of files of programs: their doorbells are written at `doorbellPosition` and beyond. */
 const leastFileSize = 2 * doorbellPosition
 /** struct open_how begins with the flags. */
 const openHowBytes = 24
 /** Descriptors that are always waited for: calls, doorbells, ends of polled files, the end of the front. */
 const ownDescriptors = 4
 
-/** What `readProgram` has read of a call that may be for `QueueFile.notifies`. */
+/** Words that `readProgram` has read of a call that may be for `QueueFile.notifies`. */
 const notifyWords = new Uint32Array(programBytes.buffer, programBytes.byteOffset, notifyBytes / 4)
 
 export interface SupervisorOptions {
-  /** Of the filter. */
+  /** Descriptor of the filter's listener. */
   readonly listener: number
-  /** An event descriptor: once it is signalled, and `ends` says so, the supervisor returns. */
+  /** Event descriptor: once it is signalled and `ends` returns true, the supervisor returns. */
   readonly wake: number
   readonly ends: () => boolean
   readonly processor: Processor
@@ -75,13 +75,13 @@ export interface SupervisorOptions {
   readonly sysfs: SysfsTree
   /** Without any yet. Made before there are programs, since it needs what a user has few of. */
   readonly files: OpenFiles
-  /** Where the front's own folder is to be. */
+  /** Path for the front's own folder. */
   readonly folder: string
-  /** Says what cannot be answered though it should. */
+  /** Reports what cannot be answered though it should be. */
   readonly onProblem: (text: string) => void
-  /** A program could not open a device, or a call on one has failed whose door does not tell of that itself. */
+  /** Called when a program could not open a device, or a call on one has failed whose door does not report that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
-  /** Says what programs do, if anybody wants to know. */
+  /** Reports what programs do, for an observer. */
   readonly onNote?: (text: string) => void
 }
 
@@ -107,16 +107,16 @@ class Supervisor {
   readonly #blocked: BlockedCalls
   readonly #parkings: readonly Parking[]
   readonly #ranges: readonly NumberRange[]
-  /** By number of the call. */
+  /** Handlers by number of the call. */
   readonly #handlers = new Map<number, () => void>()
   readonly #fds: Int32Array
   readonly #readable: Uint8Array
   /** That of the file on which the call is that is answered. */
   #door: Door | null = null
   #inPlace = false
-  /** Whether the call that was answered last was `ibv_req_notify_cq`. */
+  /** True if the call that was answered last was `ibv_req_notify_cq`. */
   #notified = false
-  /** Whether the call that was answered last has changed nothing here: it was left to the kernel, or `ibv_req_notify_cq`. */
+  /** True if the call that was answered last has changed nothing here: it was left to the kernel, or was `ibv_req_notify_cq`. */
   #left = false
 
   constructor(options: SupervisorOptions) {
@@ -188,7 +188,7 @@ class Supervisor {
     return any
   }
 
-  /** What one program brings about must not end the others. */
+  /** Lets a door make progress; an error that one program causes must not end the others. */
   #progress(door: Door): boolean {
     try {
       return door.progress()
@@ -388,7 +388,7 @@ class Supervisor {
         : 'no number is left for another file'
       throw new Errno(errnos.EMFILE, `${reason}; ${this.#files.count} are open`)
     } finally {
-      // Where nobody has got it, this ends the file.
+      // If no program has received the descriptor, this closes the file.
       closeFd(descriptor)
     }
   }
