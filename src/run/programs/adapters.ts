@@ -11,7 +11,7 @@ import { IssmDoor, UmadDoor, UmadPort } from '../umad/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 import { lineOf, Output, programName, Watch, type WatchSettings } from '../watch/index.ts'
 
-/** By its name: an adapter of which packets leave. */
+/** True if packets leave an adapter of this name. */
 const isOnNetwork = (device: string): boolean => device === 'roce' || device.startsWith('roce:')
 
 export interface RunAdapter {
@@ -21,7 +21,7 @@ export interface RunAdapter {
   readonly name: string
 }
 
-/** What happens to packets of adapters on a network, in the terms of the environment: VERBENA_FAULTS, VERBENA_TAP. */
+/** Middleware of adapters on a network, in the syntax of the environment: VERBENA_FAULTS, VERBENA_TAP. */
 export interface RunMiddleware {
   readonly faults?: string
   readonly tap?: string
@@ -29,7 +29,7 @@ export interface RunMiddleware {
 
 export interface RunSettings {
   readonly adapters: readonly RunAdapter[]
-  /** What is said of programs; null for nothing. */
+  /** Reports about programs; null for none. */
   readonly watch: WatchSettings | null
   /** Doorbells are answered as commands. */
   readonly strict: boolean
@@ -38,7 +38,7 @@ export interface RunSettings {
 
 /** IB_PORT_CM_SUP. */
 const capMask = 0x10000
-/** What the kernel's driver says of an interface whose speed is not known. */
+/** Rate that the kernel's driver reports for an interface of unknown speed. */
 const rate = '10 Gb/sec (4X SDR)'
 
 /** Before `openAdapters`: loads what drives the adapters of a network, if there are any. It takes longer to load than all else. */
@@ -95,7 +95,7 @@ function onOldLibrary(pid: number): void {
 
 type Counts = Readonly<Record<string, number>>
 
-/** What was counted between two readings. */
+/** Returns the counts between two readings. */
 function since(before: Counts, after: Counts): Counts {
   const grown = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)] as const)
   return Object.fromEntries(grown.filter(([, value]) => value !== 0))
@@ -114,7 +114,7 @@ function joined(trees: readonly SysfsTree[]): SysfsTree {
   }
 }
 
-/** What sysfs shows of an adapter. */
+/** Describes an adapter for sysfs. */
 function describe(context: Context, name: string, index: number, numbers: readonly [number, number]): SysfsAdapter {
   const device = context.queryDevice()
   const port = context.queryPort(1)

@@ -1,4 +1,4 @@
-/** Unmodified RDMA programs: each is started so that Verbena answers what it asks the kernel about adapters. */
+/** Unmodified RDMA programs: each is started so that Verbena answers its requests to the kernel about adapters. */
 import { type Ended, launch } from '../front/index.ts'
 import type { WatchSettings } from '../watch/index.ts'
 import type { RunAdapter, RunMiddleware, RunSettings } from './adapters.ts'
@@ -18,7 +18,7 @@ export interface RunOptions {
   readonly verbose: boolean
   /** Doorbells have errnos, for the time of a system call that stops; what old libraries need. */
   readonly strict?: boolean
-  /** What is said of programs; null for nothing. */
+  /** Reports about programs; null for none. */
   readonly watch: WatchSettings | null
   /** This process ends as soon as all programs have: see `LaunchOptions`. */
   readonly leavesThreads?: boolean

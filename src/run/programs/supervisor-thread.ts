@@ -16,7 +16,7 @@ export function startSupervisorEarly(): void {
   const thread = start()
   waiting = thread
   thread.unref()
-  // Another one is started then, of whose failure the command tells.
+  // Another thread is started then; the command reports the failure of that one.
   thread.once('error', () => {
     if (waiting === thread) waiting = null
   })

@@ -20,8 +20,8 @@ export interface ProgramAddress extends Required<CmAddress> {
 }
 
 /**
- * The address in `bytes`, undefined if it is of no family and may be missing. `size`: as the program says it, which must be that of the
- * family; undefined where the command has room for addresses of IP alone.
+ * Returns the address in `bytes`, undefined if it has no family and is optional. `size`: as given by the program; it must be that of the
+ * family. Undefined if the command has room for IP addresses alone.
  */
 export function decodeAddress(verb: string, bytes: Uint8Array, size?: number): ProgramAddress {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -47,7 +47,7 @@ export function decodeAddress(verb: string, bytes: Uint8Array, size?: number): P
   }
 }
 
-/** Whether there is an address at all. */
+/** True if there is an address at all. */
 export function hasAddress(bytes: Uint8Array): boolean {
   return (bytes[0]! | (bytes[1]! << 8)) !== Family.unspecified
 }

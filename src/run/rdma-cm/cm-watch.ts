@@ -8,7 +8,7 @@ import type { NamedCommand } from './schema.ts'
 import { whyEventFailed } from './why-failed.ts'
 
 export interface CmWatch extends Pick<DoorWatch, 'observer'> {
-  /** What programs call the run's adapters, and what `openDevice` calls them. */
+  /** The run's adapters: the name that programs use, and the one that `openDevice` takes. */
   readonly adapters: readonly { readonly name: string; readonly device: string }[]
 }
 

@@ -39,7 +39,7 @@ export function listen(command: Command): undefined {
   idOf(command, id).cm.listen(Math.max(0, backlog))
 }
 
-/** Of a request; or, without parameters, the queue pair of the active side is ready. */
+/** Accepts a request; or, without parameters, notes that the queue pair of the active side is ready. */
 export function accept(command: Command): undefined {
   const { verb, request } = command
   const { uid, id: number } = decode(s.accept, request)

@@ -9,9 +9,9 @@ import * as s from './structs.ts'
 
 type Values = Record<string, TraceValue>
 
-/** What says nothing to the program's author, or is shown with something else. */
+/** Fields that mean nothing to the program's author, or are shown with another field. */
 const hidden = new Set(['response', 'uid', 'optval', 'addr_size', 'src_size', 'dst_size', 'ibdev_index', 'valid'])
-/** Where 0 is the usual value, and says nothing. */
+/** Fields that are left out if they are 0, their usual value. */
 const silentZero = new Set(['join_flags', 'qp_type', 'qkey', 'private_data_len', 'srq', 'flow_control'])
 const addresses = new Set(['addr', 'src', 'dst'])
 
@@ -29,7 +29,7 @@ const options: readonly Readonly<Record<string, number>>[] = [
   { RDMA_OPTION_IB_PATH: 1 },
 ]
 
-/** Where the parameters of a connection are in a request. */
+/** Offset of the parameters of a connection in a request. */
 const connParamAt: Readonly<Partial<Record<CommandName, number>>> = { CONNECT: 0, ACCEPT: 8 }
 
 function fieldsOf(struct: Struct, bytes: Uint8Array): Values {
@@ -76,7 +76,7 @@ function addressesOf(bytes: Uint8Array): Values {
   return { ...(src === undefined ? {} : { src }), ...(dst === undefined ? {} : { dst }), port_num: port_num! }
 }
 
-/** Of all that there is room for, what qp_attr_mask names; paths follow from the addresses. */
+/** Returns those of the attributes that qp_attr_mask names; paths follow from the addresses. */
 function attributesOf(values: Values, bytes: Uint8Array): Values {
   const mask = new DataView(bytes.buffer, bytes.byteOffset).getUint32(s.qpAttr.fields.qp_attr_mask[0], true)
   const shown: Values = { qp_attr_mask: namedValue('qp_attr_mask', mask) }

@@ -12,7 +12,7 @@ import { OpenedCm } from './opened-cm.ts'
 import { ProgramId, ProgramJoin } from './program-id.ts'
 import type { CmFile, Station } from './station.ts'
 
-/** Of all programs of a run. */
+/** Maximum number of ids of all programs of a run. */
 const mostIds = 65_536
 
 export class RdmaCmDoor implements Door, Station {

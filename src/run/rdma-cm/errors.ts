@@ -1,11 +1,11 @@
-/** How commands fail: what the RDMA CM here says, as an errno. */
+/** Failures of commands: errors of the RDMA CM here, as errnos. */
 import { constants } from 'node:os'
 import { CmError, RdmaCmError } from '../../cm/index.ts'
 import { errnos } from '../../memory/index.ts'
 import { VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
 
-/** Of `verb` in the program. */
+/** Converts an error of a command; `verb` is the function that the program called. */
 export function asErrno(error: unknown, verb: string): unknown {
   if (error instanceof Errno) return error
   if (error instanceof RdmaCmError) return new Errno(numberOf(error.code), `${verb}: ${said(error.message)}`)

@@ -12,7 +12,7 @@ export const idOf = ({ file, verb }: Command, number: number): ProgramId => file
 
 export const numberAnswer = (value: number): Uint8Array => encode(s.oneNumber, { value })
 
-/** Queue pair types of ids by port space; of RDMA_PS_IB the program says it. */
+/** Returns the queue pair type of ids by port space; for RDMA_PS_IB the program gives it. */
 function qpTypeOf(verb: string, ps: number, asked: number): QpType {
   if (ps === PortSpace.Tcp) return QpType.RC
   if (ps === PortSpace.Udp || ps === PortSpace.IpOIb) return QpType.UD

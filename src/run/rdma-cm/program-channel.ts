@@ -4,7 +4,7 @@ import { type CmEvent, CmEventType, EventChannel, type EventChannelOptions } fro
 export interface ChannelOwner {
   /** A request came; false if there is no room for its id. */
   requested(event: CmEvent): boolean
-  /** Whether the program can be told what became of an id. */
+  /** True if the event can be reported to the program: it knows the id, or can still learn of it. */
   isKnown(event: CmEvent): boolean
   /** There is an event. */
   arrived(): void

@@ -1,4 +1,4 @@
-/** What programs ask of their ids: addresses, paths, and the attributes of queue pairs. */
+/** Queries of programs about their ids: addresses, paths, and the attributes of queue pairs. */
 import type { CmId } from '../../cm/index.ts'
 import { hostNetwork } from '../../memory/index.ts'
 import { type QpAttr, QpState, QpType } from '../../verbs/index.ts'
@@ -21,7 +21,7 @@ const exactly = 2 << 6
 /** Code of the time from one end to the other. */
 const lifeTime = 16
 
-/** Of the device that an address has chosen; a wildcard has none yet, as in the kernel. */
+/** Returns the device that an address has selected; a wildcard has none yet, as in the kernel. */
 function device({ cm }: ProgramId): { node_guid: bigint; port_num: number } {
   const isWildcard = cm.peerAddress === undefined && /^(0\.0\.0\.0|::)$/.test(cm.localAddress.address)
   if (cm.verbs === undefined || isWildcard) return { node_guid: 0n, port_num: 0 }
@@ -41,7 +41,7 @@ function peer({ cm, isIb }: ProgramId): EncodedAddress {
   return encodeGid(gidOfAddress(address), pkey, cm.portSpace, address.port)
 }
 
-/** What both forms say of a path. */
+/** Returns the parts of a path that both forms of the answer contain. */
 function path(cm: CmId): { lids: { dlid: number; slid: number }; mtu: number; rest: Path } | undefined {
   const { route, verbs } = cm
   if (route === undefined || verbs === undefined) return undefined

@@ -11,7 +11,7 @@ export interface CommandSchema {
   readonly leastBytes?: number
   /** The least room for an answer; 0 without one. */
   readonly answerBytes: number
-  /** What a trace shows of an answer. */
+  /** Part of an answer that a trace shows. */
   readonly answer?: Struct
 }
 
@@ -30,13 +30,13 @@ const plain = (
   }
 }
 
-/** Of an answer of one number: what that is. */
+/** Returns the structure of an answer of one number with this name. */
 const one = (name: string): Struct => ({ sizeBytes: 4, fields: { [name]: [0, 'u32'] } })
 const newId = one('id')
 const newGroup = one('group')
 const reported = one('events_reported')
 
-/** What is in an answer behind its `ibdev_index`, and it, came later. */
+/** Returns the length of an answer before its `ibdev_index`: that field, and those after it, were added later. */
 const upTo = (field: readonly [number, string]): number => field[0]
 
 export type CommandName =

@@ -1,4 +1,4 @@
-/** What the parts of this door see of it, and of the files that programs have open. */
+/** Interface of this door, and of the files that programs have open, to the parts of the door. */
 import type { CmEvent, CmId, EventChannel, EventChannelOptions } from '../../cm/index.ts'
 import type { Call, OpenedFile, Result } from '../door.ts'
 import type { CmFileWatch, CmWatch } from './cm-watch.ts'
@@ -8,11 +8,11 @@ import type { ProgramId, ProgramJoin } from './program-id.ts'
 export interface CmFile {
   readonly door: Station
   readonly channel: EventChannel
-  /** Who is told what the program does with it. */
+  /** Receiver of records about the program's use of the file. */
   readonly watch: CmFileWatch | null
   /** GET_EVENT: `room` bytes of an event at `address`; the call returns `length`. */
   getEvent(call: Call, address: number, room: number, length: number): Result
-  /** Says whether there are events, and has calls made again that wait for one. */
+  /** Marks the file readable if there are events, and restarts the calls that wait for one. */
   showEvents(): void
 }
 
@@ -38,6 +38,6 @@ export interface Station {
   arrived(file: CmFile): void
   /** Tells programs of the events that have come. */
   showEvents(): void
-  /** Nobody has the file any more. */
+  /** Called when no process has the file open any more. */
   closed(file: CmFile): void
 }

@@ -122,7 +122,7 @@ export const connParam = {
     valid: [271, 'u8'],
   },
 } as const
-/** Where private data is in it, up to 256 bytes. */
+/** Offset of private data in it, up to 256 bytes. */
 export const connPrivateDataAt = 8
 export const udParam = {
   sizeBytes: 304,

@@ -17,7 +17,7 @@ export class Outgoing {
   readonly rmpp: RmppSender | null
   readonly timeoutNs: number
   #retriesLeft: number
-  /** When it is sent again, or has failed: while it waits for its response. */
+  /** Time at which it is retried or has failed, while it waits for its response. */
   #deadline = Number.POSITIVE_INFINITY
 
   constructor(agent: UmadAgent, header: UserMad, message: Uint8Array, to: MadAddress, isRmpp: boolean) {
@@ -32,7 +32,7 @@ export class Outgoing {
     this.rmpp = isRmpp ? new RmppSender(message, { timeoutNs: this.timeoutNs, retries: header.retries }) : null
   }
 
-  /** Whether a response is to come. */
+  /** True if a response is expected. */
   get expectsResponse(): boolean {
     return this.timeoutNs > 0
   }
@@ -61,6 +61,6 @@ export class Outgoing {
   }
 }
 
-/** What names a request and its response: transaction and class. */
+/** Returns the key of a request and its response: transaction and class. */
 export const transactionOf = (mad: Uint8Array): string =>
   `${u32(mad, Mad.transactionId)}/${u32(mad, Mad.transactionId + 4)}/${mad[Mad.mgmtClass]}`

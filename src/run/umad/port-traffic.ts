@@ -1,4 +1,4 @@
-/** What counts at the port of an adapter: for performance management, and for files of sysfs, which say the same. */
+/** Traffic counters of an adapter's port: for performance management, and for files of sysfs, which contain the same values. */
 import type { CounterBases, PortTraffic, TrafficName } from '../../management/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 
@@ -41,7 +41,7 @@ export function counterBases(host: Host, index: number): CounterBases {
   }
 }
 
-/** What counts nowhere here, under the names of sysfs. */
+/** Counters that are always 0 here, under the names of sysfs. */
 const zeros = [
   'symbol_error',
   'link_error_recovery',

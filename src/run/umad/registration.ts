@@ -1,4 +1,4 @@
-/** What a program registers an agent for, by either request, and the rules that it must keep: those of ib_register_mad_agent of Linux. */
+/** Registrations of agents, by either request, and the rules that programs must keep: those of ib_register_mad_agent of Linux. */
 import { hasRmpp, isSubnClass, isVendorClass2, MgmtClass, rmppVersion } from '../../wire/index.ts'
 import type { ProgramProcess } from '../door.ts'
 import { fail } from '../errnos.ts'
@@ -66,7 +66,7 @@ function checked(
   }
 }
 
-/** What is wrong with it; null if nothing is. */
+/** Returns what is wrong with a registration; null if it is valid. */
 function fault(
   qpn: number,
   mgmtClass: number,

@@ -76,7 +76,10 @@ export class UmadPort {
   /** While programs have agents. */
   #gsi: Gsi | null = null
   #serial = 0
-  /** What `#deadline` says; null after something that may have changed it. Turns of the supervisor ask often, and thousands may wait. */
+  /**
+   * Cached value of `#deadline`; null after an event that may have changed it. The supervisor reads it in each turn, and thousands may
+   * wait.
+   */
   #due: number | null = null
 
   /** `context`: the port's alone. */
@@ -88,7 +91,7 @@ export class UmadPort {
     this.fabric = isEthernet ? null : new SegmentFabric(device)
   }
 
-  /** Files of sysfs below the port whose content changes: each says what it is now. */
+  /** Returns the files of sysfs below the port whose content changes; each function returns the current content. */
   files(): Record<string, () => string> {
     const { host, index } = this.context.device
     const files = counterFiles(host, index)
@@ -232,7 +235,7 @@ export class UmadPort {
     else this.#gsi!.port.send(mad, sent.to)
   }
 
-  /** Whether an adapter's own agent has dealt with a request. */
+  /** True if an adapter's own agent has handled a request; its response is then delivered. */
   #isAnswered(sent: Outgoing, mad: Uint8Array, from: Sender, answer: Answer): boolean {
     if (answer === 'answered') this.#deliver(sent.agent, mad, from)
     return answer !== 'passed'
@@ -334,7 +337,7 @@ export class UmadPort {
     }
   }
 
-  /** Gives a message to its agent's program. A response ends the wait for it; one that nobody waits for is dropped. */
+  /** Delivers a message to its agent's program. A response ends the wait for it; one for which no request waits is dropped. */
   #deliver(agent: UmadAgent, message: Uint8Array, from: Sender): void {
     if (isMadResponse(message[Mad.method]!)) {
       const request = this.#requestOf(agent, message)
@@ -460,7 +463,7 @@ function smpSender(mad: Uint8Array, { lid, sl, pkeyIndex }: Sender): Sender {
   return { lid: isDirected ? permissiveLid : lid, qpn: 0, sl, pkeyIndex, grh: null }
 }
 
-/** What a verb throws, as the program's errno. */
+/** Converts an error of a verb to the program's errno. */
 function asErrno(error: unknown): unknown {
   if (!(error instanceof VerbsError)) return error
   return new Errno(errnos[error.code === 'ENOMEM' ? 'ENOMEM' : 'EINVAL'], error.message)
