@@ -21,7 +21,7 @@ export class EventFile {
   #readable = false
   #isFull = false
 
-  /** `asks`: the call that requests an event, and blocks if there is none. */
+  /** The second argument is the call that requests an event, and blocks if there is none. */
   constructor(nonBlocking: boolean, asks: 'read' | 'write') {
     this.#blocksFull = asks === 'write'
     const [read, write] = makeSlotPipe()

@@ -8,7 +8,7 @@ export interface Command {
   readonly call: Call
   /** The request, with zeros up to all that is known of it. */
   readonly core: Uint8Array
-  /** What the provider has added. */
+  /** Bytes that the provider has appended. */
   readonly driver: Uint8Array
   /** Bytes that the program has for the response, and for what the provider gets with it. */
   readonly coreRoom: number

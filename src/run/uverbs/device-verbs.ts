@@ -1,4 +1,4 @@
-/** What programs ask of the device: its context, limits, port and GIDs. */
+/** Queries and commands of programs on the device: its context, limits, port and GIDs. */
 import { errnos } from '../../memory/index.ts'
 import { type DeviceAttr, type GidEntry, type PortAttr, VerbsError } from '../../verbs/index.ts'
 import { Errno, leastGidSlots } from '../door.ts'
@@ -41,7 +41,10 @@ const atomicCaps: Readonly<Record<DeviceAttr['atomicCap'], number>> = { none: 0,
 
 // --- context ---------------------------------------------------------------------------------------------------------
 
-/** What follows may fail: only what is returned opens the context. Undone if the program cannot be told. */
+/**
+ * Prepares the opening of a context. The steps that follow may fail, so only `open` opens it; `undo` closes it if the answer cannot be
+ * written to the program.
+ */
 function opening(context: ProgramContext, verb: string): { open: () => void; undo: () => void } {
   if (context.opened) fail('EINVAL', `${verb}: this file has a context already`)
   return {

@@ -4,7 +4,7 @@ import { argumentsOf, type GivenAttributes, methodArguments, methodResult, resul
 import type { Method, WriteCommand } from './schema.ts'
 
 export interface AdapterWatch extends DoorWatch {
-  /** Whether queue pairs on which the adapter reaches others are in the tables of this host. */
+  /** True if the peers of the adapter's queue pairs are in the tables of this host. */
   readonly seesPeers: boolean
 }
 

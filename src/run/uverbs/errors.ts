@@ -1,4 +1,4 @@
-/** How commands fail: errnos by name, each with the sentence that `--explain` shows. */
+/** Failures of commands: errnos by name, each with the sentence that `--explain` shows. */
 import { errnos } from '../../memory/index.ts'
 import { VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
@@ -6,7 +6,7 @@ import { isAnswered } from '../errnos.ts'
 
 export { type ErrnoName, fail } from '../errnos.ts'
 
-/** What a verb of this process, or the system, said, as the errno of `verb` in the program. */
+/** Converts an error of a verb of this process, or of the system, to the errno of `verb` in the program. */
 export function asErrno(error: unknown, verb: string): Errno {
   if (error instanceof Errno) return error
   const { code, message } = error as Error & { code?: string }
@@ -21,7 +21,7 @@ export function asErrno(error: unknown, verb: string): Errno {
 /** Attributes that are called otherwise in libibverbs than by the rule. */
 const otherNames: Readonly<Record<string, string>> = { port: 'port_num', alt_port: 'alt_port_num' }
 
-/** What a verb of this library says, with the names that the program's author knows: `rnrRetry` is `rnr_retry`. */
+/** Returns the message of a verb of this library with the names that the program's author knows: `rnrRetry` is `rnr_retry`. */
 function inWordsOfC(said: string): string {
   const [text = ''] = / \([A-Z]+\)$/.test(said) ? [said.slice(0, said.lastIndexOf(' ('))] : [said]
   const named = text

@@ -1,10 +1,10 @@
 /**
- * Where a program reads events: those of a completion channel, 8 bytes each, or asynchronous ones, 16 bytes. A pipe does what such
- * a descriptor does: one write of an event is one event for a reader of its size, `poll` says when there is one, and O_NONBLOCK is
- * the program's to set.
+ * A pipe from which a program reads events: those of a completion channel, 8 bytes each, or asynchronous ones, 16 bytes. A pipe behaves as
+ * such a descriptor does: one write of an event is one event for a reader of its size, `poll` reports whether there is one, and the program
+ * controls O_NONBLOCK.
  *
- * This process keeps the end for writing. Events that the program has not read are in the pipe still; `takeBack` takes those of an
- * object that is destroyed out again, since the program waits until it has acknowledged as many as were read.
+ * This process keeps the write end. Events that the program has not read are still in the pipe; `takeBack` removes those of an object that
+ * is destroyed, since the program waits until it has acknowledged as many as were read.
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
 import { closeFd, errnos, makePipe, sleepMs, thisProcessor, writeEvent } from '../../memory/index.ts'
@@ -12,27 +12,29 @@ import type { Call } from '../door.ts'
 import { fail } from './errors.ts'
 
 /**
- * How often it is looked at once where a thread is that runs just then, as in the handler of a signal that has interrupted its call, and
- * how long it may run between two looks, in ms: it may wait for this processor.
+ * Number of checks of a thread that is running, as in the handler of a signal that has interrupted its call, and the time that it may run
+ * between two checks, in ms: it may wait for this processor.
  */
 const looks = 4
 const runsMs = 0.05
-/** What the kernel says of a thread in no call. */
+/** Content of /proc/…/syscall for a thread that is in no call. */
 const running = 'running'
 
-/** Events that wait here because the pipe is full, which takes thousands that nobody reads; what comes then is dropped. */
+/**
+ * Maximum number of events that wait here because the pipe is full, which takes thousands that no thread reads; further ones are dropped.
+ */
 const maxWaiting = 65_536
 const maxTakenBytes = 2 ** 20
 
 export class EventPipe {
   readonly eventBytes: number
-  /** What names the pipe among descriptors of a program. */
+  /** Inode that identifies the pipe among descriptors of a program. */
   readonly inode: number
   /** Objects whose events come here. */
   users = 0
-  /** How many of these have been asked for an event that has not come yet. */
+  /** Number of these objects that are armed for an event that has not come yet. */
   armed = 0
-  /** Of the program that made it. */
+  /** Process id of the program that made it. */
   readonly #pid: number
   readonly #write: number
   /** Those of a door that have something waiting. */
@@ -87,7 +89,7 @@ export class EventPipe {
     return moved
   }
 
-  /** Whether a thread of the program is blocked in reading from it. */
+  /** True if a thread of the program is blocked in reading from it. */
   isAwaited(): boolean {
     try {
       for (let look = 0; look < looks; look++) {
@@ -125,8 +127,8 @@ export class EventPipe {
   }
 
   /**
-   * Takes the events that were not read and that `isOf` says are of an object back, at most `most`; how many. A thread of the program
-   * that reads at this very moment waits until the others are there again.
+   * Removes the unread events for which `isOf` returns true, at most `most`; returns their number. A thread of the program that reads at
+   * this very moment waits until the other events have been written back.
    */
   takeBack(isOf: (event: DataView) => boolean, most: number): number {
     let taken = 0
@@ -163,7 +165,7 @@ export class EventPipe {
     return events
   }
 
-  /** Whether the program, and all that have its descriptors, have closed their end. */
+  /** True if the program, and all processes that have its descriptors, have closed their end. */
   get abandoned(): boolean {
     if (this.#broken) return true
     try {

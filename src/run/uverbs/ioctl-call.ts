@@ -77,7 +77,7 @@ function unserved(object: number, method: number): Errno {
   return new Errno(errnos.EPROTONOSUPPORT, verb === undefined ? said : `${verb}: ${said}`, isOptional)
 }
 
-/** What makes a context, and what may wrap that. */
+/** Methods that may be called before there is a context: the one that makes it, and the one that may wrap that. */
 const beforeContext: ReadonlySet<MethodName> = new Set(['INVOKE_WRITE', 'GET_CONTEXT'])
 
 function run(context: ProgramContext, known: Known, method: MethodCall): void {

@@ -27,11 +27,11 @@ export class MethodCall {
   readonly verb: string
   readonly call: Call
   readonly #method: Method
-  /** Where the attributes begin in the program. */
+  /** Address of the attributes in the program. */
   readonly #address: number
   readonly #attributes: ReadonlyMap<number, GivenAttribute>
   readonly #writes: (() => void)[] = []
-  /** What was answered, by name: bytes, or the number of a new object or descriptor. */
+  /** Results by name: bytes, or the number of a new object or descriptor. */
   readonly results: Map<string, Uint8Array | number> = new Map()
 
   constructor(method: Method, call: Call, address: number, attributes: ReadonlyMap<number, GivenAttribute>) {

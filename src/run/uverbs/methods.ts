@@ -1,4 +1,4 @@
-/** What executes each method of ioctl(2). */
+/** Handlers of the methods of ioctl(2). */
 import { errnos } from '../../memory/index.ts'
 import { Errno } from '../door.ts'
 import { createCqMethod, destroyCqMethod } from './cq-verbs.ts'

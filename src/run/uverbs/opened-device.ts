@@ -14,7 +14,7 @@ const handlesAtOnce = 512
 /** So many looks without reading the log, then one that gives its memory back. */
 const looksWithoutLog = 8192
 
-/** What the door does when a file is closed. */
+/** Called when a file is closed: the door's part of it. */
 export interface Closing {
   closed(device: OpenedDevice): void
 }

@@ -1,7 +1,7 @@
 /**
- * What a program has in an opened device (`ibv_context`): its objects by handle, its completion channels, where its asynchronous
- * events go, and the file with its queues. Handles belong to this file alone, so that no program can name what another has, and
- * all of it goes with the file.
+ * State of a program in an opened device (`ibv_context`): its objects by handle, its completion channels, the pipes of its asynchronous
+ * events, and the file with its queues. Handles belong to this file alone, so that no program can name objects of another program, and all
+ * of them are closed with the file.
  */
 import { randomInt } from 'node:crypto'
 import type { Call } from '../door.ts'
@@ -26,7 +26,7 @@ const firstSweepAt = 16
 class Pipes extends Map<number, EventPipe> {
   #sweepAt = firstSweepAt
 
-  /** Closes those that nobody reads any more, and that no object of the program uses; whenever there are twice as many. */
+  /** Closes the pipes that no process reads any more and no object of the program uses; runs whenever their number has doubled. */
   sweep(): void {
     if (this.size < this.#sweepAt) return
     for (const [inode, pipe] of this) {
@@ -41,9 +41,9 @@ class Pipes extends Map<number, EventPipe> {
 export class ProgramContext {
   readonly station: Station
   readonly file: QueueFile = new QueueFile()
-  /** Null where nobody wants to know what happens. */
+  /** Observer of the device; null without one. */
   readonly watch: DeviceWatch | null
-  /** Whether `ibv_open_device` has got as far as its context. */
+  /** True once `ibv_open_device` has got as far as its context. */
   opened = false
   /** Queues that doorbells are for. */
   readonly qps: ProgramQp[] = []

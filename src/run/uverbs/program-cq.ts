@@ -36,18 +36,21 @@ const armedNext = 2
 
 export class ProgramCq {
   readonly kind = 'cq'
-  /** Of this process. */
+  /** Completion queue of this process. */
   readonly cq: CompletionQueue
   readonly channel: EventPipe | null
   readonly events: EventPipe | null
-  /** What the program knows it by in events. */
+  /** Handle by which the program recognizes it in events. */
   readonly userHandle: bigint
-  /** Whether the door polls it; else it is armed here, and an event says when there is something. */
+  /** True if the door polls it; else it is armed here, and an event reports completions. */
   active = false
-  /** In how many milliseconds the door looks whether the program has noticed its completions, 0 while it does not; and when, ns. */
+  /**
+   * Milliseconds until the door checks whether the program has noticed its completions, 0 while it does not check; and the time of that,
+   * ns.
+   */
   noticeMs = 0
   noticeDueNs = 0
-  /** How many the program had taken when it was looked at last, modulo the size of its ring. */
+  /** Consumer index of the program at the last check. */
   #taken = 0
   /** Requests in queues of this process whose completions are to come. */
   outstanding = 0
@@ -96,12 +99,12 @@ export class ProgramCq {
     return this.#ring.room
   }
 
-  /** Whether one more request may be posted whose completion comes here. */
+  /** True if one more request may be posted whose completion comes here. */
   get hasRoom(): boolean {
     return this.outstanding < this.cq.cqe
   }
 
-  /** Whether the program has polled all that is in its ring. */
+  /** True if the program has polled all completions in its ring. */
   get isPolled(): boolean {
     return this.#ring.consumer === this.#producer
   }
@@ -200,15 +203,15 @@ export class ProgramCq {
   }
 
   /**
-   * Whether completions wait that nobody has asked to be told of, neither here nor for another queue of the channel. Usually the program is
-   * about to take them. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before the
-   * call has been seen here, and rsockets, which do not look, then wait for ever.
+   * True if completions wait for which no notification was requested, neither here nor for another queue of the channel. Usually the
+   * program is about to take them. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before
+   * the call has been received here, and rsockets, which do not check that, then wait for ever.
    */
   get isUnnoticed(): boolean {
     return this.channel !== null && this.channel.armed === 0 && !this.isPolled
   }
 
-  /** Whether the program has taken completions since this was asked last. */
+  /** True if the program has taken completions since the previous call. */
   get goesOn(): boolean {
     const { consumer } = this.#ring
     const before = this.#taken
@@ -216,7 +219,7 @@ export class ProgramCq {
     return consumer !== before
   }
 
-  /** Makes an event that nobody has asked for, if the program waits for one; whether it does. */
+  /** Makes an event that was not requested, if the program waits for one; true if it does. */
   remind(): boolean {
     if (!this.channel?.isAwaited()) return false
     if (this.channel.push(this.#event)) this.compEvents++

@@ -37,11 +37,11 @@ const wqeFlags = 4
 const wantsCompletion = 0x10
 const failing = 0x20
 
-/** How long requests that nobody answers may take to be sent while their queue pair is destroyed, and how often is looked. */
+/** Time that unacknowledged requests may take to be sent while their queue pair is destroyed, and the interval of checks. */
 const sendingMs = 100
 const lookMs = 0.5
 
-/** What of a queue pair is in a program's hands. */
+/** Parts of a queue pair that belong to a program. */
 export interface QpParts {
   qp: QueuePair
   pd: ProtectionDomain
@@ -72,7 +72,7 @@ export class ProgramQp implements Translated {
   /** Multicast groups that it is attached to, by GID as text. */
   readonly groups: Map<string, Uint8Array> = new Map()
   asyncEvents = 0
-  /** Whether the door has it among those with more to take. */
+  /** True if the door has it on its list of queues with more to take. */
   pending = false
   readonly #work: Work
   /** Place among the queue pairs of the door. */
@@ -91,7 +91,7 @@ export class ProgramQp implements Translated {
   readonly #recvIds: Int32Array
   /** Receives that may complete to its CQ. */
   readonly #recvWidth: number
-  /** Flushed completions are of this process's doing, and nobody's business. */
+  /** Flag: completions are flushed by this process itself, and are not reported. */
   #quiet = false
 
   constructor(work: Work, slot: number, parts: QpParts) {
@@ -167,7 +167,8 @@ export class ProgramQp implements Translated {
   /** Posts the receives that the program has written. */
   refill(): boolean {
     const ring = this.#recv
-    // Posting one may let a request go on that waited for it, which finds none for the next and asks again: this goes on anyway.
+    // Posting a receive may resume a request that waited for it, which finds no receive for the next message and calls this again: the
+    // outer call continues anyway.
     if (ring === null || this.#refilling || this.qp.state === QpState.Reset) return false
     this.#refilling = true
     try {
@@ -204,8 +205,8 @@ export class ProgramQp implements Translated {
 
   // --- to the program ------------------------------------------------------------------------------------------------
 
-  // Receives are posted when messages want them. Those that nobody has wanted before an error are to be flushed, too: so this queue pair is
-  // looked at again when something has gone wrong.
+  // Receives are posted when messages need them. Those that no message has needed before an error are to be flushed, too: so this queue
+  // pair is checked again after an error.
 
   /** The oldest request has completed. */
   sent(wc: WorkCompletion): void {
@@ -341,8 +342,8 @@ export class ProgramQp implements Translated {
   }
 
   /**
-   * Programs destroy a queue pair as soon as they have posted what nobody answers: an adapter has sent it by then. Here another run may have
-   * to be woken for each.
+   * Sends the remaining requests. Programs destroy a queue pair as soon as they have posted requests that no peer acknowledges: an adapter
+   * has sent them by then. Here another run may have to be woken for each.
    */
   sendRest(): void {
     if (this.qp.type === QpType.RC) return

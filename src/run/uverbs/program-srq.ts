@@ -22,7 +22,7 @@ export class ProgramSrq {
   readonly userHandle: bigint
   readonly events: EventPipe | null
   asyncEvents = 0
-  /** Whether the door has it among those with more to take. */
+  /** True if the door has it on its list of queues with more to take. */
   pending = false
   /** The event comes when fewer receives are left; 0 for none. */
   limit: number
@@ -76,7 +76,7 @@ export class ProgramSrq {
     return this.#ring
   }
 
-  /** Of the SRQ, for the program. */
+  /** Number of the SRQ, for the program. */
   get number(): number {
     return this.srq.slot
   }

@@ -70,7 +70,7 @@ export function modifiedFields(mask: number): string[] {
   return names
 }
 
-/** Where the field is not called as the bit is. */
+/** Names of fields that differ from the name of their bit. */
 const fieldNames: Readonly<Record<string, readonly string[]>> = {
   state: ['qp_state'],
   cur_state: ['cur_qp_state'],

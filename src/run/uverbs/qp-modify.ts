@@ -44,7 +44,7 @@ const stateName = (state: QpState): string => nameOf(QpState, state).toUpperCase
 
 type Request = ValuesOf<typeof modifyQpRequest>
 
-/** What a request changes; the state is left out where it does not say. */
+/** Returns the attributes that a request modifies; without the state if the request does not set it. */
 export function modifications(verb: string, request: Request, core: Uint8Array): QpModify<typeof QpType.RC> {
   const mask = request.attr_mask
   const values: Partial<QpAttr> = {}

@@ -1,12 +1,12 @@
 /**
- * The memory file behind an opened uverbs device: queues from its beginning on, each mapped by the program and by this process,
- * and behind them the records that the program's doorbells write at the position of its description.
+ * The memory file of an opened uverbs device: queues from its beginning on, each mapped by the program and by this process, and after them
+ * the records that the program's doorbells write at the position of its description.
  *
  *     0                queues, on whole pages, where there is room
- *     2^30             doorbells: 32 bytes each; the kernel appends them, what was read is given back
+ *     2^30             doorbells: 32 bytes each; the kernel appends them, memory of those read is freed
  *
- * The program can write all of it, and only itself is hurt by that: the length of the file cannot shrink, indexes are masked when
- * they are read, and a log that makes no sense says nothing but that all queues are to be looked at.
+ * The program can write all of it, and harms only itself: the length of the file cannot shrink, indexes are masked when they are read, and
+ * an invalid log only causes all queues to be checked.
  */
 import { fstatSync, readSync } from 'node:fs'
 import {
@@ -36,7 +36,7 @@ export interface QueueSpace {
 
 /** A doorbell is this command, as write(2) has it. */
 const postSendCommand = writeCommands.POST_SEND.number
-/** Of a record: the header of POST_SEND and the address of its response are before the handle of the queue pair. */
+/** Offset of the handle of the queue pair in a record: after the header of POST_SEND and the address of its response. */
 const handleAt = 16
 /** Doorbells that are read at a time; more are not worth reading one by one. */
 const maxDoorbells = 512
@@ -46,12 +46,14 @@ const punchBytes = 2 ** 18
 const maxLogBytes = 2 ** 40
 
 export class QueueFile {
-  /** Of this process. */
+  /** Descriptor of this process. */
   readonly #fd: number
   /** Sorted by offset. */
   readonly #spaces: QueueSpace[] = []
   #bytes = 0
-  /** Behind the space that was given last: what was freed is used again as late as can be, since a program may still have it mapped. */
+  /**
+   * Position after the space that was allocated last: freed space is reused as late as possible, since a program may still have it mapped.
+   */
   #next = 0
   #logRead = doorbellPosition
   #logKept = doorbellPosition
@@ -67,7 +69,7 @@ export class QueueFile {
     return reopenMemoryFile(this.#fd, doorbellPosition)
   }
 
-  /** Whether no program has it any more. */
+  /** True if no program has it any more. */
   get isLeft(): boolean {
     return isSoleDescription(this.#fd)
   }
@@ -137,7 +139,7 @@ export class QueueFile {
     if (count === 0) return 0
     if (readSync(this.#fd, this.#records, 0, count * doorbellBytes, from) !== count * doorbellBytes) return -1
     for (let i = 0; i < count; i++) {
-      // What is no doorbell was written by somebody else than the provider, or was given back before it was read.
+      // An invalid doorbell was not written by the provider, or its memory was freed before it was read.
       if (this.#words.getUint32(i * doorbellBytes, true) !== postSendCommand) return -1
       into[i] = this.#words.getUint32(i * doorbellBytes + handleAt, true)
     }

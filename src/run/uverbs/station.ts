@@ -1,4 +1,4 @@
-/** What commands need of the door: where queues register, and the verbs of this process. */
+/** Interface of the door to commands: registration of queues, and the verbs of this process. */
 import type { CompletionChannel, Context } from '../../verbs/index.ts'
 import type { AdapterWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
@@ -10,7 +10,7 @@ import type { Taken, Work } from './work.ts'
 
 export interface Station extends Work {
   readonly waist: Waist
-  /** Null where nobody wants to know what programs do. */
+  /** Observer of programs; null without one. */
   readonly watch: AdapterWatch | null
   /** A program whose library sends commands by write(2) has opened the device. */
   onOldLibrary(pid: number): void

@@ -40,13 +40,13 @@ const maxSges = 32
 const stagingBytes = 1024
 /** Requests that are posted together. */
 const most = 32
-/** What a window opens: remote rights, and `ZeroBased`. */
+/** Rights that a window grants: remote rights, and `ZeroBased`. */
 const windowAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic | Access.ZeroBased
 /** Rights that the kernel takes in a request as well, and that mean nothing for a window. */
 const ignoredAccess =
   Access.LocalWrite | Access.MwBind | Access.FlushGlobal | Access.FlushPersistent | Access.RelaxedOrdering
 
-/** What a translation needs to know of the queue pair. */
+/** Properties of the queue pair that a translation uses. */
 export interface Translated {
   readonly qp: QueuePair
   readonly pd: ProtectionDomain
@@ -108,16 +108,16 @@ export class Translation {
   readonly #sends = new RequestList(() => new SendWorkRequest(0, Opcode.Send, 0, []))
   /** May be asked for while requests are posted. */
   readonly #receives = new RequestList(() => new RecvWorkRequest(0, []))
-  /** Of the request that is translated. */
+  /** Slot of the request that is being translated. */
   #slot = this.#sends.slots[0]!
-  /** Where inline data of each is put together for the adapter, which takes it from there when the list is posted. */
+  /** Address of the buffer in which inline data of each request are assembled; the adapter reads them when the list is posted. */
   readonly #staging: number
   readonly #stagingWords: Int32Array
-  /** Of the request that was posted last: its operation, and whether it stands for one that cannot be executed; then why. */
+  /** Operation of the request that was posted last; whether it stands for one that cannot be executed; then the reason. */
   opcode = 0
   failing = false
   reason = ''
-  /** How many requests were posted, ever. */
+  /** Number of requests posted since the start. */
   posted = 0
 
   constructor(context: Context) {
@@ -126,7 +126,7 @@ export class Translation {
     this.#stagingWords = new Int32Array(staging.buffer, staging.byteOffset, (most * stagingBytes) / 4)
   }
 
-  /** Whether what was added has to be posted before there is room for more. */
+  /** True if the added requests have to be posted before there is room for more. */
   get isFull(): boolean {
     return this.#sends.isFull
   }
@@ -187,7 +187,7 @@ export class Translation {
     return true
   }
 
-  /** Where the request's bytes are; false if it has more than its queue pair may. */
+  /** Sets the request's scatter/gather list; false if it exceeds the limits of its queue pair. */
   #data(to: Translated, i32: Int32Array, u32: Uint32Array, w: number, flags: number): boolean {
     const { wr } = this.#slot
     const { opcode } = wr
@@ -280,13 +280,16 @@ export class Translation {
       : this.#fails(`mw_access_flags has bits 0x${unknown.toString(16)}, which windows do not have`)
   }
 
-  /** Why the request cannot be executed. */
+  /** Records why the request cannot be executed. */
   #fails(reason: string): false {
     this.reason = reason
     return false
   }
 
-  /** Makes it a request that fails: on a connected queue pair it invalidates a key that nothing has, on UD it sends what nobody registered. */
+  /**
+   * Makes it a request that fails: on a connected queue pair it invalidates a key that does not exist, on UD it sends memory that is not
+   * registered.
+   */
   #makeFailing(to: Translated, wrId: number): void {
     const { wr } = this.#slot
     this.failing = true

@@ -1,6 +1,6 @@
 /**
- * The verbs of this process, as the door uses them: the one place that knows how memory of a program becomes a region, and how
- * a queue pair asks for receives that the program has written to its queue meanwhile.
+ * The verbs of this process, as the door uses them: the one place that determines how memory of a program becomes a region, and how a queue
+ * pair requests receives that the program has written to its queue meanwhile.
  */
 import type {
   Context,
@@ -12,9 +12,9 @@ import type {
 } from '../../verbs/index.ts'
 import type { ProgramProcess } from '../door.ts'
 
-/** What a program registers. */
+/** Range of memory that a program registers. */
 export interface ProgramRange {
-  /** In the program. */
+  /** Address in the program. */
   address: number
   length: number
   /** Bits of `Access`. */
@@ -23,7 +23,7 @@ export interface ProgramRange {
   iova: number
 }
 
-/** What owns a receive queue of a program: called when a message finds no receive, posts those that are there by now. */
+/** Owner of a receive queue of a program: called when a message finds no receive, posts the receives that are there by now. */
 export interface Refilled {
   refill(): void
 }

@@ -1,4 +1,4 @@
-/** What the queues of programs need of the door, which serves all of them. */
+/** Interface of the door, which serves all queues of programs, to these queues. */
 import type { QueuePair, WorkCompletion } from '../../verbs/index.ts'
 import type { ProgramCq } from './program-cq.ts'
 import type { Translation } from './translation.ts'

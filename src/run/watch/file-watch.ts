@@ -4,7 +4,7 @@ import { type Call, Errno } from '../door.ts'
 import { nowUs, type Observed, type Observer } from './observer.ts'
 import type { CommandRecord, ProgramRecord, TraceValue } from './records.ts'
 
-/** Who watches a door, and what its records call what the door serves. */
+/** Observer of a door, and the name in records of the device that the door serves. */
 export interface DoorWatch {
   readonly observer: Observer
   readonly device: string
@@ -20,7 +20,7 @@ export interface SeenCall {
   readonly verb: string
   readonly args: TraceValues
   result: () => TraceValues
-  /** Another record says that it has succeeded: that of the event which it has got, for example. */
+  /** Flag: another record reports the success of the call, for example that of the event that it has received. */
   readonly isToldApart?: true
 }
 
@@ -35,12 +35,12 @@ export class FileWatch {
     this.#opener = watch.observer.observed(opener)
   }
 
-  /** Whether records have arguments and results. */
+  /** True if records have arguments and results. */
   get detailed(): boolean {
     return this.#watch.observer.detailed
   }
 
-  /** Executes a call on the file, and tells of it. */
+  /** Executes a call on the file, and records it. */
   watched<R>(call: Call, execute: () => R): R {
     const timeUs = nowUs()
     this.seen = null
@@ -54,13 +54,13 @@ export class FileWatch {
     }
   }
 
-  /** The call that is executed is this. `args` are asked for where somebody wants them. */
+  /** Sets the call that is being executed. `args` is called if records are detailed. */
   see(verb: string, args: () => TraceValues, isToldApart = false): void {
     const given = this.detailed ? args() : noValues
     this.seen = { verb, args: given, result: () => noValues, ...(isToldApart ? { isToldApart } : {}) }
   }
 
-  /** What it results in. */
+  /** Sets the results of the call. */
   results(result: () => TraceValues): void {
     if (this.seen !== null && this.detailed) this.seen.result = result
   }

@@ -1,4 +1,4 @@
-/** How programs are called. */
+/** Names of programs. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 

@@ -23,7 +23,7 @@ export class Output {
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
         if (code === 'EAGAIN') Atomics.wait(never, 0, 0, fullPipeMs)
-        // Nobody reads it any more, or the disk is full: programs go on.
+        // The reader has closed the stream, or the disk is full: programs go on.
         else this.#broken = true
       }
   }

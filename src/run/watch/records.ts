@@ -1,14 +1,14 @@
 /**
- * What is said of programs under `verbena run`: one record for each thing that happens. `--trace --json` writes them, one a line, and
- * `verbena/run` hands them out. Names are those of libibverbs. Numbers are numbers; what has 64 bits (addresses, `wr_id`) is text,
- * `0x…`. Handles count from 1 in each opened device, in the order in which objects were made.
+ * Records of programs under `verbena run`: one for each event. `--trace --json` writes them, one per line, and `verbena/run` returns them.
+ * Names are those of libibverbs. Numbers are numbers; values of 64 bits (addresses, `wr_id`) are text, `0x…`. Handles count from 1 in each
+ * opened device, in the order in which objects were made.
  */
 
 /** A value of a command: a number, a name of libibverbs or 64 bits as text, or a structure of these. */
 export type TraceValue = number | string | { readonly [name: string]: TraceValue }
 
 interface Base {
-  /** When it happened, a command when it began: microseconds since 1970. */
+  /** Time of the event, for a command of its start: microseconds since 1970. */
   readonly timeUs: number
   readonly pid: number
   /** The name of the program's file. */
@@ -49,12 +49,12 @@ export interface RequestRecord extends Base {
   readonly opcode: string
   /** `IBV_SEND_SIGNALED`, …, with bars between. */
   readonly flags: string
-  /** What the operation has besides: where it goes, keys, operands. */
+  /** Further fields of the operation: destination, keys, operands. */
   readonly fields: Readonly<Record<string, TraceValue>>
   /** Bytes of the message. */
   readonly length: number
   readonly sges: readonly TraceSge[]
-  /** Why it cannot be executed, if so. */
+  /** Reason that the request cannot be executed, if so. */
   readonly reason?: string
 }
 
@@ -86,17 +86,17 @@ export interface CompletionRecord extends Base {
   readonly imm?: string
   readonly srcQp?: number
   readonly lost?: true
-  /** Of an error: why. */
+  /** Reason for an error. */
   readonly reason?: string
 }
 
-/** An asynchronous event was given to a program; `lost`: nobody reads them. */
+/** An asynchronous event was given to a program; `lost`: it was dropped, since no thread reads the events. */
 export interface EventRecord extends Base {
   readonly type: 'event'
   readonly device: string
   /** `IBV_EVENT_QP_FATAL`, … */
   readonly event: string
-  /** Of which object: its handle, or the number of the port. */
+  /** Object of the event: its handle, or the number of the port. */
   readonly element: string
   readonly lost?: true
   readonly reason?: string
@@ -108,14 +108,14 @@ export interface CmEventRecord extends Base {
   readonly device: string
   /** `RDMA_CM_EVENT_ESTABLISHED`, … */
   readonly event: string
-  /** Of which id, as commands name it; of a group its number. A request to connect comes with a new id, and was for `listenId`. */
+  /** Number of the id, as commands name it; for a group its number. A request to connect comes with a new id, and was for `listenId`. */
   readonly id: number
   readonly listenId?: number
   /** 0, a negative errno, or the reason of a rejection. */
   readonly status: number
   /** Bytes of private data that came with it. */
   readonly privateDataLength: number
-  /** Of a failure: why. */
+  /** Reason for a failure. */
   readonly reason?: string
 }
 
@@ -131,15 +131,15 @@ export interface MadRecord extends Base {
   readonly method: number
   readonly attributeId: number
   readonly transactionId: string
-  /** Of the datagram, as its sender set it. */
+  /** Status of the datagram, as its sender set it. */
   readonly status: number
-  /** The other end's; 0xffff for what travels by a directed route alone, as `route` says it: `0,1`. */
+  /** LID of the other end; 0xffff for a datagram with a purely directed route, given by `route`: `0,1`. */
   readonly lid: number
   readonly qpNum: number
   readonly route?: string
   /** Bytes: those of all packets of a message. */
   readonly length: number
-  /** Of a response that says so, or where none came: why. */
+  /** Reason for a response with an error status, or for a missing response. */
   readonly reason?: string
 }
 
@@ -150,7 +150,7 @@ export interface NoteRecord extends Base {
   readonly reason: string
 }
 
-/** What happened to a program, or to all of an adapter, counted. */
+/** Counts of events of a program, or of an adapter. */
 export interface RunCounts {
   commands: number
   /** Commands that have failed. */
@@ -182,7 +182,7 @@ export interface AdapterCounts extends RunCounts {
   /** As programs see it, and as `openDevice` takes it. */
   readonly name: string
   readonly device: string
-  /** What the adapter itself has counted meanwhile, whoever used it: those that are not 0. */
+  /** Counters of the adapter itself for the duration of the run, whichever process caused them: those that are not 0. */
   readonly counters: Readonly<Record<string, number>>
 }
 
@@ -194,7 +194,7 @@ export interface CountersRecord {
   readonly programs: readonly ProgramCounts[]
 }
 
-/** What happens to programs, in order. */
+/** Records of the events of programs, in order. */
 export type ProgramRecord =
   | CommandRecord
   | RequestRecord

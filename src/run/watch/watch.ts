@@ -1,4 +1,4 @@
-/** What the options of `verbena run` ask to be said of programs, and that it is said. */
+/** Selects the reports about programs by the options of `verbena run`, and writes them. */
 import { Counting } from './counting.ts'
 import { countsTable } from './counts-table.ts'
 import { Explainer } from './explainer.ts'
@@ -21,7 +21,7 @@ export interface WatchSettings {
 
 const standardError = 2
 
-/** What an adapter is called, and what it has counted since it was opened by this run. */
+/** Name of an adapter, and its counters since it was opened by this run. */
 export type Counted = Pick<AdapterCounts, 'name' | 'device' | 'counters'>
 
 export class Watch implements Observer {
@@ -53,7 +53,7 @@ export class Watch implements Observer {
     else if (record.expected !== true) this.explain(record, `${reason} (${record.errno})`)
   }
 
-  /** Why a call failed that no record is of. */
+  /** Explains the failure of a call for which there is no record. */
   explain(program: Observed, reason: string): void {
     if (this.#settings.explain) this.#explainer.explain(program, reason)
   }
