@@ -19,11 +19,11 @@ import {
   rmppVersion,
 } from '../wire/index.ts'
 
-/** The longest time until an ACK, and that of messages for which nobody gave one. */
+/** Maximum time until an ACK, and the time for messages that give none. */
 const ackTimeoutNs = 2e9
 
 export interface RmppTimes {
-  /** Until an ACK, nanoseconds; 0: two seconds, which is also the most. */
+  /** Time until an ACK, nanoseconds; 0: two seconds, which is also the maximum. */
   readonly timeoutNs: number
   readonly retries: number
 }
@@ -67,7 +67,7 @@ export class RmppSender {
     return this.#failed
   }
 
-  /** When `next` is to be called at the latest. */
+  /** Latest time at which `next` is to be called. */
   get deadlineNs(): number {
     return this.#deadline
   }

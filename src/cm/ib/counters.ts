@@ -1,4 +1,4 @@
-/** What the communication manager counts; plain fields, to be read at any time. */
+/** Counters of the communication manager; plain fields, to be read at any time. */
 import { CmAttribute, type CmType, type MalformedReason, malformedReasons } from '../../wire/index.ts'
 import { type DropReason, dropReasons } from './errors.ts'
 

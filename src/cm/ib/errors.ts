@@ -26,7 +26,7 @@ export class CmError extends Error {
   }
 }
 
-/** Why a message that can be read was dropped. The names are stable. */
+/** Reasons for which a message that can be read is dropped. The names are stable. */
 export const dropReasons = {
   unknownId: 'a pair of communication ids that no connection here has',
   foreignSource: 'a message that names a connection, from an address that is not the one of its peer',

@@ -63,7 +63,7 @@ export class CommunicationManager<A> {
     return this.#engine.registry.size
   }
 
-  /** Of these the requests that are not yet a connection. */
+  /** Number of requests among these that are not yet a connection. */
   get halfOpen(): number {
     return this.#engine.halfOpen
   }
@@ -226,12 +226,12 @@ export class CommunicationManager<A> {
     return qpAttrOf(connection, state, place)
   }
 
-  /** A MAD that came to QP 1 from `from`. This never throws, whatever the MAD says. The bytes are copied. */
+  /** Handles a MAD that came to QP 1 from `from`. This never throws, whatever the MAD contains. The bytes are copied. */
   receive(mad: Uint8Array, from: A, now: number): void {
     receive(this.#engine, mad, from, now)
   }
 
-  /** When `expire` is next needed, nanoseconds; Infinity: not before another call. Every call can change it. */
+  /** Time at which `expire` is next needed, nanoseconds; Infinity: not before another call. Every call can change it. */
   deadline(): number {
     return this.#engine.deadlines.first?.deadlineNs ?? Number.POSITIVE_INFINITY
   }

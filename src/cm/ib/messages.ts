@@ -115,7 +115,7 @@ const idsOf = (c: Ids): Ids => ({
   remoteCommId: c.remoteCommId,
 })
 
-/** What the passive side grants: these fields of the connection change when the REP is sent. */
+/** Values that the passive side grants: these fields of the connection change when the REP is sent. */
 export type Granted = Pick<
   Connection<unknown>,
   'initiatorDepth' | 'responderResources' | 'flowControl' | 'rqPsn' | 'localQpn'
@@ -151,7 +151,7 @@ export function buildIds<A>(call: string, type: 'RTU' | 'DREP', c: Connection<A>
   return build(call, type, tid, { ...idsOf(c), ...data(p) })
 }
 
-/** Of a connection, or of what is left of one. */
+/** Builds the DREQ of a connection, or of the ids and QP number that are left of one. */
 export function buildDreq(
   c: Readonly<{ localCommId: number; remoteCommId: number; remoteQpn: number }>,
   tid: bigint,
@@ -160,7 +160,7 @@ export function buildDreq(
   return build('sendDreq', 'DREQ', tid, { ...idsOf(c), remoteQpn: c.remoteQpn, ...data(p) })
 }
 
-/** What a message is about, in an MRA or REJ: 0 REQ, 1 REP, 2 another (LAP in an MRA). */
+/** Returns the code of the message that an MRA or REJ answers: 0 REQ, 1 REP, 2 another (LAP in an MRA). */
 export function aboutOf<A>(c: Connection<A>): number {
   if (c.state === 'REQ_RCVD' || c.state === 'MRA_REQ_SENT') return 0
   return c.state === 'REP_RCVD' || c.state === 'MRA_REP_SENT' ? 1 : 2

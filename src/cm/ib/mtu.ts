@@ -6,7 +6,7 @@ export function mtuInfo(code: number): Uint8Array {
   return Uint8Array.of(code << 4)
 }
 
-/** What such a REJ accepts; undefined if it does not say. Senders that use the low four bits are understood, too. */
+/** Returns the MTU code that such a REJ accepts; undefined if it gives none. Senders that use the low four bits are supported, too. */
 export function acceptedMtu({ additionalInfo, additionalInfoLength }: CmRej): number | undefined {
   if (additionalInfoLength < 1) return undefined
   const [byte = 0] = additionalInfo

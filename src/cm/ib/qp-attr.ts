@@ -5,7 +5,7 @@ import type { CmConnection } from './connection.ts'
 import { CmError } from './errors.ts'
 import { mtuBytes } from './mtu.ts'
 
-/** What the messages do not say: the local port, and entries of its tables. */
+/** Attributes that the messages do not contain: the local port, and entries of its tables. */
 export interface QpAttrPlace {
   /** Default 1. */
   port?: number
@@ -65,7 +65,7 @@ export function ahOf(path: CmPath, portNum: number, sgidIndex = 0): AhAttr {
   return { dlid: remoteLid, sl: serviceLevel, portNum, grh }
 }
 
-/** What loads an alternate path: into RTR, or into RTS when a LAP was accepted (then with `pathMigState` REARM). */
+/** Returns the attributes that load an alternate path: into RTR, or into RTS when a LAP was accepted (then with `pathMigState` REARM). */
 export function alternatePath(
   path: CmPath,
   place: QpAttrPlace,

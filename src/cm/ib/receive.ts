@@ -1,6 +1,6 @@
 /**
- * Handles messages: finds the connection of each, updates it, and answers messages that belong to none. Nothing here
- * throws, whatever a message says.
+ * Handles messages: finds the connection of each, updates it, and answers messages that belong to none. No function here throws, whatever a
+ * message contains.
  */
 import { QpType } from '../../verbs/provider/index.ts'
 import { type CmMessage, CmRejReason, type CmReq, get64Big, isMalformed, Mad, parseCm } from '../../wire/index.ts'
@@ -115,7 +115,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     return
   }
   const stale = registry.byQpn(request.localCaGuid, request.localQpn, source)
-  // IBA 12.9.8.3.1: a REQ that names a QP that is connected here says that its connection is over.
+  // IBA 12.9.8.3.1: a REQ that names a QP that is connected here indicates that its connection is over.
   if (stale !== undefined) {
     engine.step(stale, 'stale', now)
     refuse(engine, request, CmRejReason.StaleConnection, from)
@@ -184,7 +184,7 @@ function receiveFromPeer<A>(
 
 const typeOf = (request: CmReq): QpType => (request.transportServiceType === 1 ? QpType.UC : QpType.RC)
 
-/** What the passive side takes from a REQ. */
+/** Copies the values of a REQ to the connection of the passive side. */
 function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.transactionId = request.transactionId
   c.remoteCommId = request.localCommId
@@ -205,7 +205,7 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.answerNs = perTry * (request.maxCmRetries + 1)
 }
 
-/** A reason to reject a REQ whatever it asks for; undefined if there is none. */
+/** Returns a reason to reject a REQ, independent of its service; undefined if there is none. */
 function wrongIn(request: CmReq): number | undefined {
   // IBA 12.6.7.2: the reasons for which a REQ is rejected.
   if (request.transportServiceType > 1) return CmRejReason.InvalidTransportServiceType

@@ -41,7 +41,7 @@ export class Registry<A> {
     this.forgetQpn(c)
   }
 
-  /** By the ids of a message from the peer; the peer's own id is not compared while it is unknown here. */
+  /** Finds a connection by the ids of a message from the peer; the peer's own id is not compared while it is unknown here. */
   find(localCommId: number, remoteCommId: number): Connection<A> | undefined {
     const c = this.#byLocal.get(localCommId)
     if (c === undefined || c.kind !== 'connection') return undefined

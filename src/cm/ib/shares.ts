@@ -14,7 +14,7 @@ export class Shares<T> {
     return this.#size
   }
 
-  /** How many items the sender with most of them has. */
+  /** Number of items of the sender with most of them. */
   get most(): number {
     return this.#most
   }

@@ -9,7 +9,7 @@ import type { CmType } from '../../wire/index.ts'
 import type { CmEventType } from './events.ts'
 import { type CmState, cmStates } from './state-names.ts'
 
-/** What makes a connection move: calls, messages of the peer, and time. */
+/** Triggers of transitions: calls, messages of the peer, and time. */
 export const cmTriggers = [
   // Calls
   'listen',
@@ -27,7 +27,7 @@ export const cmTriggers = [
   'sendSidrRep',
   'established',
   'close',
-  // Messages; an MRA says what it is about
+  // Messages; an MRA names the message that it answers
   'REQ',
   'REP',
   'RTU',
@@ -41,7 +41,7 @@ export const cmTriggers = [
   'APR',
   'SIDR_REQ',
   'SIDR_REP',
-  /** Another request or reply names the QP of this connection's peer, which therefore knows nothing of it. */
+  /** Another request or reply names the QP of this connection's peer, which therefore does not have the connection any more. */
   'stale',
   // Time: with repetitions left, and without
   'timeout',
@@ -63,8 +63,8 @@ export const cmGuards = {
 export type CmGuard = keyof typeof cmGuards
 
 /**
- * What is sent: the message that the call gives; the one that was sent before, again; or one that the manager makes:
- * a REJ with this reason, a DREQ, a DREP, a SIDR_REP that rejects.
+ * Message to send: the message of the call; the one that was sent before, again; or one that the manager makes: a REJ with this reason, a
+ * DREQ, a DREP, a SIDR_REP that rejects.
  */
 export type CmSend =
   | CmType

@@ -3,12 +3,12 @@
  *
  *     program ── id ──> agent ── CommunicationManager (no I/O) ── GsiPort ──> QP 1
  *
- * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten
- * times a second while it has connections and no follower. While it has followers, an event tells of each message, and of the
- * end of each other agent.
+ * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten times a second
+ * while it has connections and no follower. While it has followers, it is notified by an event of each message, and of the end of each
+ * other agent.
  *
- * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
- * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
+ * Messages are taken from the queue pair as they arrive and wait in `#intake`, from which each sender gets its turn. One call serves a
+ * limited number: a flood does not stop the event loop, and a sender of few messages does not wait for other senders.
  */
 import { GsiPort, type MadAddress, madAddress } from '../../gsi/index.ts'
 import { inRootContext, Looks, nowNs } from '../../memory/index.ts'
@@ -51,17 +51,17 @@ export interface ConnectionOwner {
   handle(event: IbEvent<MadAddress>): void
 }
 
-/** The `context` of a listener: what its requests go to. */
+/** The `context` of a listener: the receiver of its requests. */
 export interface ListenerOwner {
   request(event: IbEvent<MadAddress>, agent: Agent): void
 }
 
 const backgroundMs = 100
-/** Followed, it looks at first this often where no event and no deadline tells of the end of a peer: in a segment. */
+/** Initial interval of checks of a followed agent where neither an event nor a deadline reports the end of a peer: in a segment. */
 const recheckMs = 1000
-/** And elsewhere: the end of each wait wakes the service thread of the device. */
+/** Interval elsewhere: the end of each wait wakes the service thread of the device. */
 const longestWaitMs = 60_000
-/** How long a thread that ends may take to disconnect from its peers. */
+/** Maximum time that a thread that ends takes to disconnect from its peers. */
 const farewellNs = 50e6
 
 /**
@@ -98,7 +98,7 @@ export class Agent {
   readonly ethernet: boolean
   readonly channel: CompletionChannel
   readonly #ownsContext: boolean
-  /** Of QP 1. */
+  /** Protection domain of QP 1. */
   readonly #gsiPd: ProtectionDomain
   /** The protection domain of ids whose program gives none. */
   #pd: ProtectionDomain | undefined
@@ -111,12 +111,12 @@ export class Agent {
   readonly #intake = new Shares<WaitingMad>()
   /** Buffers of messages that were served, for reuse: a flood makes no garbage. */
   readonly #spare: Uint8Array[] = []
-  /** What it has registered, how often, by service id and addresses. */
+  /** Registered services by service id and addresses, with the number of registrations. */
   readonly #services = new Map<string, { serviceId: bigint; served: Int32Array; count: number }>()
   readonly #keys = new WeakMap<CmListener<MadAddress>, string>()
   readonly #followers = new Set<object>()
   readonly #segmentPeers: SegmentPeers
-  /** Which of the connections that threads left when they died was looked at last. */
+  /** Index of the last farewell that was handled: a connection that a thread left when it died. */
   #farewells: number
   #events = 0
   #background: NodeJS.Timeout | undefined
@@ -159,7 +159,7 @@ export class Agent {
     })
   }
 
-  /** What is dropped here a peer that waits for it asks for again. */
+  /** Sends a MAD, or drops it: a peer that waits for it repeats its own message. */
   #send(mad: Uint8Array, to: MadAddress): void {
     if (!this.#port.send(mad, to)) this.#count('cm_sends_dropped')
   }
@@ -291,7 +291,7 @@ export class Agent {
     }
   }
 
-  /** Whether there is work to do at once. */
+  /** True if there is work to do at once. */
   get #busy(): boolean {
     return this.#intake.size > 0 || this.cm.deadline() <= nowNs()
   }
@@ -330,7 +330,7 @@ export class Agent {
     }
   }
 
-  /** When too many messages wait, the sender with the most of them loses one. */
+  /** Queues a message. When too many wait, the sender with the most of them loses one. */
   #admit(mad: Uint8Array, from: MadAddress): void {
     const intake = this.#intake
     if (intake.size >= intakeMessages) {

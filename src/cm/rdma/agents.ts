@@ -6,7 +6,7 @@ import { Agent } from './agent.ts'
 import { RdmaCmError } from './errors.ts'
 import { randomNumber } from './random.ts'
 
-/** By device, or by the context that the program has opened itself. */
+/** Agents by device, or by the context that the program has opened itself. */
 const agents = new Map<string | Context, Agent>()
 
 /** For all agents of this thread; see `Agent.collect`. */

@@ -14,7 +14,7 @@ import {
 import { RdmaCmError } from './errors.ts'
 import type { IdQpInit, IdQpType } from './params.ts'
 
-/** What `createQp` made for the id, and closes with it. */
+/** Object that `createQp` made for the id, and closes with it. */
 interface Made {
   close(): void
 }
