@@ -1,6 +1,6 @@
 /**
- * A queue pair of type GSI with its rings of buffers and address handles. Whoever has it sends MADs through it, polls its CQ and passes on
- * what it receives: a communication manager, or programs that manage (run/umad).
+ * A queue pair of type GSI with its rings of buffers and address handles. Its owner sends MADs through it, polls its CQ and passes on the
+ * received MADs: a communication manager, or programs that manage (run/umad).
  */
 import {
   type AddressHandle,

@@ -31,7 +31,7 @@ export function followRoute(links: Links, from: number, port: number, mad: Uint8
     if (node !== from && !links.forwards(node)) return -1
     const peer = links.peerOf(node, mad[Smp.initialPath + hop]!)
     if (peer === null) return -1
-    // IBA C14-9: whoever forwards it writes the port by which it came into the return path.
+    // IBA C14-9: a node that forwards the packet writes the port by which it arrived into the return path.
     mad[Smp.returnPath + hop] = peer.port
     node = peer.node
   }

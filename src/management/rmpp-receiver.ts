@@ -81,7 +81,7 @@ export class RmppReceiver<Source> {
   /** A DATA packet of a sender, whom `name` names alone. The packet is the caller's again afterwards. */
   data(mad: Uint8Array, name: string, source: Source, nowNs: number): Received {
     const { version, status, segment, flags } = rmppCodec.read(mad, 0)
-    // IBA 13.6.2.1: what is wrong with a packet of RMPP is said by the status of an ABORT.
+    // IBA 13.6.2.1: the status of an ABORT reports what is wrong with a packet of RMPP.
     if (version !== rmppVersion) return abort(mad, RmppStatus.unsupportedVersion)
     if (status !== RmppStatus.normal) return abort(mad, RmppStatus.badStatus)
     const isFirst = (flags & RmppFlag.first) !== 0

@@ -111,7 +111,10 @@ export class RmppSender {
     return packet
   }
 
-  /** An ACK, STOP or ABORT came for it. The status with which its sender is to be told off; null if it is right. */
+  /**
+   * Handles an ACK, STOP or ABORT for the message; returns the status of the ABORT with which its sender is to be answered, null if it is
+   * valid.
+   */
   answered(mad: Uint8Array, nowNs: number): number | null {
     const { type, status, segment, payloadLength: window } = rmppCodec.read(mad, 0)
     if (this.done || this.#failed) return null

@@ -43,7 +43,7 @@ export function answerSmp(node: ManagedNode, mad: Uint8Array): Answer {
   // IBA 13.4.7: the status reports a version, method or attribute that is not supported.
   if (mad[Mad.baseVersion] !== 1 || mad[Mad.classVersion] !== classVersion) return respond(mad, MadStatus.badVersion)
   const fits = mKeyFits(info, get64Big(mad, Smp.mKey))
-  // IBA 14.2.4: whoever does not know the M_Key may read, if that.
+  // IBA 14.2.4: a requester without the M_Key may at most read.
   if (!fits && (method === MadMethod.set || info.mKeyProtectBits >= 2)) {
     node.setPortInfo({ ...info, mKeyViolations: Math.min(info.mKeyViolations + 1, 0xffff) })
     return 'dropped'

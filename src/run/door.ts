@@ -42,13 +42,13 @@ export interface ProgramProcess {
 }
 
 /**
- * A call that has nothing to give yet, and blocks. Signals interrupt it as they do in the kernel. It is never answered: it is made
- * again, as a call like any other, when there may be something, and by the kernel after a signal.
+ * A call that has no result yet, and blocks. Signals interrupt it as they do in the kernel. It is never answered: it is restarted, as a
+ * call like any other, when there may be a result, and by the kernel after a signal.
  */
 export interface BlockedCall {
-  /** Has it made again, at once or soon. */
+  /** Restarts the call, at once or soon. */
   again(): void
-  /** Looks whether it is still blocked. */
+  /** Checks whether it is still blocked. */
   look(): void
   /** Drops the call: no thread waits for it any more, and no thread is to be notified that it is not blocked. */
   forget(): void
@@ -123,7 +123,7 @@ export interface PolledFile extends FileCalls {
 /** A file that a program has open; several descriptors, after fork those of several processes, are one file. */
 export type OpenedFile = QueueFile | PolledFile
 
-/** GIDs that a port has room for: behind those that it has are empty ones, as in the kernel's tables. */
+/** Minimum number of GIDs that a port has room for: the entries after its own are empty, as in the kernel's tables. */
 export const leastGidSlots = 16
 
 /** File position to which programs write doorbells in their memory file: after all queues. */
@@ -131,7 +131,7 @@ export const doorbellPosition: number = 2 ** 30
 
 /** A `write(2)` of so many bytes is a doorbell of the provider rxe. */
 export const doorbellBytes = 32
-/** So many bytes `QueueFile.notifies` looks at. */
+/** Number of bytes that `QueueFile.notifies` reads. */
 export const notifyBytes = 56
 /** RDMA_VERBS_IOCTL: the request of all calls of ioctl(2) on uverbs devices. */
 export const verbsRequest = 0xc0181b01
@@ -150,7 +150,7 @@ export interface Door {
   readonly path: string
   /** Major and minor number of the character device that `stat` shows. */
   readonly device: readonly [major: number, minor: number]
-  /** Whose threads wake the supervisor while it sleeps: it begins to wait for each before `arm`, and ends that afterwards. */
+  /** Parkings whose threads wake the supervisor while it sleeps: it begins to wait for each before `arm`, and ends that afterwards. */
   readonly parkings: readonly Parking[]
   /** True if the door itself reports why calls on its files fail, when it is observed. */
   readonly explains?: boolean
@@ -182,8 +182,8 @@ export interface Door {
 export interface SysfsTree {
   /** Contents of files by path, which begins with /sys. */
   readonly files: ReadonlyMap<string, string>
-  /** Symbolic links by path, with what they say. */
+  /** Targets of symbolic links by path. */
   readonly links: ReadonlyMap<string, string>
-  /** Files, with their own path rather than that of a link, whose content is asked for whenever one is opened. */
+  /** Contents of files, by their own path rather than that of a link, that are read whenever the file is opened. */
   readonly live: ReadonlyMap<string, () => string>
 }

@@ -2,7 +2,7 @@
 import { errnos } from '../memory/index.ts'
 import { Errno } from './door.ts'
 
-/** Those that programs get; all else is EIO. */
+/** Errnos that programs receive; all others become EIO. */
 const answered = [
   'EPERM',
   'ENOENT',

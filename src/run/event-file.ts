@@ -49,7 +49,7 @@ export class EventFile {
 
   /** Blocks a call that requests an event while there is none: it is restarted when there is one. */
   block(call: Call): BlockedCall {
-    // Those of threads that signals have called away, or ended, are forgotten here.
+    // Blocked calls whose threads were interrupted by signals, or have ended, are dropped here.
     for (const other of this.#blocked) other.look()
     const blocked: BlockedCall = call.block(() => {
       this.#blocked.delete(blocked)

@@ -18,9 +18,9 @@ export interface QpAttrPlace {
 }
 
 /**
- * For `qp.modify`: to INIT, RTR, or RTS. What the peer may do to memory is REMOTE_WRITE, and READ and atomics if this end
- * serves any. The RNR timer is 0, the longest, as in Linux: give another `minRnrTimer` by spreading over it.
- * RTR and RTS need what the peer told: before, ERR_CM_STATE.
+ * Returns the attributes for `qp.modify`: to INIT, RTR, or RTS. The peer's access rights are REMOTE_WRITE, and READ and atomics if this end
+ * serves any. The RNR timer is 0, the longest, as in Linux: give another `minRnrTimer` by spreading over it. RTR and RTS need values of the
+ * peer's message: before it, ERR_CM_STATE.
  */
 export function qpAttrOf<A>(
   connection: CmConnection<A>,

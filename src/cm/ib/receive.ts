@@ -158,7 +158,7 @@ function receiveFromPeer<A>(
 ): void {
   const { registry } = engine
   if (engine.compare(c, request) < 0) {
-    // A REP cannot say that this end wants another type or a smaller MTU.
+    // A REP has no field by which this end could request another type or a smaller MTU.
     const reason =
       typeOf(request) !== c.qpType
         ? CmRejReason.InvalidTransportServiceType

@@ -14,7 +14,7 @@ export class Registry<A> {
   readonly #byQpn = new Map<string, Connection<A>>()
   readonly #exact = new Map<bigint, Listener<A>[]>()
   readonly #masked: Listener<A>[] = []
-  /** Those that wait for the REQ of a peer: few. */
+  /** Connections that wait for the REQ of a peer: few. */
   readonly #peers = new Set<Connection<A>>()
 
   get size(): number {

@@ -153,7 +153,7 @@ export class DeviceSet {
     const group = isMulticast(ip)
     let ifindex = this.#ifindexOf(call, to)
     const only = from ?? (fixed === undefined ? undefined : onlyAddress(fixed))
-    // A group is sent to through the interface of an address that has been chosen, whatever the routes say, as with IP_MULTICAST_IF.
+    // Packets to a group leave by the interface of the address that was chosen, whatever the routes are, as with IP_MULTICAST_IF.
     if (only !== undefined && group) return { ...only, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip, remoteZone: '' }
     if (only !== undefined && only.ip.length !== ip.length) return 'ENODEV'
     if (ifindex === 0 && only !== undefined && isLinkLocal(ip)) ifindex = this.#network.interfaceIndex(only.zone)

@@ -129,7 +129,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return this.#address.agent?.context
   }
 
-  /** That of `createQp`, before it one that all ids of the device share. */
+  /** Protection domain of `createQp`; before it, the one that all ids of the device share. */
   get pd(): ProtectionDomain | undefined {
     return this.#idQp?.qp.pd ?? this.#address.agent?.pd
   }

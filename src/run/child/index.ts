@@ -20,9 +20,9 @@ export interface RunOptions {
   readonly devices?: readonly string[]
   /** As the program sees them (default: `rxe0`, `rxe1`, …); names begin with `rxe`. */
   readonly names?: readonly string[]
-  /** Says on the program's standard error why a verb, an event of the RDMA CM or a management datagram failed, each reason once. */
+  /** Explains on the program's standard error why a verb, an event of the RDMA CM or a management datagram failed, each reason once. */
   readonly explain?: boolean
-  /** Tells of each command, work request, completion, event and management datagram: the event `record`. */
+  /** Reports each command, work request, completion, event and management datagram: the event `record`. */
   readonly trace?: boolean
   /** Counts: `counters`. */
   readonly counters?: boolean
@@ -82,7 +82,7 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
         if (record.type === 'counters') this.#counters = record
         else this.emit('record', record)
       })
-    // Whoever gets this object listens before the first record comes.
+    // The caller adds its listeners before the first record is read.
     const records = new Promise((resolve) => setImmediate(resolve)).then(read)
     const closed = new Promise<RunEnded>((resolve) => child.once('close', (code, by) => resolve({ code, signal: by })))
     const abort = (): void => this.end()
@@ -93,7 +93,7 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
       signal?.throwIfAborted()
       return ended
     })
-    // Whoever does not wait for it is not to end by that.
+    // A caller that does not wait for it must not be ended by its rejection.
     this.ended.catch(() => {})
   }
 

@@ -16,7 +16,7 @@ const comparedArguments = 3
 export class BlockedCalls {
   readonly #n: Notification
   readonly #byThread = new Map<number, Blocked>()
-  /** Those that are being made again. */
+  /** Calls that are being restarted. */
   readonly #restarting = new Set<Blocked>()
 
   constructor(notification: Notification) {

@@ -77,7 +77,7 @@ export class Assembler {
     this.#statements.push({ kind: 'jump', code, k: k >>> 0, to, otherwise })
   }
 
-  /** The program. Jumps only go forward; one whose label is missing, behind it or too far away is an error of the caller. */
+  /** Returns the program. Jumps only go forward; a label that is missing, before its jump or too far away is an error of the caller. */
   assemble(): BpfInstruction[] {
     const places = new Map<string, number>()
     let count = 0

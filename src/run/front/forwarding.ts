@@ -5,13 +5,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 const forwarded = ['SIGHUP', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
-/** Those that a terminal sends to all of its foreground group. */
+/** Signals that a terminal sends to its foreground process group. */
 const ofTerminal = ['SIGINT', 'SIGQUIT'] as const
 
 export interface Forwarding {
   /** The program runs under this number. */
   started(pid: number): void
-  /** It has ended: signals go to those of its descendants now that have no other parent than this process. */
+  /** Called when it has ended: signals then go to its descendants whose only parent is this process. */
   ended(): void
   /** Signals do what they did before. */
   stop(): void

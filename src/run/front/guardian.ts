@@ -47,7 +47,7 @@ export class Guardian {
         stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
       })
       const pipe = child.stdio[3] as Writable | null
-      // It may be killed itself.
+      // The guardian may have been killed itself.
       pipe?.on('error', () => {})
       child.on('error', () => resolve(new Guardian(null)))
       child.on('exit', () => resolve(new Guardian(pipe)))

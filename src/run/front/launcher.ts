@@ -33,10 +33,10 @@ import { fail, failUnlessFiltered, letStart, newState, State, Word } from './sha
 import type { SpawnerData, SpawnerMessage } from './spawner-thread.ts'
 import type { SupervisorData } from './supervisor-thread.ts'
 
-/** So long after a moment in which it could not be seen who has ended that is asked again. */
+/** Delay before the next attempt if it could not be determined which child has ended. */
 const hiddenMs = 5
 
-/** Says to a nested `verbena run` that its program is served already. */
+/** Environment variable that informs a nested `verbena run` that its program is served already. */
 export const runVariable = 'VERBENA_RUN'
 
 export interface LaunchOptions {
@@ -57,7 +57,7 @@ export interface LaunchOptions {
   readonly leavesThreads?: boolean
   /** The program runs. */
   readonly onStarted?: (pid: number) => void
-  /** Says what goes wrong without ending it. */
+  /** Reports problems that do not end the run. */
   readonly onWarning: (text: string) => void
 }
 

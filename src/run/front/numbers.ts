@@ -44,7 +44,9 @@ export function numberRanges(soft: number, hard: number): NumberRange[] {
   return ranges.sort((a, b) => a.from - b.from)
 }
 
-/** In which order they are tried: the highest that is cheap first, then downwards, then what costs a long table. */
+/**
+ * Returns the ranges in the order in which they are tried: the highest cheap one first, then downwards, then those that need a long table.
+ */
 export function preferredRanges(ranges: readonly NumberRange[]): NumberRange[] {
   const cheap = ranges.filter(({ to }) => to <= cheapLimit).reverse()
   return [...cheap, ...ranges.filter(({ to }) => to > cheapLimit)]

@@ -34,7 +34,7 @@ export class OpenFiles implements FileEvents {
   readonly #byWatch = new Map<number, Entry<QueueFile>>()
   readonly #byOtherEnd = new Map<number, Entry<PolledFile>>()
 
-  /** `onFailure`: a file could not do what it was told, which ends nothing else. */
+  /** `onFailure`: called when a file could not execute a notification; nothing else ends by that. */
   constructor(onFailure: (path: string, error: unknown) => void) {
     this.#onFailure = onFailure
   }
@@ -119,7 +119,7 @@ export class OpenFiles implements FileEvents {
 
   closed(watch: number): void {
     const entry = this.#byWatch.get(watch)
-    // Whoever has one descriptor can have opened others by way of /proc.
+    // A process with one descriptor can have opened further ones through /proc.
     if (entry?.file.isLeft()) this.#endQueues(watch, entry)
   }
 

@@ -19,7 +19,7 @@ import { type Door, Errno } from '../door.ts'
 import type { Folder } from './folder.ts'
 
 const pathMax = 4096
-/** Most paths are shorter; what is behind the end of a page may not be mapped. */
+/** Bytes that are read first: most paths are shorter, and the page after them may not be mapped. */
 const firstBytes = 256
 const pageBytes = 4096
 
@@ -29,7 +29,7 @@ const X_OK = 1
 /** struct statx. */
 const Statx = { mode: 28, rdevMajor: 128, rdevMinor: 132 } as const
 
-/** Flags of open that mean something for what can only be read; the rest is said by the kernel's answer. */
+/** Flags of open that have a meaning for files that can only be read; the kernel's answer covers the others. */
 const O_ACCMODE = 3
 const O_CREAT = 0o100
 const O_EXCL = 0o200

@@ -19,7 +19,7 @@ const folders = [
   '/sys/devices/virtual/misc/rdma_cm',
 ] as const
 
-/** Without `.`, empty parts and `..`, as text: links are not looked at, of which there is none above these folders. */
+/** Returns a path without `.`, empty parts and `..`, as text: links are not resolved; there are none above these folders. */
 export function normalPath(path: string): string {
   const parts: string[] = []
   for (const part of path.split('/')) {

@@ -6,7 +6,7 @@ export const Word = { state: 0, listener: 1, killable: 2, ends: 3, broken: 4, ad
 export const State = {
   /** The supervisor opens its doors. */
   opening: 0,
-  /** It can supervise: the filter may be installed. */
+  /** The supervisor is ready: the filter may be installed. */
   ready: 1,
   /** The filter is there. */
   filtered: 2,
@@ -18,7 +18,7 @@ export function newState(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(4 * Word.count))
 }
 
-/** Says how far it is; what failed stays so, and false is returned. */
+/** Advances the state; a failed one stays so, and false is returned. */
 export function advance(words: Int32Array, from: number, to: number): boolean {
   const was = Atomics.compareExchange(words, Word.state, from, to)
   Atomics.notify(words, Word.state)

@@ -22,7 +22,7 @@ export interface SupervisorData {
 export interface Served {
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
-  /** A device could not be opened, or a call on one has failed whose door does not tell of that itself. */
+  /** Called when a device could not be opened, or a call on one has failed whose door does not report that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
   /** All programs have ended, and the doors are closed. */
   readonly ended?: () => void
@@ -46,7 +46,7 @@ export async function runSupervisor<Settings>(
   say: (text: string) => void = sayNow,
 ): Promise<void> {
   letThreadRest()
-  // Behind what others do then: `launch` need not wait until Node.js has taken this thread down.
+  // After the exit handlers of other modules: `launch` need not wait until Node.js has taken this thread down.
   atExitLast(() => parentPort!.postMessage('ended'))
   const { words, wake, ranges, verbose, folder, settings } = await given()
   // First, since it needs a watcher of files, of which a user has few; doors do without.

@@ -111,7 +111,7 @@ class Supervisor {
   readonly #handlers = new Map<number, () => void>()
   readonly #fds: Int32Array
   readonly #readable: Uint8Array
-  /** That of the file on which the call is that is answered. */
+  /** Door of the file of the call that is being answered. */
   #door: Door | null = null
   #inPlace = false
   /** True if the call that was answered last was `ibv_req_notify_cq`. */
@@ -261,7 +261,7 @@ class Supervisor {
   #answer(): void {
     const n = this.#n
     this.#door = null
-    // An ioctl is looked at first.
+    // For an ioctl, its handler determines this after examining it.
     if (n.number !== this.#options.processor.calls.ioctl) this.#wakeFor(false)
     const handler = this.#handlers.get(n.number)
     if (handler === undefined) {
@@ -337,7 +337,7 @@ class Supervisor {
     }
   }
 
-  /** Says why a call has failed, to whoever wants to know. */
+  /** Reports why a call has failed, if there is an observer. */
   #refused(reason: string, errno: number): void {
     const { onRefused } = this.#options
     if (onRefused === undefined) return
@@ -379,7 +379,7 @@ class Supervisor {
         if (number < 0) continue
         const result = n.addDescriptor(descriptor, closeOnExec, number, true)
         if (result >= 0 || result === -errnos.ENOENT) return
-        // A number behind the program's limit of open files.
+        // The number is beyond the program's limit of open files.
         if (result !== -errnos.EBADF) throw new Errno(-result, 'the file cannot be given to the program')
         isBeyond = true
       }

@@ -55,7 +55,7 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
   const opened: { readonly adapter: RunAdapter; readonly context: Context; readonly before: Counts }[] = []
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
-  /** Contexts of the RDMA CM, so that each door is told of its own objects alone. */
+  /** Contexts of the RDMA CM, so that each door receives the events of its own objects alone. */
   const contexts: Context[] = []
   for (const [index, adapter] of adapters.entries()) {
     const { device, name } = adapter

@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly env: NodeJS.ProcessEnv
   readonly adapters: readonly RunAdapter[]
   readonly middleware?: RunMiddleware
-  /** Says on standard error what programs open and what fails. */
+  /** Reports on standard error which files programs open and which calls fail. */
   readonly verbose: boolean
   /** Doorbells have errnos, for the time of a system call that stops; what old libraries need. */
   readonly strict?: boolean

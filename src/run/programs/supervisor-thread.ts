@@ -10,7 +10,7 @@ let waiting: Worker | null = null
 
 const start = (): Worker => startThread(entryModule(import.meta.url, './run-thread'))
 
-/** It holds up no end of this process until it is taken. */
+/** Starts the thread. It does not keep this process alive until it is taken. */
 export function startSupervisorEarly(): void {
   if (waiting !== null) return
   const thread = start()

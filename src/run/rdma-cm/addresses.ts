@@ -15,7 +15,7 @@ const sizes: Readonly<Record<number, number>> = { [Family.inet]: 16, [Family.ine
 
 export interface ProgramAddress extends Required<CmAddress> {
   readonly isIb: boolean
-  /** That the service id of AF_IB names. */
+  /** Port space that the service id of AF_IB names. */
   readonly portSpace: number | undefined
 }
 

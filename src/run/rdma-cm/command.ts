@@ -7,7 +7,7 @@ export interface Command {
   readonly call: Call
   /** The function of librdmacm that sends it. */
   readonly verb: string
-  /** The request, behind the header; as long as its structure, with zeros for what an old library leaves out. */
+  /** Request after the header; as long as its structure, with zeros for fields that an old library leaves out. */
   readonly request: Uint8Array
   /** Room for the answer. */
   readonly room: number

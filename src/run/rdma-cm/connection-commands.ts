@@ -51,7 +51,7 @@ export function accept(command: Command): undefined {
   }
   if (id.isLost) fail('EINVAL', `${verb}: nothing came of this connection: the peer has given up, or rejected it`)
   const before = id.uid
-  // What follows is told to the program by this.
+  // Events from here on are reported to the program with this identifier.
   id.uid = uid
   try {
     id.cm.accept(param)
@@ -82,6 +82,6 @@ const commEst = 4
 export function notify(command: Command): undefined {
   const { id, event } = decode(s.notify, command.request)
   const { cm } = idOf(command, id)
-  // Data that came before the peer said that it is ready; other events mean nothing to connections.
+  // Data arrived before the peer's message that it is ready; other events mean nothing to connections.
   if (event === commEst) cm.notifyEstablished()
 }

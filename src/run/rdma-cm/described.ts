@@ -1,4 +1,4 @@
-/** Arguments and results of commands by name, as their structures say. */
+/** Arguments and results of commands by name, from their structures. */
 import { nameOf } from '../../verbs/index.ts'
 import { decode, type Struct } from '../struct.ts'
 import { modifiedFields, namedValue } from '../uverbs/index.ts'
@@ -47,7 +47,7 @@ function fieldsOf(struct: Struct, bytes: Uint8Array): Values {
 export function argumentsOf({ name, request }: NamedCommand, bytes: Uint8Array): Values {
   const values = fieldsOf(request, bytes)
   const at = connParamAt[name]
-  // Of accept, without parameters: the queue pair of the active side is ready.
+  // An accept without parameters: the queue pair of the active side is ready.
   if (at !== undefined && bytes[at + s.connParam.fields.valid[0]] !== 0)
     Object.assign(values, fieldsOf(s.connParam, bytes.subarray(at, at + s.connParam.sizeBytes)))
   if (name === 'CREATE_ID') values.ps = nameOf(portSpaces, values.ps as number)

@@ -11,7 +11,7 @@ export function asErrno(error: unknown, verb: string): unknown {
   if (error instanceof RdmaCmError) return new Errno(numberOf(error.code), `${verb}: ${said(error.message)}`)
   if (error instanceof CmError)
     return new Errno(error.code === 'ERR_CM_FULL' ? errnos.ENOMEM : errnos.EINVAL, `${verb}: ${said(error.message)}`)
-  // Of the adapter, whose segment may have no more room.
+  // An error of the adapter, whose segment may have no more room.
   if (error instanceof VerbsError)
     return new Errno(error.code === 'ENOSPC' ? errnos.ENOMEM : numberOf(error.code), `${verb}: ${said(error.message)}`)
   return error

@@ -92,7 +92,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
     return this.#file.block(call)
   }
 
-  /** The first event that the program can be told of. */
+  /** Returns the first event that can be reported to the program. */
   #next(): { bytes: Uint8Array; subject: Subject } | undefined {
     for (let event = this.channel.firstEvent; event !== undefined; event = this.channel.firstEvent) {
       const subject = subjectOf(event)

@@ -1,4 +1,4 @@
-/** The event channel of a file that a program has open: which events it is told of. */
+/** The event channel of a file that a program has open: selects the events that are reported to it. */
 import { type CmEvent, CmEventType, EventChannel, type EventChannelOptions } from '../../cm/index.ts'
 
 export interface ChannelOwner {

@@ -22,7 +22,7 @@ export interface Station {
   addId(file: CmFile, cm: CmId, uid: bigint): ProgramId
   /** The id that came with a request, whose program has not seen it yet; false if there is no room for it. */
   addRequest(file: CmFile, cm: CmId): boolean
-  /** The program has been told of the request. */
+  /** Called when the request has been reported to the program. */
   seen(event: CmEvent): void
   /** As the kernel: ENOENT for an id that is none, EINVAL for one of another file. */
   id(verb: string, file: CmFile, number: number): ProgramId

@@ -148,9 +148,9 @@ export const ahAttr = {
   },
 } as const
 
-/** A connection's parameters are at 0; what libraries of before rdma-core 32 leave out, ECE, is behind `reserved`. */
+/** Request with a connection's parameters at 0; ECE, which libraries before rdma-core 32 leave out, comes after `reserved`. */
 export const connect = { sizeBytes: 288, leastBytes: 280, fields: { id: [272, 'u32'] } } as const
-/** The same at 8. */
+/** Request with a connection's parameters at 8. */
 export const accept = { sizeBytes: 296, leastBytes: 288, fields: { uid: [0, 'raw'], id: [280, 'u32'] } } as const
 export const listen = { sizeBytes: 8, fields: { id: [0, 'u32'], backlog: [4, 's32'] } } as const
 /** Private data, up to 256 bytes, is at 8. */

@@ -38,7 +38,7 @@ function addressOf(path: AhAttr, qpn: number, qkey: number): MadAddress {
   return { ...base, key: `${dlid}/${sl}/${srcPathBits}/${base.key}/${route}`, path, qpn, qkey }
 }
 
-/** The fields of a header that say where a MAD has come from. */
+/** Returns the fields of a header that describe the sender of a MAD. */
 export function senderFields({ lid, qpn, sl, pkeyIndex, grh }: Sender): Partial<UserMad> {
   const fields = { lid, qpn, sl, pkeyIndex }
   return grh === null ? fields : { ...fields, grhPresent: 1, gidIndex: 0, ...grhFields(grh) }

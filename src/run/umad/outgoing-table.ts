@@ -1,4 +1,7 @@
-/** MADs that wait for a response or for ACKs, found by their transaction: whoever fills it makes no other program's turn longer. */
+/**
+ * MADs that wait for a response or for ACKs, found by their transaction: a program that fills the table makes no other program's turn
+ * longer.
+ */
 import { type Outgoing, transactionOf } from './outgoing.ts'
 
 const none: readonly Outgoing[] = []
@@ -16,7 +19,7 @@ export class OutgoingTable {
     return this.#all.values()
   }
 
-  /** Those of the transaction and class of a MAD. The upper half of a request's transaction is its agent's. */
+  /** Returns the MADs with the transaction and class of a MAD. The upper half of a request's transaction is its agent's. */
   alike(mad: Uint8Array): readonly Outgoing[] {
     return this.#byTransaction.get(transactionOf(mad)) ?? none
   }

@@ -37,7 +37,7 @@ export class Outgoing {
     return this.timeoutNs > 0
   }
 
-  /** It was sent, all of it: its response has this long from now on. */
+  /** Starts the time for the response: the MAD was sent, all of it. */
   waitFrom(nowNs: number): void {
     this.#deadline = nowNs + this.timeoutNs
   }

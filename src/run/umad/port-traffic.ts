@@ -28,7 +28,7 @@ export function portTraffic(host: Host, index: number): PortTraffic {
   }
 }
 
-/** In the segment, so that whoever resets counters does so for all. */
+/** Returns the bases of counters, which are in the segment: a program that resets counters does so for all. */
 export function counterBases(host: Host, index: number): CounterBases {
   const first = (host.deviceWord(index) + Dev.managementBases) / 2
   const at = (extended: boolean, name: TrafficName): number =>

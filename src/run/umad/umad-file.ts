@@ -28,7 +28,7 @@ const maxSendBytes = 64 << 20
 interface Queued {
   readonly header: Partial<UserMad>
   readonly message: Uint8Array
-  /** It was received, rather than sent in vain. */
+  /** Flag: it was received; else it was sent and had no response. */
   readonly isReceived: boolean
 }
 

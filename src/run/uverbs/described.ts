@@ -1,4 +1,4 @@
-/** Arguments and results of commands by name, as the table of commands and their structures say (schema.ts, structs.ts). */
+/** Arguments and results of commands by name, from the table of commands and their structures (schema.ts, structs.ts). */
 
 import { decode, type Struct } from '../struct.ts'
 import type { TraceValue } from '../watch/index.ts'
@@ -124,7 +124,7 @@ export function methodArguments(method: Method, call: GivenAttributes, ordinal: 
   return ofVerb(method.verb, values)
 }
 
-/** And what came out. */
+/** Returns the output attributes of a method by name. */
 export function methodResult(method: Method, call: GivenAttributes, ordinal: Ordinal): Values {
   const values: Values = {}
   for (const [name, { kind, bytes = 0, struct }] of Object.entries(method.attributes)) {

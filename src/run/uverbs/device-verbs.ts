@@ -29,7 +29,7 @@ const deviceCaps =
   (1 << 17) /* MEM_WINDOW */ |
   (1 << 21) /* MEM_MGT_EXTENSIONS */ |
   (1 << 24) /* MEM_WINDOW_TYPE_2B */
-/** Those beyond the 32 bits of the plain answer: FLUSH_GLOBAL, ATOMIC_WRITE. */
+/** Capabilities beyond the 32 bits of the plain answer: FLUSH_GLOBAL, ATOMIC_WRITE. */
 const moreCaps = (1n << 38n) | (1n << 40n)
 /** IB_UVERBS_PCF_CM_SUP. */
 const portCaps = 0x10000

@@ -33,9 +33,9 @@ import type { Broken, Taken } from './work.ts'
 const { Qp } = layout
 
 const completionsAtOnce = 32
-/** So many requests since it was asked last, and the door gathers. */
+/** Number of requests since the previous call of `gathers` from which the door gathers. */
 const manyPosted = 8
-/** Turns of polling one queue before the others have theirs. */
+/** Turns of polling one queue before the other queues have theirs. */
 const pollTurns = 32
 /** Interval of attempts, in milliseconds, while events wait for room in a pipe: it holds thousands, so its program does not read them. */
 const blockedPipesMs = 20
@@ -84,7 +84,7 @@ export class UverbsDoor implements Door, Station {
   readonly #active: ProgramCq[] = []
   readonly #pending: Taken[] = []
   readonly #broken: Broken[] = []
-  /** Queues whose programs may not have noticed completions, and when that is looked at. */
+  /** Queues whose programs may not have noticed completions, and the time of the next check. */
   readonly #unnoticed: ProgramCq[] = []
   #noticeDueNs = Number.POSITIVE_INFINITY
   readonly #now: () => number
@@ -224,7 +224,7 @@ export class UverbsDoor implements Door, Station {
   }
 
   poll(cq: ProgramCq): boolean {
-    // A completion that ends a queue pair must not poll into the completions that are being looked at.
+    // A completion that ends a queue pair must not poll into the completions that are being processed.
     if (this.#polling) return false
     this.#polling = true
     let any = false

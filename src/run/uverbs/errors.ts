@@ -13,7 +13,7 @@ export function asErrno(error: unknown, verb: string): Errno {
   if (error instanceof VerbsError) {
     return new Errno(numberOf(error.code), `${verb}: ${inWordsOfC(message.slice(error.verb.length + 2))}`)
   }
-  // Of the system: of memory and of descriptors there may be no more.
+  // An error of the system: memory or descriptors may be exhausted.
   if (typeof code === 'string') return new Errno(numberOf(code), `${verb}: ${message}`)
   throw error
 }

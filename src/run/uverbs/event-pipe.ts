@@ -37,7 +37,7 @@ export class EventPipe {
   /** Process id of the program that made it. */
   readonly #pid: number
   readonly #write: number
-  /** Those of a door that have something waiting. */
+  /** Pipes of a door with events that wait. */
   readonly #blocked: Set<EventPipe>
   readonly #waiting: Uint8Array[] = []
   #broken = false
@@ -104,7 +104,7 @@ export class EventPipe {
     return false
   }
 
-  /** In which call each thread of the program is: its number and arguments, or `running`. */
+  /** Returns the call of each thread of the program: its number and arguments, or `running`. */
   #calls(): string[] {
     const tasks = `/proc/${this.#pid}/task`
     return readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/syscall`, 'latin1').trim())
@@ -184,7 +184,7 @@ export class EventPipe {
   }
 }
 
-/** The inode behind a descriptor of the calling thread; EBADF if it has none of this number. */
+/** Returns the inode of a descriptor of the calling thread; EBADF if it has none of this number. */
 export function inodeOfDescriptor(call: Call, descriptor: number, verb: string, what: string): number {
   if (descriptor >= 0 && descriptor <= 0x7fffffff) {
     try {

@@ -4,8 +4,8 @@
  *     header 24     u16 length, object, method, count; u64 0; u32 driver, 0
  *     attribute 16  u16 id, length, flags (1 mandatory, 2 was written); u16 0; u64 data
  *
- * Data of up to 8 bytes that goes in is in the attribute, all else behind an address in it; handles and numbers of descriptors are in
- * it in both directions. The order of checks, and what each answers, is the kernel's (uverbs_ioctl.c).
+ * Input of up to 8 bytes is in the attribute, all other data at the address in it; handles and numbers of descriptors are in it in both
+ * directions. The order of checks, and the result of each, is the kernel's (uverbs_ioctl.c).
  */
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'

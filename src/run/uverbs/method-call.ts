@@ -96,7 +96,7 @@ export class MethodCall {
     return this.#attributes.get(driverOut)?.length ?? 0
   }
 
-  /** Writes an answer, cut off where the program has less room, with zeros behind it where it has more. */
+  /** Writes an answer: truncated if the program has less room, followed by zeros if it has more. */
   answer(name: string, bytes: Uint8Array): void {
     this.results.set(name, bytes)
     this.#answer(this.#get(name), bytes, true)

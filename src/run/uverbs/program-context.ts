@@ -62,7 +62,7 @@ export class ProgramContext {
   }
   readonly #channels = new Pipes()
   readonly #asyncFiles = new Pipes()
-  /** Handles say nothing of how many there were. */
+  /** Last handle; random at first, so that handles do not show the number of objects. */
   #lastHandle = randomInt(1, 2 ** 30)
 
   /** `opener`: the process that has opened the device. */
@@ -144,7 +144,7 @@ export class ProgramContext {
     return this.#channels.get(inode) ?? fail('EBADF', `${verb}: descriptor ${descriptor} is no completion channel`)
   }
 
-  /** The one behind a descriptor, or without one that of the context. */
+  /** Returns the pipe of a descriptor, or without one that of the context. */
   asyncFile(call: Call, descriptor: number | undefined, verb: string): EventPipe | null {
     if (descriptor === undefined) return this.#asyncFiles.values().next().value ?? null
     const inode = inodeOfDescriptor(call, descriptor, verb, 'the file of asynchronous events')

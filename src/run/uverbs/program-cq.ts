@@ -1,7 +1,7 @@
 /**
- * A completion queue of a program: the ring that it polls, and the CQ of this process that gets the completions. That one is larger:
- * all requests make completions here, also those that the program does not want to hear of, so that their places in the queues are
- * free as soon as they are executed.
+ * A completion queue of a program: the ring that it polls, and the CQ of this process that gets the completions. That one is larger: all
+ * requests make completions here, also those for which the program wants none, so that their entries in the queues are free as soon as they
+ * are executed.
  */
 import { type CompletionChannel, type CompletionQueue, type Context, WcStatus } from '../../verbs/index.ts'
 import { asyncEvent } from './async-events.ts'

@@ -137,7 +137,7 @@ export class ProgramQp implements Translated {
     const ids = this.#sendIds
     const { i32, mask } = ring
     const from = this.#sendNext
-    // It may have waited for the completion of its last request, which it has polled.
+    // The program may have waited for the completion of its last request, which it has polled.
     const hasWaited = (this.#what[(from - 1) & mask]! & wantsCompletion) !== 0 && sendCq.isPolled
     while (this.#sendNext !== end) {
       if (this.#sendPosted >= maxSendWr || !sendCq.hasRoom) {

@@ -24,7 +24,7 @@ export type QpMaskName =
   | 'PATH_MIG_STATE'
   | 'DEST_QPN'
 
-/** And the attributes that each stands for. */
+/** Bits of attr_mask, with the attributes that each stands for. */
 export const qpMask: Readonly<
   Record<QpMaskName, { readonly bit: number; readonly attributes: readonly QpAttrName[] }>
 > = {

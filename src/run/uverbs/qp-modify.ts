@@ -66,7 +66,7 @@ export function modifications(verb: string, request: Request, core: Uint8Array):
   if (has('TIMEOUT')) values.timeout = request.timeout
   if (has('RETRY_CNT')) values.retryCnt = request.retry_cnt
   if (has('RNR_RETRY')) values.rnrRetry = request.rnr_retry
-  // Numbers of packets and queue pairs have 24 bits; what is above is not looked at.
+  // Packet sequence numbers and queue pair numbers have 24 bits; higher bits are ignored.
   if (has('RQ_PSN')) values.rqPsn = request.rq_psn & 0xffffff
   if (has('SQ_PSN')) values.sqPsn = request.sq_psn & 0xffffff
   if (has('DEST_QPN')) values.destQpNum = request.dest_qp_num & 0xffffff

@@ -14,7 +14,7 @@ export interface Station extends Work {
   readonly watch: AdapterWatch | null
   /** A program whose library sends commands by write(2) has opened the device. */
   onOldLibrary(pid: number): void
-  /** Those whose events wait until the program has read others. */
+  /** Pipes whose events wait until the program has read earlier ones. */
   readonly blockedPipes: Set<EventPipe>
   /** Takes what the program has written to a queue; true if there was something. */
   takeFrom(queue: Taken): boolean

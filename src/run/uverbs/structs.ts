@@ -276,7 +276,7 @@ export const qpDest = {
     port_num: [31, 'u8'],
   },
 } as const
-/** The extended form has a rate limit and four more bytes behind it. */
+/** Request of both forms; the extended one has a rate limit and four more bytes after it. */
 export const modifyQpRequest = {
   sizeBytes: 112,
   fields: {

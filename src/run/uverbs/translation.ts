@@ -86,7 +86,7 @@ class RequestList<Request extends { next: Request | null }> {
     return this.count === most
   }
 
-  /** The next request, behind those that there are. */
+  /** Appends a request to the list. */
   add(): Slot<Request> {
     const { slots, count } = this
     const slot = slots[count]!

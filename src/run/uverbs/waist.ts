@@ -36,7 +36,7 @@ export interface Waist {
   regMr(pd: ProtectionDomain, process: ProgramProcess, range: ProgramRange): MemoryRegion
   createQp(pd: ProtectionDomain, init: QpInit<ProgramQpType>, owner: Refilled): QueuePair
   createSrq(pd: ProtectionDomain, init: { maxWr: number; maxSge: number }, owner: Refilled): SharedReceiveQueue
-  /** It was closed: its owner is not asked any more. */
+  /** Drops a queue that was closed: its owner is not called any more. */
   forget(queue: QueuePair | SharedReceiveQueue): void
 }
 

@@ -51,7 +51,7 @@ export class WatchedQp extends ProgramQp {
   readonly #watch: DeviceWatch
   readonly #context: ProgramContext
   readonly #failed: Failed
-  /** Those that have not completed, in their order; with why they cannot be executed. */
+  /** Requests that have not completed, in their order; with the reason if one cannot be executed. */
   readonly #requests: { request: Request; reason: string | undefined }[] = []
   readonly #receives: Receive[] = []
 

@@ -28,7 +28,9 @@ export interface Work {
   /** Writes all completions that there are to the program's queue; true if there were any. */
   poll(cq: ProgramCq): boolean
   takeLater(queue: Taken): void
-  /** So many requests of a queue pair were posted. `hasWaited`: its program may have waited for the one before them to complete. */
+  /**
+   * Called when `count` requests of a queue pair were posted. `hasWaited`: its program may have waited for the one before them to complete.
+   */
   took(qp: QueuePair, count: number, hasWaited: boolean): void
   broke(qp: Broken): void
   /** Gives asynchronous events to the objects to which they happened. */

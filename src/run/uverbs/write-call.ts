@@ -78,7 +78,7 @@ export function writeCommand(context: ProgramContext, call: Call, address: numbe
   const known = commandOf(view.getUint32(0, true))
   const parts = known.extended ? extendedParts(known, bytes, view) : plainParts(known, bytes, view)
   const answer = execute(context, known, { call, ...parts })
-  // A file has one context: this is said once for each, whatever else a program tries.
+  // A file has one context: this is reported once for each, whatever else a program tries.
   if (known.name === 'GET_CONTEXT') context.station.onOldLibrary(call.process.pid)
   respond(call, answer, parts)
   return length
@@ -151,7 +151,7 @@ function addressAt(view: DataView, at: number): number {
   return address
 }
 
-/** Writes what there is room for; behind a response zeros. */
+/** Writes the part of the answer that there is room for, followed by zeros. */
 function respond(call: Call, { core, driver, undo }: Answer, { coreRoom, driverRoom, response }: Parts): void {
   if (coreRoom + driverRoom === 0) return
   const bytes = new Uint8Array(coreRoom + Math.min(driverRoom, driver?.length ?? 0))

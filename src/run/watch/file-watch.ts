@@ -1,4 +1,4 @@
-/** A file that a program has open as it is watched: calls on it, and what happens on it. Doors say what a call is. */
+/** A file that a program has open, with an observer: calls on it, and its events. Doors describe the calls. */
 import { errnoName, errnos } from '../../memory/index.ts'
 import { type Call, Errno } from '../door.ts'
 import { nowUs, type Observed, type Observer } from './observer.ts'
@@ -88,7 +88,7 @@ export class FileWatch {
     return pid === this.#opener.pid ? this.#opener : this.#watch.observer.observed(pid)
   }
 
-  /** Something has happened to what the opener has made, or process `pid` was told of it. */
+  /** Records an event of an object of the opener, or one that process `pid` has received. */
   record(record: OfDoor<ProgramRecord>, pid: number = this.#opener.pid): void {
     const { observer, device } = this.#watch
     observer.record({ ...record, timeUs: nowUs(), ...this.#callerOf(pid), device } as ProgramRecord)

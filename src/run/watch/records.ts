@@ -167,7 +167,10 @@ export interface RunCounts {
   /** Management datagrams that the program has sent and was given. */
   madsSent: number
   madsReceived: number
-  /** Completions with an error, those of flushed requests not counted; events of the RDMA CM and responses that say so; datagrams without a response. */
+  /**
+   * Completions with an error, without those of flushed requests; events of the RDMA CM and responses that report one; datagrams without a
+   * response.
+   */
   errors: number
   /** Completions and events for which the program has left no room. */
   drops: number

@@ -9,9 +9,9 @@ import type { AdapterCounts, CountersRecord, ProgramRecord } from './records.ts'
 import { textOf } from './text.ts'
 
 export interface WatchSettings {
-  /** Say on standard error why something failed. */
+  /** Flag: explains failures on standard error. */
   readonly explain: boolean
-  /** The descriptor to which all that happens is written. */
+  /** Descriptor to which all records are written. */
   readonly trace: number | null
   /** The descriptor to which is written at the end what was counted. */
   readonly counters: number | null
