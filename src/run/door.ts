@@ -9,7 +9,7 @@
 
 import type { Parking } from '../memory/index.ts'
 
-/** A system call ends with this errno (positive, as in errno.h) in the program. */
+/** Errno (positive, as in errno.h) with which a system call of the program ends. */
 export class Errno extends Error {
   readonly errno: number
   /** Reason for `--explain`: the verb, what is wrong, what is allowed. */
@@ -28,7 +28,7 @@ export class Errno extends Error {
 
 /** A process of a program: a thread group that has executed one image. */
 export interface ProgramProcess {
-  /** Its thread group, as this process sees it. */
+  /** Process id of its thread group, as this process sees it. */
   readonly pid: number
   /** Reads memory; throws an Errno (EFAULT) where not all of it can be read. */
   read(address: number, into: Uint8Array): void
@@ -65,26 +65,26 @@ export interface Call {
   /** True if the file does not block (O_NONBLOCK): the file that is opened, or the file of the call. */
   readonly nonBlocking: boolean
   /**
-   * For a call that has nothing to give yet: it returns what this returns. The call goes to the file itself, which has to block. `left` is
-   * called once when it does not any more, whatever ended it.
+   * Blocks a call that has no result yet: the handler returns the value that this returns. The call goes to the file itself, which has to
+   * block. `left` is called once when it does not block any more, for whatever reason.
    */
   block(left: () => void): BlockedCall
   /** The file that descriptor `fd` of the caller is, if it is one of ours. */
   fileAt(fd: number): OpenedFile | undefined
   /**
-   * Puts a copy of a descriptor of ours into the program and returns its number there, the lowest that is free. Throws an
-   * Errno (EMFILE) where the program may have no more.
+   * Puts a copy of a descriptor of ours into the program and returns its number there, the lowest that is free. Throws an Errno (EMFILE) if
+   * the program may have no more.
    */
   addDescriptor(descriptor: number, closeOnExec: boolean): number
 }
 
-/** Calls on a file. Each throws an Errno for what fails. */
+/** Calls on a file. Each throws an Errno if it fails. */
 interface FileCalls {
-  /** `ioctl(2)` with one of `servedRequests`: what it returns. */
+  /** Executes `ioctl(2)` with one of `servedRequests`; returns its result. */
   ioctl(call: Call, request: number, argument: number): Result
-  /** `write(2)`, on a queue file of other lengths than a doorbell's: how many bytes were taken. */
+  /** Executes `write(2)`, on a queue file with other lengths than a doorbell's; returns the number of bytes taken. */
   write(call: Call, address: number, length: number): Result
-  /** `read(2)`: how many bytes were given. */
+  /** Executes `read(2)`; returns the number of bytes written to the program. */
   read(call: Call, address: number, length: number): Result
   /** Called when no process has the file open any more. Blocked calls on it have ended before. */
   closed(): void
@@ -94,8 +94,8 @@ interface FileCalls {
 export interface QueueFile extends FileCalls {
   readonly kind: 'queues'
   /**
-   * A memory file that the program gets a description of, with its position at `doorbellPosition`. The front closes this descriptor
-   * after it was handed over.
+   * Descriptor of a memory file, of which the program gets a description with its position at `doorbellPosition`. The front closes this
+   * descriptor after it was handed over.
    */
   readonly descriptor: number
   /**
@@ -103,24 +103,24 @@ export interface QueueFile extends FileCalls {
    * message. The call has then been executed, and no other work needs to be checked after it. All other requests arrive by `ioctl`.
    */
   notifies(argument: Uint32Array): boolean
-  /** The program has written a doorbell (its file grew), or other work may be there: looks at all queues. */
+  /** Called when the program has written a doorbell (its file grew), or other work may be there: checks all queues. */
   rung(): void
   /** True if no program has a descriptor or a mapping of it any more; called after one has gone. */
   isLeft(): boolean
 }
 
-/** A file that polls readable while something waits: see `EventFile`, which has what is needed for one. */
+/** A file that polls readable while an event waits: see `EventFile`, which implements that. */
 export interface PolledFile extends FileCalls {
   readonly kind: 'polled'
-  /** The call by which what waits is asked for. */
+  /** Call by which waiting events are requested. */
   readonly asks: 'read' | 'write'
-  /** The program gets it as it is; the front closes this descriptor after it was handed over. */
+  /** Descriptor that the program gets as it is; the front closes this one after it was handed over. */
   readonly descriptor: number
   /** A descriptor of this process that has an error (POLLERR) once no program has the file any more. */
   readonly otherEnd: number
 }
 
-/** A file that a program has open; several descriptors, after fork those of several processes, are one file. */
+/** A file that a program has open; several descriptors, after fork those of several processes, refer to one file. */
 export type OpenedFile = QueueFile | PolledFile
 
 /** Minimum number of GIDs that a port has room for: the entries after its own are empty, as in the kernel's tables. */
@@ -129,7 +129,7 @@ export const leastGidSlots = 16
 /** File position to which programs write doorbells in their memory file: after all queues. */
 export const doorbellPosition: number = 2 ** 30
 
-/** A `write(2)` of so many bytes is a doorbell of the provider rxe. */
+/** Bytes of a `write(2)` that is a doorbell of the provider rxe. */
 export const doorbellBytes = 32
 /** Number of bytes that `QueueFile.notifies` reads. */
 export const notifyBytes = 56
@@ -157,7 +157,7 @@ export interface Door {
   /** True if its files are queue files. */
   readonly hasQueues: boolean
   open(call: Call): OpenedFile
-  /** Moves what can move: requests posted, completions written; true if something did. Called until it is false. */
+  /** Makes progress: posts requests, writes completions; true if it did anything. Called until it is false. */
   progress(): boolean
   /**
    * True if programs have posted many requests without waiting for the first since the previous call: letting them post some more is then
@@ -169,11 +169,14 @@ export interface Door {
    */
   arm(): boolean
   /**
-   * After `arm` was true: writes what else the supervisor waits for, `mostDescriptors` at most, and returns how many that are; −1 if something
-   * came meanwhile. Missing where parkings are all.
+   * Called after `arm` was true: writes further descriptors that the supervisor waits for, at most `mostDescriptors`, and returns their
+   * number; −1 if work arrived meanwhile. Missing if parkings are all.
    */
   descriptors?(into: Int32Array, from: number): number
-  /** After `arm`, and `descriptors`: for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. */
+  /**
+   * Returns for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. Called after
+   * `arm` and `descriptors`.
+   */
   restMs(): number
   close(): void
 }

@@ -13,7 +13,7 @@ import { closeFd, drainPipe, loopAgain, makeSlotPipe, readAgain, writeByte } fro
 import type { BlockedCall, Call } from './door.ts'
 
 export class EventFile {
-  /** For the program, with a description of its own. */
+  /** Descriptor for the program, with a description of its own. */
   readonly descriptor: number
   readonly otherEnd: number
   readonly #blocksFull: boolean
@@ -60,7 +60,7 @@ export class EventFile {
     return blocked
   }
 
-  /** All are made again: which one gets what waits they settle among themselves, and the others block once more. */
+  /** Restarts all blocked calls: they compete for the event, and those that do not get one block once more. */
   #again(): void {
     for (const blocked of [...this.#blocked]) blocked.again()
   }

@@ -12,7 +12,7 @@ import type { CmState } from './state-names.ts'
  */
 export interface CmConnection<A> {
   readonly kind: 'connection' | 'sidr'
-  /** IDLE at last: then it is forgotten, and its ids may be used again. */
+  /** State; finally IDLE: then the connection is dropped, and its ids may be used again. */
   readonly state: CmState
   /** True if this end sent the REQ that counts. */
   readonly active: boolean
@@ -37,7 +37,7 @@ export interface CmConnection<A> {
   readonly pkey: number
   readonly pathMtu: number
   readonly primary: CmPath
-  /** Undefined if there is none. */
+  /** Alternate path; undefined if there is none. */
   readonly alternate: CmPath | undefined
   /** READs and atomics that the local QP serves at a time, and that it may have outstanding. */
   readonly responderResources: number

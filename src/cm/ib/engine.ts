@@ -58,7 +58,7 @@ export class Engine<A> {
     this.limits = allLimits(options.limits)
   }
 
-  /** Follows the table from the state of `c`; false if it has nothing for this trigger. */
+  /** Executes the table's row for the state of `c`; false if it has none for this trigger. */
   step(c: Connection<A>, trigger: CmTrigger, now: number, input: StepInput<A> = {}): boolean {
     const row = transitionsOf(c.state, trigger).find(
       ({ when }) => when === undefined || this.#holds(when, c, input.message),
@@ -288,7 +288,7 @@ export class Engine<A> {
     return Math.floor(this.options.random() * limit)
   }
 
-  /** An id that no connection has; undefined if a thousand tries gave none. */
+  /** Returns an id that no connection has; undefined if a thousand attempts found none. */
   freeCommId(): number | undefined {
     const { commIds = () => this.#random(0x1_0000_0000) } = this.options
     for (let i = 0; i < 1000; i++) {

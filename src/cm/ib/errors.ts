@@ -1,6 +1,6 @@
 /**
- * Misuse of the communication manager throws a `CmError`. What came from the network never throws: a message that is
- * good for nothing is dropped and counted under one of the `dropReasons`.
+ * Misuse of the communication manager throws a `CmError`. Input from the network never throws: an invalid or unexpected message is dropped
+ * and counted under one of the `dropReasons`.
  */
 import type { MalformedReason } from '../../wire/index.ts'
 

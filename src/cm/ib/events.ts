@@ -36,18 +36,18 @@ export interface CmOptions<A> {
   caGuid: bigint
   /** A number from 0 to below 1, not to be guessed: PSNs and transaction ids are made with it. */
   random: () => number
-  /** A communication id, 32 bits and not 0, that is not easily guessed. Asked again if it is in use. Random without it. */
+  /** Returns a communication id, 32 bits and not 0, that is not easily guessed. Called again if it is in use. Random without it. */
   commIds?: () => number
   /** Sends a MAD of 256 bytes to QP 1. It must not call `receive` before it returns. */
   send: (mad: Uint8Array, to: A) => void
   event: (event: CmEvent<A>) => void
-  /** The same string for the same sender. Messages about a connection count only if its peer is their sender. */
+  /** Returns the same string for the same sender. Messages about a connection count only if its peer is their sender. */
   addressKey: (address: A) => string
   /** Returns true if MADs of the peer at the far end of `path` may come from `address`: for peers that send them on another path. */
   addressOnPath?: (address: A, path: CmPath) => boolean
-  /** Called for each message that is dropped, and for what ends early; `CmCounters` has the sums. */
+  /** Called for each message that is dropped, and for each connection that ends early; `CmCounters` has the sums. */
   count?: (what: DropReason | 'evicted' | 'expired') => void
-  /** The REJ for a REQ that must not reach any listener: wrong GID, P_Key, … */
+  /** Returns the REJ for a REQ that must not reach any listener: wrong GID, P_Key, … */
   check?: (request: CmReq, from: A) => RejParams | undefined
   /** Returns true if another manager of the adapter listens to a service: that one receives a request when it is repeated. */
   servedByOthers?: (serviceId: bigint) => boolean

@@ -53,7 +53,7 @@ export function wrongLimits(limits: unknown): string | undefined {
   return undefined
 }
 
-/** All limits: those of the last source that names them, else the defaults. */
+/** Returns all limits: those of the last source that names them, else the defaults. */
 export function allLimits(...sources: readonly (Partial<CmLimits> | undefined)[]): CmLimits {
   const all = { ...defaultLimits }
   for (const source of sources)
@@ -62,7 +62,7 @@ export function allLimits(...sources: readonly (Partial<CmLimits> | undefined)[]
   return all
 }
 
-/** The limits that a text such as `halfOpen=1000,rtuNs=5e8` names, whatever they are. */
+/** Returns the limits that a text such as `halfOpen=1000,rtuNs=5e8` names, unchecked. */
 export function parseLimits(text: string): Partial<CmLimits> {
   const limits: Record<string, number> = {}
   for (const part of text.split(',')) {

@@ -1,4 +1,4 @@
-/** The messages as bytes, from what a call gives and from what the connection knows. What does not fit throws a CmError. */
+/** Builds messages from the parameters of a call and the state of the connection. A value that does not fit throws a CmError. */
 import { QpType } from '../../verbs/provider/index.ts'
 import {
   type CmBodies,
@@ -27,7 +27,7 @@ import {
   type WithPrivateData,
 } from './parameters.ts'
 
-/** 256 bytes. `call` names the call in errors. */
+/** Returns 256 bytes. `call` names the call in errors. */
 export function build<T extends CmType>(
   call: string,
   type: T,
@@ -62,7 +62,7 @@ export function pathOf(call: string, path: Partial<CmPath>): CmPath {
   return cmPath(path)
 }
 
-/** A path as the other end sees it. */
+/** Returns a path as the other end sees it. */
 export function turned(path: CmPath): CmPath {
   const { localLid, remoteLid, localGid, remoteGid } = path
   return { ...path, localLid: remoteLid, remoteLid: localLid, localGid: remoteGid, remoteGid: localGid }
@@ -145,7 +145,7 @@ export function buildRep<A>(
   })
 }
 
-/** RTU, DREP. */
+/** Builds an RTU or a DREP. */
 export function buildIds<A>(call: string, type: 'RTU' | 'DREP', c: Connection<A>, p: WithPrivateData = {}): Uint8Array {
   const tid = type === 'RTU' ? c.transactionId : c.requestTransactionId
   return build(call, type, tid, { ...idsOf(c), ...data(p) })
@@ -233,7 +233,7 @@ export function additional(
   return { additionalInfo: info, additionalInfoLength: info.length }
 }
 
-/** The GUID as it stands in the additional information of a REJ for a timeout. */
+/** Returns the GUID in the form of the additional information of a REJ for a timeout. */
 export function guidBytes(guid: bigint): Uint8Array {
   return Uint8Array.from({ length: 8 }, (_, i) => Number((guid >> BigInt(56 - 8 * i)) & 0xffn))
 }

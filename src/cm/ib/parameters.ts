@@ -57,9 +57,9 @@ export interface ReqParams<A> extends WithPrivateData {
   retryCount?: number
   /** Default 7: without limit. */
   rnrRetryCount?: number
-  /** Code: how long the peer may take to answer; default 20 (4.3 s). */
+  /** Code of the maximum time that the peer may take to answer; default 20 (4.3 s). */
   remoteCmResponseTimeout?: number
-  /** Code: how long this end may take to answer; default 20. */
+  /** Code of the maximum time that this end may take to answer; default 20. */
   localCmResponseTimeout?: number
   /** Maximum number of repetitions of a message; default 15. */
   maxCmRetries?: number
@@ -92,9 +92,9 @@ export interface RejParams extends WithPrivateData {
 }
 
 export interface MraParams extends WithPrivateData {
-  /** Code: how much longer the answer will take; default 24 (69 s). */
+  /** Code of the further time that the answer will take; default 24 (69 s). */
   serviceTimeout?: number
-  /** Nothing is sent unless the peer repeats its message, which then gets the MRA. */
+  /** Flag: no MRA is sent unless the peer repeats its message, which then gets it. */
   whenRepeated?: boolean
 }
 
@@ -160,9 +160,9 @@ export const AprStatus = {
 } as const
 
 export interface ListenOptions<A> {
-  /** The bits of the service ID that count; all without it. */
+  /** Mask of the bits of the service ID that count; all without it. */
   mask?: bigint
-  /** Requests that are not yet a connection, at most. Default 1024. */
+  /** Maximum number of requests that are not yet a connection. Default 1024. */
   backlog?: number
   /** One more is dropped, so that the peer repeats it (the default), or rejected: REJ 3 (no resources), SIDR_REP 3. */
   whenFull?: 'drop' | 'reject'

@@ -11,7 +11,7 @@ export interface QpAttrPlace {
   port?: number
   pkeyIndex?: number
   sgidIndex?: number
-  /** The same of the alternate path. */
+  /** Port of the alternate path. */
   altPort?: number
   altPkeyIndex?: number
   altSgidIndex?: number
@@ -58,7 +58,7 @@ export function qpAttrOf<A>(
   }
 }
 
-/** The address vector of a path as seen from here. */
+/** Returns the address vector of a path as seen from here. */
 export function ahOf(path: CmPath, portNum: number, sgidIndex = 0): AhAttr {
   const { remoteLid, remoteGid, serviceLevel, flowLabel, hopLimit, trafficClass } = path
   const grh = { dgid: remoteGid, sgidIndex, flowLabel, hopLimit, trafficClass }

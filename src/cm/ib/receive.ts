@@ -148,7 +148,10 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   engine.step(c, 'REQ', now, { message: request, from })
 }
 
-/** Both sides have sent a REQ. The one with the greater GUID or QP number stays active; the other answers. */
+/**
+ * Handles the REQ of a peer to which this side has sent one, too. The side with the greater GUID or QP number stays active; the other
+ * answers.
+ */
 function receiveFromPeer<A>(
   engine: Engine<A>,
   c: Connection<A>,
@@ -226,7 +229,7 @@ function refuse<A>(
   engine.sendTo('REJ', build('receive', 'REJ', request.transactionId, fields), to)
 }
 
-/** A connection for a request to a listener, unless there are too many. */
+/** Makes a connection for a request to a listener, unless there are too many. */
 function admit<A>(
   engine: Engine<A>,
   request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>,
@@ -322,8 +325,8 @@ function receiveRej<A>(engine: Engine<A>, rej: CmMessageOf<'REJ'>, from: A, now:
 }
 
 /**
- * A peer that rejects a REQ may have no id; then this end must have sent the REQ. If a repetition of the REQ has been
- * accepted meanwhile, the peer's id is known, and the rejection is outdated.
+ * Returns the connection that a REJ rejects. A peer that rejects a REQ may have no id; then this end must have sent the REQ. If a
+ * repetition of the REQ has been accepted meanwhile, the peer's id is known, and the rejection is outdated.
  */
 function rejected<A>(c: Connection<A> | undefined, rej: CmMessageOf<'REJ'>): Connection<A> | undefined {
   if (c?.kind !== 'connection' || (rej.messageRejected === 0 && !c.active)) return undefined
@@ -350,7 +353,7 @@ function receiveApr<A>(engine: Engine<A>, c: Connection<A>, apr: CmMessageOf<'AP
   follow(engine, c, 'APR', apr, now)
 }
 
-/** A message for an unknown connection: a sender that waits for an answer gets a REJ or a DREP. */
+/** Answers a message for an unknown connection: a sender that waits for an answer gets a REJ or a DREP. */
 function answerUnknown<A>(engine: Engine<A>, message: OfConnection, from: A): void {
   const { transactionId } = message
   const ids = { localCommId: message.remoteCommId, remoteCommId: message.localCommId }

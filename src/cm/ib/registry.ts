@@ -60,7 +60,7 @@ export class Registry<A> {
     return this.#byQpn.get(`${guid} ${qpn} ${source}`)
   }
 
-  /** Makes it found by the ids and the QP of its peer. */
+  /** Enters the connection under the ids and the QP of its peer. */
   knowRemote(c: Connection<A>, key: string): void {
     this.#peers.delete(c)
     c.remoteKey = key
@@ -82,7 +82,7 @@ export class Registry<A> {
     c.qpnKey = undefined
   }
 
-  /** The connection that waits for this REQ of its peer: same service, and the path leads to where the REQ comes from. */
+  /** Returns the connection that waits for this REQ of its peer: same service, and its path leads to the source of the REQ. */
   peerFor(request: CmReq, caGuid: bigint, isFrom: (c: Connection<A>) => boolean): Connection<A> | undefined {
     for (const c of this.#peers) {
       if (c.serviceId !== request.serviceId || (c.state !== 'REQ_SENT' && c.state !== 'MRA_REQ_RCVD')) continue

@@ -107,7 +107,7 @@ const connected = ['ESTABLISHED', ...loading, ...toLoad] as const
 
 export type CmFigure = 'listening' | 'active' | 'bothActive' | 'passive' | 'release' | 'alternatePath' | 'sidr'
 
-/** The table in parts, each of which is one figure. */
+/** Parts of the table, each of which is one figure. */
 export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
   listening: [
     { from: ['IDLE'], on: 'listen', to: 'LISTEN' },
@@ -235,7 +235,7 @@ export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
 
 export const cmTransitions: readonly CmTransition[] = Object.values(cmFigures).flat()
 
-/** The rows for a state and a trigger, in the order in which their conditions are tried. */
+/** Returns the rows for a state and a trigger, in the order in which their conditions are tried. */
 export function transitionsOf(state: CmState, trigger: CmTrigger): readonly CmTransition[] {
   return rows.get(`${state} ${trigger}`) ?? none
 }
@@ -250,7 +250,7 @@ for (const row of cmTransitions)
     else found.push(row)
   }
 
-/** The states from which a call is possible, for errors. */
+/** Returns the states from which a call is possible, for errors. */
 export function statesFor(call: CmTrigger): CmState[] {
   return cmStates.filter((state) => transitionsOf(state, call).length > 0)
 }

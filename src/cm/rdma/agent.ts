@@ -46,7 +46,7 @@ import {
 } from '../ib/index.ts'
 import { type SegmentConnection, SegmentPeers } from './segment-peers.ts'
 
-/** The `context` of a connection: what its events go to. */
+/** The `context` of a connection: the receiver of its events. */
 export interface ConnectionOwner {
   handle(event: IbEvent<MadAddress>): void
 }
@@ -94,7 +94,7 @@ const counterOf: Partial<Record<DropReason | 'evicted' | 'expired', CounterName>
 export class Agent {
   readonly context: Context
   readonly name: string
-  /** A device whose addresses are IP addresses. */
+  /** Flag: the addresses of the device are IP addresses. */
   readonly ethernet: boolean
   readonly channel: CompletionChannel
   readonly #ownsContext: boolean
@@ -226,7 +226,7 @@ export class Agent {
 
   // --- driving -----------------------------------------------------------------------------------------------------
 
-  /** Serves messages and timers, up to the limits of a turn; how many those were. */
+  /** Serves messages and timers, up to the limits of a turn; returns their number. */
   process(): number {
     if (this.#processing || this.#closed) return 0
     this.#processing = true
@@ -265,7 +265,7 @@ export class Agent {
     }
   }
 
-  /** Disconnects for threads of this device that died, as a kernel does for a process; how many messages that took. */
+  /** Disconnects for threads of this device that died, as a kernel does for a process; returns the number of messages for that. */
   #sendFarewells(): number {
     const { host, index } = this.context.device
     const last = farewells(host)
@@ -296,7 +296,7 @@ export class Agent {
     return this.#intake.size > 0 || this.cm.deadline() <= nowNs()
   }
 
-  /** While there are connections, peers must get answers: without followers a timer sees to that. */
+  /** Starts a timer without followers: while there are connections, peers must get answers. */
   #inBackground(): void {
     if (this.cm.size === 0 || this.#background !== undefined || this.#following || this.#closed) return
     this.#background = inRootContext(() => setInterval(() => this.#tick(), backgroundMs).unref())
@@ -343,12 +343,12 @@ export class Agent {
     intake.add(from.source, { bytes, from })
   }
 
-  /** To the next deadline of the communication manager. */
+  /** Returns the time to the next deadline of the communication manager. */
   #millisecondsLeft(longest: number): number {
     return Math.max(0, Math.min(longest, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
   }
 
-  /** Blocks this thread until something has come or a timer has expired, at most `timeoutMs`. */
+  /** Blocks this thread until a message has arrived or a timer has expired, at most `timeoutMs`. */
   wait(timeoutMs: number): void {
     this.#cq.reqNotify()
     if (this.process() > 0) return
@@ -362,8 +362,8 @@ export class Agent {
   }
 
   /**
-   * Before a thread that calls `process` by itself sleeps: what comes from now on makes an event of the channel, and wakes it.
-   * False if something has come already.
+   * Prepares the sleep of a thread that calls `process` by itself: messages from now on make an event of the channel, and wake it. False if
+   * one has arrived already.
    */
   arm(): boolean {
     for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
@@ -371,12 +371,12 @@ export class Agent {
     return this.process() === 0
   }
 
-  /** In how many milliseconds `process` has to be called though nothing comes. */
+  /** Milliseconds after which `process` has to be called although no message arrives. */
   get dueInMs(): number {
     return this.#millisecondsLeft(Number.POSITIVE_INFINITY)
   }
 
-  /** Drives it in the event loop for this follower, until the function that is returned is called. */
+  /** Drives it in the event loop for this follower, until the returned function is called. */
   follow(follower: object): () => void {
     this.#followers.add(follower)
     if (!this.#following) void inRootContext(() => this.#goOn())
@@ -423,8 +423,8 @@ export class Agent {
   }
 
   /**
-   * For the end of this thread: disconnects all, as a kernel does for a process that ends, so that peers need not find out by
-   * repeating. It makes no events.
+   * Disconnects all at the end of this thread, as a kernel does for a process that ends, so that peers need not find out by repeating. It
+   * makes no events.
    */
   farewell(): void {
     const until = nowNs() + farewellNs

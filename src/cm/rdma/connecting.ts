@@ -1,6 +1,6 @@
 /**
- * The connection of an id, or its asking for a UD queue pair (SIDR): from calls of the program to those of the
- * communication manager, and from its events to those of the RDMA CM.
+ * The connection of an id, or its request for a UD queue pair (SIDR): from calls of the program to those of the communication manager, and
+ * from its events to those of the RDMA CM.
  *
  *     connect ── REQ ──>                 ── request ── ConnectRequest
  *                <── REP ──  accept (the queue pair is in RTS before the REP leaves)

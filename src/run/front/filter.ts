@@ -23,14 +23,16 @@ const F_DUPFD = 0
 const F_DUPFD_CLOEXEC = 1030
 const AF_NETLINK = 16
 const NETLINK_RDMA = 20
-/** Numbers of calls of the x32 ABI begin here. */
+/** First number of calls of the x32 ABI. */
 const x32 = 0x40000000
 
 export interface FilterOptions {
   readonly processor: Processor
-  /** Numbers that descriptors of ours have. */
+  /** Ranges of numbers of our descriptors in programs. */
   readonly ranges: readonly NumberRange[]
-  /** Doorbells stop, too: their errno is the kernel's. And descriptors of ours are known where programs have duplicated them. */
+  /**
+   * Flag: doorbells stop, too, since their errno is the kernel's. And descriptors of ours are recognized if programs have duplicated them.
+   */
   readonly strict?: boolean
 }
 
@@ -87,7 +89,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     a.label(walks)
     allow()
   }
-  /** The path may be empty, and the descriptor what is meant. */
+  /** Handles a call whose path may be empty, and then means the descriptor. */
   const ofStat = (flags: number): void => {
     const path = a.newLabel()
     const empty = a.newLabel()

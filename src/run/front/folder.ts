@@ -40,7 +40,7 @@ export class Folder {
   readonly path: string
   readonly #tree: SysfsTree
   readonly #devices: readonly string[]
-  /** The folders that are there. */
+  /** Folders that have been made. */
   readonly #made = new Set<string>()
   /** True once a path has been requested and all files have been made. */
   #isMade = false
@@ -75,7 +75,7 @@ export class Folder {
     this.#isMade = true
   }
 
-  /** Before a file is opened: what is in it is asked for, if that changes. */
+  /** Updates the content of a file before it is opened, if that changes. */
   refresh(path: string): void {
     const { live } = this.#tree
     if (live.size === 0) return

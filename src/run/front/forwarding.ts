@@ -9,11 +9,11 @@ const forwarded = ['SIGHUP', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
 const ofTerminal = ['SIGINT', 'SIGQUIT'] as const
 
 export interface Forwarding {
-  /** The program runs under this number. */
+  /** Called when the program runs, with its process id. */
   started(pid: number): void
   /** Called when it has ended: signals then go to its descendants whose only parent is this process. */
   ended(): void
-  /** Signals do what they did before. */
+  /** Restores the previous handling of signals. */
   stop(): void
 }
 

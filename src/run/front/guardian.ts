@@ -54,12 +54,12 @@ export class Guardian {
     })
   }
 
-  /** The supervisor has failed: the programs that are left are to end. */
+  /** Ends the remaining programs: the supervisor has failed. */
   release(): void {
     this.#pipe?.end()
   }
 
-  /** All programs have ended. */
+  /** Dismisses the guardian: all programs have ended. */
   dismiss(): void {
     this.#pipe?.end('done\n')
   }

@@ -14,7 +14,7 @@ export class RunError extends Error {
   }
 }
 
-/** This processor. Throws `RunError` where programs cannot be served. */
+/** Returns this processor. Throws `RunError` if programs cannot be served. */
 export function checkHost(): Processor {
   if (!nativeAvailable) throw new RunError('EOPNOTSUPP', `programs cannot be served: ${nativeReason}`)
   if (thisProcessor === undefined)
@@ -83,8 +83,8 @@ export function openFilesReason(hard: number): string | null {
 }
 
 /**
- * Limits of open files that a program is to have: those that this process was started with. Node.js has raised its own; the parent
- * still has what it gave. Throws `RunError` where these do not do.
+ * Returns the limits of open files for programs: those that this process was started with. Node.js has raised its own; the parent still has
+ * the original one. Throws `RunError` if they are not enough.
  */
 export function openFileLimits(): FileLimits & { own: number } {
   const { soft, hard } = limitsIn(read('/proc/self/limits')) ?? { soft: 1024, hard: 1024 }

@@ -39,12 +39,12 @@ export class OpenFiles implements FileEvents {
     this.#onFailure = onFailure
   }
 
-  /** Readable when `look` has something to do. */
+  /** Descriptor that is readable when `look` has work to do. */
   get descriptor(): number {
     return this.#watcher.fd
   }
 
-  /** Readable when `lookForEnds` has. */
+  /** Descriptor that is readable when `lookForEnds` has work to do. */
   get endsDescriptor(): number {
     return this.#hangups.fd
   }
@@ -54,8 +54,8 @@ export class OpenFiles implements FileEvents {
   }
 
   /**
-   * Takes a file that a door has opened: returns the descriptor for the program, which the caller closes after it was handed over. If
-   * it was not, that closes the file.
+   * Adds a file that a door has opened: returns the descriptor for the program, which the caller closes after it was handed over. If it was
+   * not, closing it ends the file.
    */
   add(door: Door, file: OpenedFile): number {
     try {
@@ -96,7 +96,7 @@ export class OpenFiles implements FileEvents {
     files.set(ino, entry)
   }
 
-  /** The file that descriptor `fd` of a thread is, undefined if it is none of ours. */
+  /** Returns the file of descriptor `fd` of a thread, undefined if it is not one of ours. */
   find(tid: number, fd: number): OpenFile | undefined {
     if (this.count === 0 || !identify(tid, fd)) return undefined
     return this.#byInode.get(fileIdentity.dev)?.get(fileIdentity.ino)
@@ -158,7 +158,7 @@ export class OpenFiles implements FileEvents {
     }
   }
 
-  /** Ends all that are open, as if programs had closed them. */
+  /** Ends all open files, as if programs had closed them. */
   close(): void {
     for (const entry of [...this.#byOtherEnd.values()]) this.#endPolled(entry)
     for (const [watch, entry] of [...this.#byWatch]) this.#endQueues(watch, entry)

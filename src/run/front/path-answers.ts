@@ -1,4 +1,4 @@
-/** Answers calls on paths of ours, from the front's folder and from what is known of character devices. */
+/** Answers calls on paths of ours, from the front's folder and from the numbers of character devices. */
 import {
   accessPath,
   closeFd,
@@ -67,7 +67,7 @@ export class PathAnswers {
     this.#processor = processor
   }
 
-  /** Opens a file or folder for the thread that waits: it is answered. */
+  /** Opens a file or folder for the waiting thread, and so answers its call. */
   open(n: Notification, path: string, flags: number): void {
     const { directory, noFollow } = this.#processor.openFlags
     if ((flags & O_CREAT) !== 0 && (flags & O_EXCL) !== 0) throw new Errno(errnos.EEXIST, `${path} exists`)
@@ -83,7 +83,7 @@ export class PathAnswers {
     }
   }
 
-  /** struct stat at `address`. */
+  /** Writes struct stat to `address`. */
   stat(n: Notification, path: string, address: number, flags: number): void {
     check(statPath(this.#folder.real(path), flags), path)
     const { bytes, mode, rdev } = this.#processor.stat
@@ -131,7 +131,7 @@ export class PathAnswers {
   }
 }
 
-/** As stat(2) has it: the minor number around the major one. */
+/** Encodes a device number as stat(2) does: the minor number around the major one. */
 function deviceNumber([major, minor]: readonly [number, number]): number {
   return ((minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12)) >>> 0
 }
@@ -143,7 +143,7 @@ function set32(at: number, value: number): void {
   pathResult[at + 3] = value >>> 24
 }
 
-/** The result of a call, which is an errno if it is negative. */
+/** Checks the result of a call, which is an errno if it is negative. */
 function check(result: number, path: string): number {
   if (result < 0) throw new Errno(-result, path)
   return result

@@ -45,7 +45,7 @@ function isParent(path: string): boolean {
 export class Paths {
   readonly #folder: string
 
-  /** `folder`: what stands for the root; a normal path. */
+  /** `folder`: the folder that stands for the root; a normal path. */
   constructor(folder: string) {
     this.#folder = folder
   }

@@ -7,8 +7,8 @@ import type { Numbers } from './numbers.ts'
 const quiet = { throwIfNoEntry: false } as const
 
 /**
- * The lowest of these numbers that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes what is
- * open under its number, as dup2 does; so nothing may be.
+ * Returns the lowest of these numbers that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes one
+ * that is open under its number, as dup2 does; so it must be free.
  */
 export function freeNumber(tid: number, { from, to }: Numbers): number {
   for (let number = from; number < to; number++)

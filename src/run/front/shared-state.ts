@@ -8,9 +8,9 @@ export const State = {
   opening: 0,
   /** The supervisor is ready: the filter may be installed. */
   ready: 1,
-  /** The filter is there. */
+  /** The filter is installed. */
   filtered: 2,
-  /** Nothing comes of it. */
+  /** The start has failed. */
   failed: 3,
 } as const
 
@@ -25,24 +25,24 @@ export function advance(words: Int32Array, from: number, to: number): boolean {
   return was === from
 }
 
-/** Blocks this thread while the state is `while`; returns the next. */
+/** Blocks this thread while the state is `current`; returns the next. */
 export function awaitState(words: Int32Array, current: number): number {
   Atomics.wait(words, Word.state, current)
   return Atomics.load(words, Word.state)
 }
 
-/** This process adopts descendants: a program may start. */
+/** Lets the program start: this process adopts descendants. */
 export function letStart(words: Int32Array): void {
   Atomics.store(words, Word.adopts, 1)
   Atomics.notify(words, Word.adopts)
 }
 
-/** Blocks this thread until `letStart`, or until nothing comes of it. */
+/** Blocks this thread until `letStart`, or until the start has failed. */
 export function awaitStart(words: Int32Array): void {
   Atomics.wait(words, Word.adopts, 0)
 }
 
-/** Fails unless the filter is there, after which a program is started: whether that is so. */
+/** Sets the state to failed unless the filter is installed, after which a program is started; true if it is. */
 export function failUnlessFiltered(words: Int32Array): boolean {
   for (const state of [State.opening, State.ready]) if (advance(words, state, State.failed)) letStart(words)
   return Atomics.load(words, Word.state) === State.filtered

@@ -15,7 +15,7 @@ export interface SupervisorData {
   readonly verbose: boolean
   /** Folder from `folderPath`. */
   readonly folder: string
-  /** For `open`. */
+  /** Settings for `open`. */
   readonly settings: unknown
 }
 
@@ -24,11 +24,11 @@ export interface Served {
   readonly sysfs: SysfsTree
   /** Called when a device could not be opened, or a call on one has failed whose door does not report that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
-  /** All programs have ended, and the doors are closed. */
+  /** Called when all programs have ended, and the doors are closed. */
   readonly ended?: () => void
 }
 
-/** In this thread's own time: streams of a worker write from an event loop, in which this one never is. */
+/** Writes a line synchronously in this thread: streams of a worker write from an event loop, in which this one never is. */
 function sayNow(text: string): void {
   try {
     writeSync(2, `verbena run: ${text}\n`)

@@ -46,7 +46,7 @@ import { Programs } from './programs.ts'
 
 /** Time for which programs that post many requests may go on before their queues are checked, in ms; the kernel adds as much. */
 const gatherMs = 0.03
-/** Calls that are answered after that before doors make progress. */
+/** Number of calls that are answered after that before doors make progress. */
 const callsAtOnce = 4
 
 const AT_FDCWD = -100
@@ -57,7 +57,7 @@ const F_DUPFD_CLOEXEC = 1030
 const leastFileSize = 2 * doorbellPosition
 /** struct open_how begins with the flags. */
 const openHowBytes = 24
-/** Descriptors that are always waited for: calls, doorbells, ends of polled files, the end of the front. */
+/** Number of descriptors that are always waited for: calls, doorbells, ends of polled files, the end of the front. */
 const ownDescriptors = 4
 
 /** Words that `readProgram` has read of a call that may be for `QueueFile.notifies`. */
@@ -73,7 +73,7 @@ export interface SupervisorOptions {
   readonly ranges: readonly NumberRange[]
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
-  /** Without any yet. Made before there are programs, since it needs what a user has few of. */
+  /** Open files, none yet. Made before there are programs, since it needs a resource of which a user has few. */
   readonly files: OpenFiles
   /** Path for the front's own folder. */
   readonly folder: string
@@ -85,7 +85,7 @@ export interface SupervisorOptions {
   readonly onNote?: (text: string) => void
 }
 
-/** Supervises until it is to end; doors and files are closed then. */
+/** Supervises until the end of the front; closes doors and files. */
 export function supervise(options: SupervisorOptions): void {
   const supervisor = new Supervisor(options)
   try {
@@ -220,18 +220,19 @@ class Supervisor {
     for (const parking of this.#parkings) parking.endWait()
   }
 
-  /** For how long everything may rest, while doors are armed. */
+  /** Returns for how long all may rest, while doors are armed, in ms. */
   #restMs(): number {
     let restMs = Number.POSITIVE_INFINITY
     for (const door of this.#options.doors) restMs = Math.min(restMs, door.restMs())
-    // Behind the doors, which have calls made again.
+    // After the doors, which restart calls.
     return Math.min(restMs, this.#blocked.restMs())
   }
 
   /**
-   * Chooses for the call that is answered, `ibv_req_notify_cq` or another, whether callers and this thread wake each other on the processor on which
-   * they run. Each open and stat takes a fourth then, where it would wake another one; `ibv_req_notify_cq`, whose callers sleep, takes less CPU time.
-   * Not so other calls on files, which would bring programs that poll later together on one processor: 35 µs a message were 2,000.
+   * Selects, for the call that is answered, `ibv_req_notify_cq` or another, whether callers and this thread wake each other on the
+   * processor on which they run. Each open and stat then takes a fourth of the time of a wake-up on another one; `ibv_req_notify_cq`, whose
+   * callers sleep, takes less CPU time. Other calls on files do not, since they would bring programs that poll later together on one
+   * processor: 35 µs a message were 2,000.
    */
   #wakeFor(notifies: boolean): void {
     this.#notified = notifies
@@ -241,7 +242,7 @@ class Supervisor {
     this.#n.wakeInPlace(inPlace)
   }
 
-  /** Waits at most that long, and answers one call; between two calls doors make progress. How many descriptors were readable. */
+  /** Waits at most that long, and answers one call; between two calls doors make progress. Returns the number of readable descriptors. */
   #wait(ms: number, descriptors: number): number {
     const readable = this.#readable
     const count = waitReadable(this.#parkings, this.#fds, descriptors, ms, readable)
@@ -290,7 +291,7 @@ class Supervisor {
     }
   }
 
-  /** The path of ours that argument `index` is, relative to `directory`. If it is none, the kernel has the call. */
+  /** Returns the path of ours in argument `index`, relative to `directory`. Otherwise the call is left to the kernel. */
   #pathOf(directory: number, index: number): string | null {
     const n = this.#n
     const path = readPath(n.tid, n.argument(index))
@@ -301,7 +302,7 @@ class Supervisor {
     return meant
   }
 
-  /** The kernel has the call. */
+  /** Leaves the call to the kernel. */
   #leave(): void {
     this.#left = true
     this.#n.proceed()
@@ -484,8 +485,8 @@ class Supervisor {
   }
 
   /**
-   * Duplicates a polled file, under a number that the filter knows, `least` at least. The copy has a description of its own, so that its
-   * O_NONBLOCK is, too.
+   * Duplicates a polled file, under a number of at least `least` that the filter knows. The copy has a description of its own, and so its
+   * own O_NONBLOCK.
    */
   #copy(least: number, closeOnExec: boolean): void {
     const fd = this.#n.word(0)
@@ -494,7 +495,7 @@ class Supervisor {
       this.#give(loopAgain(file.otherEnd, isNonBlocking(this.#n.tid, fd)), 'polled', closeOnExec, least)
   }
 
-  /** The same, to a number that the program has chosen. */
+  /** Duplicates a polled file to a number that the program has chosen. */
   #copyTo(number: number, closeOnExec: boolean): void {
     const n = this.#n
     const fd = n.word(0)
@@ -538,19 +539,19 @@ class Supervisor {
     return null
   }
 
-  /** A call on a file of ours that the caller has as `fd`. */
+  /** Returns a call on a file of ours that the caller has as `fd`. */
   #callOn(fd: number): Call {
     const { tid } = this.#n
     return this.#call(() => isNonBlocking(tid, fd))
   }
 
-  /** Answers, or lets the call block in its file. */
+  /** Answers, or leaves a blocked call to its file. */
   #finish(result: Result): void {
     if (typeof result === 'number') this.#n.answer(result)
     else this.#n.proceed()
   }
 
-  /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
+  /** Returns the file of a descriptor of the caller; if it is not one of ours, the call is left to the kernel. */
   #fileOf(fd: number): OpenFile | null {
     const n = this.#n
     const file = this.#files.find(n.tid, fd)
@@ -573,7 +574,7 @@ class Supervisor {
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-/** An address or length of a program. */
+/** Returns an address or length of a program as a number. */
 function safe(value: number): number {
   if (value > Number.MAX_SAFE_INTEGER) throw new Errno(errnos.EFAULT, `0x${value.toString(16)} is no address`)
   return value

@@ -6,14 +6,14 @@ import { leastGidSlots, type SysfsTree } from '../door.ts'
 
 export interface SysfsGid {
   readonly gid: Uint8Array
-  /** Null on InfiniBand. */
+  /** Type of the GID; null on InfiniBand. */
   readonly type: 'RoCE v2' | 'IB/RoCE v1' | null
-  /** The interface that it belongs to; empty without one. */
+  /** Interface that the GID belongs to; empty without one. */
   readonly netdev: string
 }
 
 export interface SysfsAdapter {
-  /** As programs see it: `rxe0`. */
+  /** Name for programs: `rxe0`. */
   readonly name: string
   /** Index of its character device: the 0 of uverbs0. */
   readonly index: number

@@ -1,4 +1,4 @@
-/** The adapters of a run, opened in the supervisor's thread: what sysfs shows of them, and the doors to them. */
+/** The adapters of a run, opened in the supervisor's thread: their files of sysfs, and the doors to them. */
 import { wrapsOfEnvironment } from '../../devices/middleware/index.ts'
 import { shmDriver } from '../../devices/shm/index.ts'
 import { hostLinks } from '../../memory/index.ts'
@@ -17,7 +17,7 @@ const isOnNetwork = (device: string): boolean => device === 'roce' || device.sta
 export interface RunAdapter {
   /** A name that `openDevice` takes. */
   readonly device: string
-  /** As programs see it: `rxe0`. */
+  /** Name for programs: `rxe0`. */
   readonly name: string
 }
 
@@ -31,7 +31,7 @@ export interface RunSettings {
   readonly adapters: readonly RunAdapter[]
   /** Reports about programs; null for none. */
   readonly watch: WatchSettings | null
-  /** Doorbells are answered as commands. */
+  /** Flag: doorbells are answered as commands. */
   readonly strict: boolean
   readonly middleware: RunMiddleware
 }
@@ -41,7 +41,7 @@ const capMask = 0x10000
 /** Rate that the kernel's driver reports for an interface of unknown speed. */
 const rate = '10 Gb/sec (4X SDR)'
 
-/** Before `openAdapters`: loads what drives the adapters of a network, if there are any. It takes longer to load than all else. */
+/** Loads the drivers of adapters on a network, if there are any, before `openAdapters`. They take longer to load than all other modules. */
 export async function loadDrivers({ adapters }: RunSettings): Promise<void> {
   if (!adapters.some(({ device }) => isOnNetwork(device))) return
   const { roceDriver } = await import('../../devices/roce/index.ts')
@@ -86,7 +86,7 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
   }
 }
 
-/** Doorbells are not seen as commands, and that library's commands of their size would be lost in silence. */
+/** Warns of an old library: doorbells are not seen as commands, and that library's commands of their size would be lost in silence. */
 function onOldLibrary(pid: number): void {
   new Output(2).line(
     `verbena run: ${lineOf({ pid, program: programName(pid) }, 'its libibverbs is older than rdma-core 22: of its commands those of 32 bytes (ibv_attach_mcast, ibv_detach_mcast, ibv_modify_srq) are not seen. Start it with verbena run --strict')}`,

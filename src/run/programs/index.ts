@@ -16,11 +16,11 @@ export interface RunOptions {
   readonly middleware?: RunMiddleware
   /** Reports on standard error which files programs open and which calls fail. */
   readonly verbose: boolean
-  /** Doorbells have errnos, for the time of a system call that stops; what old libraries need. */
+  /** Flag: doorbells have errnos, for the time of a system call that stops; needed by old libraries. */
   readonly strict?: boolean
   /** Reports about programs; null for none. */
   readonly watch: WatchSettings | null
-  /** This process ends as soon as all programs have: see `LaunchOptions`. */
+  /** Flag: this process ends as soon as all programs have, see `LaunchOptions`. */
   readonly leavesThreads?: boolean
   readonly onStarted?: (pid: number) => void
   readonly onWarning: (text: string) => void

@@ -22,7 +22,7 @@ export function startSupervisorEarly(): void {
   })
 }
 
-/** The thread that waits, or one that is started now. */
+/** Returns the waiting thread, or one that is started now. */
 export function takeSupervisor(): Worker {
   const thread = waiting ?? start()
   waiting = null

@@ -1,4 +1,4 @@
-/** Connections: asked for, listened for, accepted, rejected, ended. */
+/** Commands of connections: connect, listen, accept, reject, disconnect. */
 import type { ConnParam } from '../../cm/index.ts'
 import { fail } from '../errnos.ts'
 import { decode } from '../struct.ts'
@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { idOf } from './id-commands.ts'
 import * as s from './structs.ts'
 
-/** `rdma_ucm_conn_param` at `at`; undefined if it is not valid, which accept means something by. */
+/** Returns the `rdma_ucm_conn_param` at `at`; undefined if it is not valid, which has a meaning for accept. */
 function connParam(request: Uint8Array, at: number): ConnParam | undefined {
   const bytes = request.subarray(at, at + s.connParam.sizeBytes)
   const param = decode(s.connParam, bytes)

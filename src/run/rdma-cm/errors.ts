@@ -19,5 +19,5 @@ export function asErrno(error: unknown, verb: string): unknown {
 
 const numberOf = (code: string): number => (constants.errno as Readonly<Record<string, number>>)[code] ?? errnos.EIO
 
-/** Without the name of the call here, and the code. */
+/** Returns a message without the name of the call here, and without the code. */
 const said = (message: string): string => message.replace(/^\w+: /, '').replace(/ \(\w+\)$/, '')

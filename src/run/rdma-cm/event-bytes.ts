@@ -1,4 +1,4 @@
-/** Events as programs get them: `rdma_ucm_event_resp`. */
+/** Events in the form that programs receive: `rdma_ucm_event_resp`. */
 import type { CmEvent } from '../../cm/index.ts'
 import { CmEventType } from '../../cm/index.ts'
 import { type AhAttr, QpType } from '../../verbs/index.ts'
@@ -35,7 +35,7 @@ export function eventBytes(event: CmEvent, { number, uid }: Subject): Uint8Array
 /** Events of the end of a connection: their private data are not passed to the program, whatever the message carried. */
 const silent: ReadonlySet<number> = new Set([CmEventType.Disconnected, CmEventType.TimewaitExit])
 
-/** As much as there is room for. */
+/** Returns the private data of an event, as much as there is room for. */
 export function privateDataOf({ type, param }: CmEvent): Uint8Array {
   return silent.has(type) ? new Uint8Array(0) : param.privateData.subarray(0, 255)
 }

@@ -12,14 +12,14 @@ export interface IdFile {
 export class ProgramId {
   readonly kind = 'id'
   readonly number: number
-  /** Events go to this file: that of the program that made it, or to which it migrated. */
+  /** File that receives the events: that of the program that created it, or to which it migrated. */
   file: IdFile
   cm: CmId
   /** Identifier of the id in events; 0 for an id that came with a request and was not accepted yet: there are no events for it. */
   uid: bigint
   /** Flag: an event has been dropped because no file could receive it; the connection will not be established. */
   isLost = false
-  /** Its addresses are to be shown as GIDs, as they were given. */
+  /** Flag: its addresses are to be shown as GIDs, as they were given. */
   isIb = false
   /** Events that the program has seen, of this id and of requests to it: it waits until it has acknowledged as many. */
   reported = 0

@@ -7,10 +7,10 @@ export const createId = {
   sizeBytes: 24,
   fields: { uid: [0, 'raw'], response: [8, 'u64'], ps: [16, 'u16'], qp_type: [18, 'u8'] },
 } as const
-/** Also of what leaves a group, where `id` is that of the join. */
+/** Request of destroy, and of leaving a group, where `id` is that of the join. */
 export const destroyId = { sizeBytes: 16, fields: { response: [0, 'u64'], id: [8, 'u32'] } } as const
 export const migrateId = { sizeBytes: 16, fields: { response: [0, 'u64'], id: [8, 'u32'], fd: [12, 's32'] } } as const
-/** Answers of one number: of an id, or how many events were reported. */
+/** Answer of one number: of an id, or the number of events that were reported. */
 export const oneNumber = { sizeBytes: 4, fields: { value: [0, 'u32'] } } as const
 
 /** Addresses are at `addr`, … : see addresses.ts. */

@@ -20,7 +20,7 @@ export function destinationOf(header: UserMad): MadAddress {
   return addressOf(path, qpn & 0xffffff, qkey)
 }
 
-/** Back to the sender of a MAD. */
+/** Returns the address for a reply to the sender of a MAD. */
 export function replyAddress({ lid, sl, qpn, grh }: Sender): MadAddress {
   const path: AhAttr = { dlid: lid, sl, portNum: 1 }
   if (grh !== null) {

@@ -4,7 +4,7 @@ import { RmppReceiver } from '../../management/index.ts'
 import type { Registration } from './registration.ts'
 import type { UserMad } from './structs.ts'
 
-/** From where a message has come. */
+/** Sender of a message. */
 export interface Sender {
   readonly lid: number
   readonly qpn: number

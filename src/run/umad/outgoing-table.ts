@@ -14,7 +14,7 @@ export class OutgoingTable {
     return this.#all.size
   }
 
-  /** In the order in which they were sent; those that are deleted meanwhile are left out. */
+  /** Iterates in the order in which they were sent; those that are deleted meanwhile are left out. */
   [Symbol.iterator](): IterableIterator<Outgoing> {
     return this.#all.values()
   }

@@ -65,7 +65,7 @@ const counting: Readonly<Record<string, TrafficName>> = {
   port_xmit_discards: 'xmitDiscards',
 }
 
-/** Files of sysfs below the port: as the kernel makes them of the counters of 64 bits. */
+/** Returns files of sysfs below the port, from the counters of 64 bits as in the kernel. */
 export function counterFiles(host: Host, index: number): Record<string, () => string> {
   const bases = counterBases(host, index)
   const files: Record<string, () => string> = {}

@@ -8,13 +8,13 @@ import { flagsAt, registerAgent, registerAgent2, userRmppFlag } from './structs.
 export interface Registration {
   /** 0 for subnet management, else 1. */
   readonly qpn: number
-  /** 0: it gets answers alone. */
+  /** Management class; 0: it only gets responses. */
   readonly mgmtClass: number
   readonly classVersion: number
   readonly oui: number
-  /** Four words, a bit for each method of which requests come. */
+  /** Methods of requests that it receives: four words, a bit for each method. */
   readonly methods: Int32Array
-  /** Messages of several packets are taken apart and put together here. */
+  /** Flag: messages of several packets are segmented and reassembled here. */
   readonly rmpp: boolean
 }
 

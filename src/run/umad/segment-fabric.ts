@@ -59,7 +59,7 @@ export class SegmentFabric implements Links {
     return isManaged(this.#host, this.#host.deviceWord(index))
   }
 
-  /** This thread's program becomes subnet manager of a port, if no other one is, or stops being it. */
+  /** Makes this thread's program subnet manager of a port, if no other one is, or ends that. */
   manage(index: number, is: boolean): boolean {
     const host = this.#host
     const at = host.deviceWord(index) + Dev.subnetManager

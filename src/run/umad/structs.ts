@@ -9,7 +9,7 @@ export const UmadRequest = {
   registerAgent2: 0xc0281b04,
 } as const
 
-/** Before each MAD, in both directions. Programs that have not asked for P_Keys have the first 56 bytes. */
+/** Header before each MAD, in both directions. Programs that have not enabled P_Keys have the first 56 bytes. */
 export const userMad = {
   sizeBytes: 64,
   fields: {

@@ -227,7 +227,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     return whole
   }
 
-  /** `pid`: the process that has got it. */
+  /** `pid`: the process that has received it. */
   #take(pid: number): void {
     const { header, message, isReceived } = this.#queue.shift()!
     this.#queuedBytes -= message.length

@@ -48,7 +48,7 @@ const servers: Readonly<Record<number, string>> = {
   51: ': start ibsysstat -S',
 }
 
-/** Its status: of a directed route the upper bit is a direction. */
+/** Returns the status; on a directed route its upper bit is a direction. */
 export function statusOf(message: Uint8Array): number {
   const status = u16(message, Mad.status)
   return isSubnClass(message[Mad.mgmtClass]!) ? status & 0x7fff : status

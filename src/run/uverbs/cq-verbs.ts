@@ -142,7 +142,7 @@ export function reqNotifyCq(context: ProgramContext, { core, verb }: Command): A
   return {}
 }
 
-/** Moderation: an event may come as early as it wants to. */
+/** Sets moderation, without effect: an event may come without delay. */
 export function modifyCq(context: ProgramContext, { core, verb }: Command): Answer {
   const { cq_handle } = decode(notifyCqRequest, core)
   context.find('cq', cq_handle, verb)

@@ -11,7 +11,7 @@ type Values = Record<string, TraceValue>
 /** The number of an object in its context, by handle. */
 type Ordinal = (handle: number) => number
 
-/** The attributes of a method as they came, and what was answered. */
+/** Attributes of a method as they were received, and its results. */
 export interface GivenAttributes {
   readonly results: ReadonlyMap<string, Uint8Array | number>
   has(name: string): boolean
@@ -83,7 +83,7 @@ function modification(values: Values, core: Uint8Array): Values {
   return shown
 }
 
-/** Without the global part where there is none. */
+/** Returns a path, without the global part if there is none. */
 function pathOf(core: Uint8Array, at: number): Values {
   const { is_global, dgid, flow_label, sgid_index, hop_limit, traffic_class, ...local } = fieldsOf(
     [qpDest],

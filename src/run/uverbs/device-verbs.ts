@@ -17,7 +17,7 @@ import {
   portRequest,
 } from './structs.ts'
 
-/** IB_DEVICE_…, for what the adapters of this library do. */
+/** Capabilities IB_DEVICE_… of the adapters of this library. */
 const deviceCaps =
   (1 << 1) /* BAD_PKEY_CNTR */ |
   (1 << 2) /* BAD_QKEY_CNTR */ |
@@ -80,7 +80,7 @@ export function allocAsyncEvent(context: ProgramContext, method: MethodCall): vo
   method.give('descriptor', context.addAsyncFile(method.call))
 }
 
-/** A number in so many bytes. */
+/** Encodes a number in this number of bytes. */
 export function bytesOf(value: number, length: number): Uint8Array {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true)

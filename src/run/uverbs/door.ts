@@ -90,7 +90,7 @@ export class UverbsDoor implements Door, Station {
   readonly #now: () => number
   #polling = false
   #postedBefore = 0
-  /** The queue pair whose requests were posted last, and how many of it in a row, for none of which its program has waited. */
+  /** Queue pair whose requests were posted last, and their number in a row, for none of which its program has waited. */
   #lastTaken: QueuePair | null = null
   #streak = 0
   /** Value of `Segment.workWord`, the count of work that other threads leave to this one, at the last check. */
@@ -138,7 +138,7 @@ export class UverbsDoor implements Door, Station {
     return moved
   }
 
-  /** Requests of other threads of the segment to queue pairs of programs, and those of programs whose time has come. */
+  /** Takes over requests of other threads of the segment to queue pairs of programs, and those of programs whose time has come. */
   #takeOver(): boolean {
     const { device } = this.#context
     const { i32, pendingCount } = device.host
@@ -151,7 +151,7 @@ export class UverbsDoor implements Door, Station {
     return isNew
   }
 
-  /** The queues for which the channel has events are polled again. */
+  /** Polls the queues again for which the channel has events. */
   #takeEvents(): boolean {
     let any = false
     for (;;) {
@@ -254,7 +254,7 @@ export class UverbsDoor implements Door, Station {
     this.#noticeDueNs = Math.min(this.#noticeDueNs, cq.noticeDueNs)
   }
 
-  /** Looks at the queues whose time has come. */
+  /** Checks the queues whose time has come. */
   #remind(): void {
     const now = this.#now()
     this.#noticeDueNs = Number.POSITIVE_INFINITY

@@ -18,7 +18,7 @@ export function asErrno(error: unknown, verb: string): Errno {
   throw error
 }
 
-/** Attributes that are called otherwise in libibverbs than by the rule. */
+/** Attributes whose names in libibverbs do not follow the rule. */
 const otherNames: Readonly<Record<string, string>> = { port: 'port_num', alt_port: 'alt_port_num' }
 
 /** Returns the message of a verb of this library with the names that the program's author knows: `rnrRetry` is `rnr_retry`. */

@@ -42,7 +42,7 @@ export class EventPipe {
   readonly #waiting: Uint8Array[] = []
   #broken = false
 
-  /** Makes one and gives the end for reading to the program: its number there is `descriptor`. While events wait it is in `blocked`. */
+  /** Makes a pipe and gives the read end to the program: its number there is `descriptor`. While events wait it is in `blocked`. */
   static give(call: Call, eventBytes: number, blocked: Set<EventPipe>): { pipe: EventPipe; descriptor: number } {
     const [read, write] = makePipe()
     let blocking = -1
@@ -78,7 +78,7 @@ export class EventPipe {
     return true
   }
 
-  /** Writes what waited for room; true if something did. */
+  /** Writes events that waited for room; true if it wrote any. */
   flush(): boolean {
     let moved = false
     while (this.#waiting.length > 0 && this.#put(this.#waiting[0]!)) {

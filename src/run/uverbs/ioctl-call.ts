@@ -43,7 +43,7 @@ const byKey = new Map<number, Known>(
   ]),
 )
 
-/** Executes one; returns 0. */
+/** Executes a method; returns 0. */
 export function callMethod(context: ProgramContext, call: Call, request: number, argument: number): number {
   if (request !== verbsRequest) fail('ENOTTY', `ioctl 0x${request.toString(16)} is none of an RDMA device`)
   const header = new Uint8Array(headerBytes)

@@ -1,4 +1,4 @@
-/** A method of ioctl(2) on its way: its attributes by name, and what is to be written back to the program. */
+/** A call of a method of ioctl(2): its attributes by name, and the answers that are to be written to the program. */
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno } from '../door.ts'
@@ -119,7 +119,7 @@ export class MethodCall {
     })
   }
 
-  /** The handle of a new object, or the number of a new descriptor: in the attribute itself. */
+  /** Sets the handle of a new object, or the number of a new descriptor, in the attribute itself. */
   give(name: string, value: number): void {
     const given = this.#get(name)
     if (given === undefined) return

@@ -7,9 +7,9 @@ import { ProgramContext } from './program-context.ts'
 import type { Station } from './station.ts'
 import { writeCommand } from './write-call.ts'
 
-/** With so few queue pairs looking at all of them takes less time than reading which of them has rung. */
+/** Number of queue pairs up to which checking all of them takes less time than reading which of them has rung. */
 const fewQps = 8
-/** Requests of a doorbell record that are read one by one; after more the log is read again anyway. */
+/** Maximum number of requests of a doorbell record that are read one by one; after more the log is read again anyway. */
 const handlesAtOnce = 512
 /** Number of checks without reading the log, after which one reads it and so frees its memory. */
 const looksWithoutLog = 8192

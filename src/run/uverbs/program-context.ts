@@ -19,7 +19,7 @@ import { eventName } from './value-names.ts'
 
 type AnyObject = Objects[Kind]
 
-/** Completion channels and files of asynchronous events that are looked through for abandoned ones at so many. */
+/** Initial number of completion channels, or of files of asynchronous events, at which abandoned ones are closed. */
 const firstSweepAt = 16
 
 /** Pipes by inode. */
@@ -45,7 +45,7 @@ export class ProgramContext {
   readonly watch: DeviceWatch | null
   /** True once `ibv_open_device` has got as far as its context. */
   opened = false
-  /** Queues that doorbells are for. */
+  /** Queue pairs and SRQs that doorbells are for. */
   readonly qps: ProgramQp[] = []
   readonly srqs: ProgramSrq[] = []
   /** Address handles by the number that work requests have; 0 is none. */
@@ -85,7 +85,9 @@ export class ProgramContext {
     return this.#lastHandle
   }
 
-  /** The object of this kind with this handle; `code` if there is none: EINVAL of commands, ENOENT of those that destroy. */
+  /**
+   * Returns the object of this kind with this handle; fails with `code` if there is none: EINVAL of commands, ENOENT of those that destroy.
+   */
   find<K extends Kind>(kind: K, handle: number, verb: string, code: ErrnoName = 'EINVAL'): Objects[K] {
     const object = this.#objects.get(handle)
     if (object?.kind !== kind)
@@ -93,7 +95,7 @@ export class ProgramContext {
     return object as Objects[K]
   }
 
-  /** It has been closed. */
+  /** Removes an object that has been closed. */
   remove(object: AnyObject): void {
     const handle = this.#byKind[object.kind].get(object)
     this.#byKind[object.kind].delete(object)
@@ -102,12 +104,12 @@ export class ProgramContext {
     else if (object.kind === 'srq') this.srqs.splice(this.srqs.indexOf(object), 1)
   }
 
-  /** The handle of an object that is there; 0 for one that is not, or not yet. */
+  /** Returns the handle of an object; 0 for one that has none, or none yet. */
   handleOf(object: AnyObject): number {
     return this.#byKind[object.kind].get(object) ?? 0
   }
 
-  /** The object of this kind with this handle, for doorbells; undefined if there is none. */
+  /** Returns the object of this kind with this handle, for doorbells; undefined if there is none. */
   at<K extends Kind>(kind: K, handle: number): Objects[K] | undefined {
     const object = this.#objects.get(handle)
     return object?.kind === kind ? (object as Objects[K]) : undefined
@@ -123,7 +125,7 @@ export class ProgramContext {
 
   // --- events --------------------------------------------------------------------------------------------------------
 
-  /** A new completion channel: its number in the program. */
+  /** Makes a completion channel; returns its number in the program. */
   addChannel(call: Call): number {
     this.#channels.sweep()
     const { pipe, descriptor } = EventPipe.give(call, 8, this.station.blockedPipes)
@@ -131,7 +133,7 @@ export class ProgramContext {
     return descriptor
   }
 
-  /** A new file for asynchronous events: its number in the program. */
+  /** Makes a file for asynchronous events; returns its number in the program. */
   addAsyncFile(call: Call): number {
     this.#asyncFiles.sweep()
     const { pipe, descriptor } = EventPipe.give(call, 16, this.station.blockedPipes)
@@ -154,7 +156,7 @@ export class ProgramContext {
     )
   }
 
-  /** An event of the port or the device. */
+  /** Reports an event of the port or the device. */
   raise(element: bigint, type: number): void {
     const event = asyncEvent(element, type)
     for (const pipe of this.#asyncFiles.values()) {
@@ -165,7 +167,7 @@ export class ProgramContext {
 
   // --- the end -------------------------------------------------------------------------------------------------------
 
-  /** All that is left goes. */
+  /** Closes all remaining objects. */
   close(): void {
     const failures: unknown[] = []
     for (const kind of kindsByUse) {
@@ -188,7 +190,7 @@ export class ProgramContext {
   }
 }
 
-/** Closes what belongs to an object, whatever uses it has gone before. */
+/** Closes what belongs to an object; its users have been closed before. */
 export function closeObject(object: AnyObject): void {
   switch (object.kind) {
     case 'pd':

@@ -109,7 +109,7 @@ export class ProgramCq {
     return this.#ring.consumer === this.#producer
   }
 
-  /** A queue of so many requests completes here from now on; as far as the adapter's largest CQ goes. */
+  /** Adds a queue of this number of requests that completes here, within the adapter's largest CQ. */
   widen(requests: number): void {
     const wanted = this.#wanted + requests
     const most = this.cq.context.device.attr.maxCqe
@@ -121,7 +121,7 @@ export class ProgramCq {
     this.#wanted -= requests
   }
 
-  /** `ibv_req_notify_cq`. What is armed for all is not armed for less. */
+  /** Executes `ibv_req_notify_cq`. A queue that is armed for all completions stays so. */
   arm(solicitedOnly: boolean): void {
     if (this.channel !== null && this.#armed === armedNot) this.channel.armed++
     if (this.#armed !== armedNext) this.#armed = solicitedOnly ? armedSolicited : armedNext
@@ -183,12 +183,12 @@ export class ProgramCq {
     this.raise(0)
   }
 
-  /** An asynchronous event of this queue. */
+  /** Reports an asynchronous event of this queue. */
   raise(type: number): void {
     if (this.events?.push(asyncEvent(this.userHandle, type))) this.asyncEvents++
   }
 
-  /** `ibv_resize_cq`: the program maps the new ring, and unmaps the old one. */
+  /** Executes `ibv_resize_cq`: the program maps the new ring, and unmaps the old one. */
   resize(cqe: number): void {
     const old = this.#ring
     const kept = (this.#producer - old.consumer) & old.mask
@@ -226,7 +226,7 @@ export class ProgramCq {
     return true
   }
 
-  /** Takes back what the program has not read; how many events of each kind it has. */
+  /** Takes back events that the program has not read; returns the number of those of each kind that it has. */
   reported(): { completion: number; asynchronous: number } {
     const { channel, events, userHandle } = this
     const unread = channel?.takeBack((event) => event.getBigUint64(0, true) === userHandle, this.compEvents) ?? 0
@@ -238,7 +238,7 @@ export class ProgramCq {
     return { completion: this.compEvents - unread, asynchronous: this.asyncEvents - unreadAsync }
   }
 
-  /** EBUSY while queue pairs complete to it. */
+  /** Closes it; EBUSY while queue pairs complete to it. */
   close(): void {
     if (!this.cq.closed) this.cq.close()
     this.#ring.close()

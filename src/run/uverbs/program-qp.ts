@@ -1,7 +1,7 @@
 /**
- * A queue pair of a program: its rings, the queue pair of this process that executes what they hold, and what is on its way between
- * them. Requests complete in the order of their queue, so that what the program called them (`wr_id`, 64 bits) is kept by the
- * place in the ring.
+ * A queue pair of a program: its rings, the queue pair of this process that executes their requests, and the requests in flight between
+ * them. Requests complete in the order of their queue, so that the program's identifier of each (`wr_id`, 64 bits) is kept by its position
+ * in the ring.
  *
  *     send ring       consumer ── posted here, not complete (#sendDone .. #sendNext) ── not taken yet ── producer
  *     receive ring    the same
@@ -75,7 +75,7 @@ export class ProgramQp implements Translated {
   /** True if the door has it on its list of queues with more to take. */
   pending = false
   readonly #work: Work
-  /** Place among the queue pairs of the door. */
+  /** Number among the queue pairs of the door. */
   readonly #slot: number
   readonly #send: Ring
   readonly #recv: Ring | null
@@ -121,7 +121,7 @@ export class ProgramQp implements Translated {
 
   // --- from the program ----------------------------------------------------------------------------------------------
 
-  /** Posts what the program has written to its queues; true if it posted something. */
+  /** Posts the requests that the program has written to its queues; true if it posted any. */
   take(): boolean {
     const received = this.refill()
     return this.#takeSends() || received
@@ -208,7 +208,7 @@ export class ProgramQp implements Translated {
   // Receives are posted when messages need them. Those that no message has needed before an error are to be flushed, too: so this queue
   // pair is checked again after an error.
 
-  /** The oldest request has completed. */
+  /** Handles the completion of the oldest request. */
   sent(wc: WorkCompletion): void {
     const at = this.#sendDone
     const ring = this.#send
@@ -231,7 +231,7 @@ export class ProgramQp implements Translated {
     if (!sendCq.push(low, high, status, opcode, wc.byteLen, 0, this.qp.qpNum, 0, 0, 0, 0, false)) this.#work.broke(this)
   }
 
-  /** A message, or the end of this queue pair, has taken the oldest receive. */
+  /** Handles the completion of the oldest receive, taken by a message or by the end of this queue pair. */
   received(wc: WorkCompletion): void {
     const ring = this.#recv
     if (ring === null || this.#recvPosted === 0) return
@@ -243,7 +243,7 @@ export class ProgramQp implements Translated {
     this.#receive(wc, this.#recvIds[2 * at]!, this.#recvIds[2 * at + 1]!)
   }
 
-  /** The same, where it was a receive of the SRQ. */
+  /** Handles likewise a receive of the SRQ. */
   receivedShared(wc: WorkCompletion, wrIdLow: number, wrIdHigh: number): void {
     this.#receive(wc, wrIdLow, wrIdHigh)
   }
@@ -264,7 +264,7 @@ export class ProgramQp implements Translated {
       this.#work.broke(this)
   }
 
-  /** An asynchronous event of this queue pair. */
+  /** Reports an asynchronous event of this queue pair. */
   raise(type: number): void {
     this.#work.takeLater(this)
     if (this.#quiet && type === EventType.QpLastWqeReached) return
@@ -274,7 +274,7 @@ export class ProgramQp implements Translated {
 
   // --- states --------------------------------------------------------------------------------------------------------
 
-  /** After it was modified: what waited for the new state is taken. */
+  /** Takes requests that waited for the new state, after it was modified. */
   modified(): void {
     this.take()
     const { state } = this.qp
@@ -285,7 +285,7 @@ export class ProgramQp implements Translated {
   }
 
   /**
-   * Ends all that is on its way without telling the program: what was executed completes, what was not vanishes. Afterwards nothing of
+   * Ends all requests in flight without informing the program: those that were executed complete, the others vanish. Afterwards nothing of
    * this queue pair is in a CQ of this process.
    */
   quiesce(): void {
@@ -302,7 +302,7 @@ export class ProgramQp implements Translated {
     this.#work.takeAsyncEvents()
   }
 
-  /** After RESET: the queues are empty. */
+  /** Empties the queues, after RESET. */
   reset(): void {
     const { sendCq, recvCq } = this.parts
     sendCq.outstanding -= this.#sendPosted
@@ -318,14 +318,14 @@ export class ProgramQp implements Translated {
     this.#recv.consumer = this.#recvDone
   }
 
-  /** Its CQ overran, so that the program cannot learn of its requests: nothing more is executed. */
+  /** Stops executing requests: its CQ overran, so that the program cannot learn of their completion. */
   fatal(): void {
     if (this.qp.closed || this.qp.state === QpState.Reset || this.qp.state === QpState.Err) return
     this.qp.modify({ state: QpState.Err })
     this.raise(EventType.QpFatal)
   }
 
-  /** Takes back asynchronous events that the program has not read; how many it has. */
+  /** Takes back asynchronous events that the program has not read; returns the number of those that it has. */
   reported(): number {
     const { events, userHandle } = this.parts
     const unread =

@@ -91,7 +91,7 @@ function state(verb: string, name: string, value: number): QpState {
   return value as QpState
 }
 
-/** A path that names no port is by that of the queue pair. */
+/** Returns a path; one that names no port is by that of the queue pair. */
 function path(core: Uint8Array, at: number): QpAttr['ah'] {
   const values = decode(qpDest, core.subarray(at, at + qpDest.sizeBytes))
   return ahAttr({ ...values, port_num: values.port_num === 0 ? 1 : values.port_num })
@@ -120,7 +120,7 @@ function destBytes(attr: QpAttr['ah']): Uint8Array {
   })
 }
 
-/** `ibv_query_qp`; `own` is what the program knows otherwise than this process. */
+/** Returns the answer of `ibv_query_qp`; `own` has the values that differ between the program and this process. */
 export function queryBytes(attr: QpAttr, own: Partial<ValuesOf<typeof queryQpAnswer>>): Uint8Array {
   const bytes = encode(queryQpAnswer, {
     qkey: attr.qkey,

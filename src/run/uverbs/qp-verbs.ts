@@ -36,7 +36,7 @@ const sendWqeBytes = 208
 const sgeBytes = 16
 /** UVERBS_QP_… of the ioctl: bit 12 is what the command has as sq_sig_all. */
 const sigAllFlag = 1 << 12
-/** An ATOMIC WRITE carries its 8 bytes itself, whatever the program asked for. */
+/** Minimum inline data: an ATOMIC WRITE carries its 8 bytes itself, whatever size the program requested. */
 const leastInline = 16
 
 type Cap = ValuesOf<typeof qpCap>
@@ -274,7 +274,7 @@ export function queryQp(context: ProgramContext, { core, verb }: Command): Answe
   return { core: queryBytes(qp.qp.query().attr, { ...capOf(qp), ...rooms, sq_sig_all: sigAll ? 1 : 0 }) }
 }
 
-/** A doorbell that is a command: it has an errno where the other has none. */
+/** Executes a doorbell that is a command: it has an errno where the other has none. */
 export function postSend(context: ProgramContext, { core, verb }: Command): Answer {
   const qp = context.find('qp', decode(postSendRequest, core).qp_handle, verb)
   const { state } = qp.qp

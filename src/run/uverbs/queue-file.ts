@@ -38,9 +38,9 @@ export interface QueueSpace {
 const postSendCommand = writeCommands.POST_SEND.number
 /** Offset of the handle of the queue pair in a record: after the header of POST_SEND and the address of its response. */
 const handleAt = 16
-/** Doorbells that are read at a time; more are not worth reading one by one. */
+/** Maximum number of doorbells that are read at a time; more are not worth reading one by one. */
 const maxDoorbells = 512
-/** Doorbells whose memory is given back at once. */
+/** Bytes of doorbells whose memory is freed at once. */
 const punchBytes = 2 ** 18
 /** A program that writes elsewhere in the file than doorbells are can make it longer than any log gets. */
 const maxLogBytes = 2 ** 40
@@ -48,7 +48,7 @@ const maxLogBytes = 2 ** 40
 export class QueueFile {
   /** Descriptor of this process. */
   readonly #fd: number
-  /** Sorted by offset. */
+  /** Ranges in use, sorted by offset. */
   readonly #spaces: QueueSpace[] = []
   #bytes = 0
   /**
@@ -64,7 +64,7 @@ export class QueueFile {
     this.#fd = makeMemoryFile('uverbs', doorbellPosition)
   }
 
-  /** A descriptor for the program, at the position of its doorbells. */
+  /** Returns a descriptor for the program, at the position of its doorbells. */
   open(): number {
     return reopenMemoryFile(this.#fd, doorbellPosition)
   }
@@ -93,7 +93,7 @@ export class QueueFile {
     return space
   }
 
-  /** The first gap of so many bytes from `#next` on, or from the beginning. */
+  /** Returns the first gap of this number of bytes from `#next` on, or from the beginning. */
   #gap(bytes: number): number {
     const behind = this.#gapFrom(this.#next, bytes)
     if (behind + bytes <= doorbellPosition) return behind
@@ -122,7 +122,8 @@ export class QueueFile {
   }
 
   /**
-   * Handles of the queue pairs whose doorbells were rung since the last call, into `into`; how many, or −1 if they may be any.
+   * Writes the handles of the queue pairs whose doorbells were rung since the last call to `into`; returns their number, or −1 if they may
+   * be any.
    */
   doorbells(into: Uint32Array): number {
     const { size } = fstatSync(this.#fd)

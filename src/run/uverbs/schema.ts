@@ -59,11 +59,11 @@ export interface WriteCommand {
   readonly extended: boolean
   /** The function of the library that sends it. */
   readonly verb: string
-  /** The least bytes of the request, with the address of the response where it has one. */
+  /** Minimum bytes of the request, with the address of the response if it has one. */
   readonly requestBytes: number
-  /** The least bytes of room for the response; 0: it has none, and its request begins at once. */
+  /** Minimum bytes of room for the response; 0: it has none, and its request begins at once. */
   readonly responseBytes: number
-  /** All bytes of a request that are known; others have to be zero. */
+  /** Bytes of all known fields of a request; others have to be zero. */
   readonly knownBytes?: number
   /** The structures that the request has, from byte `requestAt` on; and those of the response. */
   readonly request?: readonly Struct[]

@@ -12,16 +12,16 @@ export interface Station extends Work {
   readonly waist: Waist
   /** Observer of programs; null without one. */
   readonly watch: AdapterWatch | null
-  /** A program whose library sends commands by write(2) has opened the device. */
+  /** Called when a program whose library sends commands by write(2) has opened the device. */
   onOldLibrary(pid: number): void
   /** Pipes whose events wait until the program has read earlier ones. */
   readonly blockedPipes: Set<EventPipe>
-  /** Takes what the program has written to a queue; true if there was something. */
+  /** Takes the requests that the program has written to a queue; true if there were any. */
   takeFrom(queue: Taken): boolean
   /** `make` gets the context of the device and the channel that wakes this thread. */
   addCq(make: (context: Context, wakes: CompletionChannel) => ProgramCq): ProgramCq
   forgetCq(cq: ProgramCq): void
-  /** Takes the next place for a queue pair or SRQ; if `make` throws, it stays free. */
+  /** Assigns the next number to a queue pair or SRQ; if `make` throws, it stays free. */
   addQp(make: (slot: number) => ProgramQp): ProgramQp
   addSrq(make: (slot: number) => ProgramSrq): ProgramSrq
 }

@@ -259,7 +259,7 @@ export const qpCap = {
   },
 } as const
 
-/** `ib_uverbs_qp_dest`: at 0 in what modifies and queries, and the alternate path at 32. */
+/** `ib_uverbs_qp_dest`: at 0 in requests that modify and answers of queries, the alternate path at 32. */
 export const qpDest = {
   sizeBytes: 32,
   fields: {

@@ -36,13 +36,13 @@ import { Recv, sgeWords, Wqe } from './work-words.ts'
 
 const kept = SendFlag.Fence | SendFlag.Solicited
 const maxSges = 32
-/** More than the adapter allows is cut off before. */
+/** Bytes of inline data of a request; more than the adapter allows is rejected before. */
 const stagingBytes = 1024
-/** Requests that are posted together. */
+/** Maximum number of requests that are posted together. */
 const most = 32
 /** Rights that a window grants: remote rights, and `ZeroBased`. */
 const windowAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic | Access.ZeroBased
-/** Rights that the kernel takes in a request as well, and that mean nothing for a window. */
+/** Rights that the kernel accepts in a request as well, and that mean nothing for a window. */
 const ignoredAccess =
   Access.LocalWrite | Access.MwBind | Access.FlushGlobal | Access.FlushPersistent | Access.RelaxedOrdering
 
@@ -66,7 +66,7 @@ class Slot<Request> {
     this.wr = wr
   }
 
-  /** The first so many elements. */
+  /** Returns the first `count` elements. */
   first(count: number): ScatterGather[] {
     this.#first[count] ??= this.sges.slice(0, count)
     return this.#first[count]
@@ -96,7 +96,7 @@ class RequestList<Request extends { next: Request | null }> {
     return slot
   }
 
-  /** The first of all, which are no longer in the list then; null if there is none. */
+  /** Returns the first request and empties the list; null if it is empty. */
   take(): Request | null {
     if (this.count === 0) return null
     this.count = 0
@@ -106,7 +106,7 @@ class RequestList<Request extends { next: Request | null }> {
 
 export class Translation {
   readonly #sends = new RequestList(() => new SendWorkRequest(0, Opcode.Send, 0, []))
-  /** May be asked for while requests are posted. */
+  /** Receives; may be requested while requests are posted. */
   readonly #receives = new RequestList(() => new RecvWorkRequest(0, []))
   /** Slot of the request that is being translated. */
   #slot = this.#sends.slots[0]!
@@ -174,7 +174,7 @@ export class Translation {
     this.failing = false
   }
 
-  /** The path of a datagram; false if there is none. */
+  /** Sets the path of a datagram; false if there is none. */
   #address(to: Translated, u32: Uint32Array, w: number): boolean {
     const { wr } = this.#slot
     const number = u32[w + Wqe.ahNumber]!
@@ -310,7 +310,7 @@ export class Translation {
     }
   }
 
-  /** As `isFull`, of receives. */
+  /** True if the added receives have to be posted before there is room for more. */
   get receivesFull(): boolean {
     return this.#receives.isFull
   }
@@ -343,7 +343,7 @@ export class Translation {
   }
 }
 
-/** The other order of bytes: immediate data is big endian in memory, and a number here. */
+/** Returns a word in the other byte order: immediate data is big endian in memory, and a number here. */
 export function swapped(word: number): number {
   return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0
 }

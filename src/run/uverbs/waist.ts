@@ -29,7 +29,7 @@ export interface Refilled {
 }
 
 export interface Waist {
-  /** The device that the door serves; of the door alone. */
+  /** Context of the device that the door serves; of the door alone. */
   readonly context: Context
   /** The largest region, bytes. */
   readonly maxMrBytes: number

@@ -77,7 +77,7 @@ function lengthLimit({ type, pd }: QueuePair, { opcode }: Request): string {
 const at = (addr: string, length: number, name: string, key: string): string =>
   `${length} bytes at ${addr} with ${name} ${key}`
 
-/** The first element that its key does not permit. */
+/** Explains the first element that its key does not permit. */
 function localCause({ host, qp }: Failed, { sges, opcode }: Request): string {
   const access = needs[opcode]?.local ?? 0
   const pd = host.i32[host.qpWord(qp.slot) + Qp.pd]!

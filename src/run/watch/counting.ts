@@ -1,4 +1,4 @@
-/** Counts of what happens, of each program and of each adapter. */
+/** Counts of events, of each program and of each adapter. */
 import type { ProgramCounts, ProgramRecord, RunCounts } from './records.ts'
 
 function noCounts(): RunCounts {

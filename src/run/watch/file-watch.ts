@@ -15,7 +15,7 @@ type OfDoor<R> = R extends ProgramRecord ? Omit<R, 'timeUs' | 'pid' | 'program' 
 
 const noValues: TraceValues = {}
 
-/** A call that is executed. */
+/** A call that is being executed. */
 export interface SeenCall {
   readonly verb: string
   readonly args: TraceValues
@@ -95,7 +95,7 @@ export class FileWatch {
   }
 }
 
-/** A call that would have to wait has not failed: nothing is there yet. */
+/** Fields of a failed call. A call that would have to wait has not failed: no result is there yet. */
 function failureOf({ errno, reason, expected }: Errno): Pick<CommandRecord, 'errno' | 'reason' | 'expected'> {
   const isExpected = expected || errno === errnos.EAGAIN
   return { errno: errnoName(errno), reason, ...(isExpected ? { expected: true } : {}) }

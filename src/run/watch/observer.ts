@@ -10,7 +10,7 @@ export interface Observed {
 export interface Observer {
   /** True if records are to have all of their fields; else those that explain a failure, or are counted, are enough. */
   readonly detailed: boolean
-  /** The process with this number, with the name of what it executes now. */
+  /** Returns the process with this number, with the name of the file that it executes now. */
   observed(pid: number): Observed
   record(record: ProgramRecord): void
 }

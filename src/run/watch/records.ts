@@ -25,16 +25,16 @@ export interface TraceSge {
 /** A command has ended: a call of the library that the kernel answers. */
 export interface CommandRecord extends Base {
   readonly type: 'command'
-  /** The adapter, as the program sees it; `rdma_cm` for a call of librdmacm, whose ids get an adapter by their addresses alone. */
+  /** Adapter, as the program sees it; `rdma_cm` for a call of librdmacm, whose ids get an adapter by their addresses alone. */
   readonly device: string
   /** The function of the library, as its man page calls it. */
   readonly verb: string
   readonly args: Readonly<Record<string, TraceValue>>
   readonly result: Readonly<Record<string, TraceValue>>
-  /** `EINVAL`, …; with why, if it has failed. */
+  /** `EINVAL`, …; with the reason, if it has failed. */
   readonly errno?: string
   readonly reason?: string
-  /** A question of the library, which goes another way: nothing has failed for the program. */
+  /** Flag: a probe of the library, which has a fallback: nothing has failed for the program. */
   readonly expected?: true
   readonly durationUs: number
 }
@@ -45,7 +45,7 @@ export interface RequestRecord extends Base {
   readonly device: string
   readonly qpNum: number
   readonly wrId: string
-  /** `IBV_WR_SEND`, …; a number for one that there is not. */
+  /** `IBV_WR_SEND`, …; a number for one that does not exist. */
   readonly opcode: string
   /** `IBV_SEND_SIGNALED`, …, with bars between. */
   readonly flags: string
@@ -126,7 +126,7 @@ export interface MadRecord extends Base {
   readonly direction: 'sent' | 'received' | 'unanswered'
   /** Class, method and attribute as the specification calls them: `SubnGet(NodeInfo)`, … */
   readonly name: string
-  /** The same as the numbers that they are. */
+  /** Numbers of the same. */
   readonly mgmtClass: number
   readonly method: number
   readonly attributeId: number
@@ -162,9 +162,9 @@ export interface RunCounts {
   received: number
   receivedBytes: number
   completions: number
-  /** Events of the RDMA CM that the program was given. */
+  /** Events of the RDMA CM that the program has received. */
   cmEvents: number
-  /** Management datagrams that the program has sent and was given. */
+  /** Management datagrams that the program has sent and received. */
   madsSent: number
   madsReceived: number
   /**
@@ -182,7 +182,7 @@ export interface ProgramCounts extends RunCounts {
 }
 
 export interface AdapterCounts extends RunCounts {
-  /** As programs see it, and as `openDevice` takes it. */
+  /** Name for programs, and the one that `openDevice` takes. */
   readonly name: string
   readonly device: string
   /** Counters of the adapter itself for the duration of the run, whichever process caused them: those that are not 0. */

@@ -13,9 +13,9 @@ export interface WatchSettings {
   readonly explain: boolean
   /** Descriptor to which all records are written. */
   readonly trace: number | null
-  /** The descriptor to which is written at the end what was counted. */
+  /** Descriptor to which the counts are written at the end. */
   readonly counters: number | null
-  /** Records are JSON, one a line. */
+  /** Flag: records are JSON, one per line. */
   readonly json: boolean
 }
 
@@ -62,7 +62,7 @@ export class Watch implements Observer {
     this.#trace?.line(this.#settings.json ? JSON.stringify(record) : textOf(record))
   }
 
-  /** The last program has ended. */
+  /** Writes the counts: the last program has ended. */
   end(adapters: readonly Counted[]): void {
     this.#explainer.end()
     const { counters, json } = this.#settings
