@@ -1,6 +1,6 @@
 /**
- * A queue pair of type GSI with its rings of buffers and address handles. Whoever has it sends MADs through it, polls its CQ and passes on
- * what it receives: a communication manager, or programs that manage (run/umad).
+ * A queue pair of type GSI with its rings of buffers and address handles. Its owner sends MADs through it, polls its CQ and passes on the
+ * received MADs: a communication manager, or programs that manage (run/umad).
  */
 import {
   type AddressHandle,
@@ -23,18 +23,18 @@ import {
 import { commIdOf, gsiQkey, gsiQpn, takeMads } from '../verbs/provider/index.ts'
 import { gidOfIp, Mad, sameBytes } from '../wire/index.ts'
 
-/** Where MADs go and come from. `key` is the same for the same place, `source` for the same peer. */
+/** Source or destination of MADs. `key` is the same for the same address, `source` for the same peer. */
 export interface MadAddress {
-  /** The peer's. */
+  /** GID of the peer. */
   readonly gid: Uint8Array
   readonly lid: number
-  /** Which of the own GIDs is the source. */
+  /** Index of the own GID that is the source. */
   readonly sgidIndex: number
   readonly key: string
   readonly source: string
-  /** How a MAD gets there, if not with a GRH that has these GIDs. */
+  /** Path of a MAD, if it is not sent with a GRH that has these GIDs. */
   readonly path?: AhAttr
-  /** Whom it is for, if not QP 1. */
+  /** QP number and Q_Key of the destination, if it is not QP 1. */
   readonly qpn?: number
   readonly qkey?: number
 }
@@ -45,10 +45,10 @@ export function madAddress(gid: Uint8Array, lid: number, sgidIndex: number): Mad
 }
 
 export interface GsiOptions {
-  /** Messages that can come before somebody looks, a multiple of 16, and that can be on their way out. */
+  /** Maximum number of messages that can arrive before they are polled, a multiple of 16; and of messages that can be in flight. */
   readonly receives: number
   readonly sends: number
-  /** Of all classes but that of the communication manager, which then does not come. */
+  /** Flag: takes MADs of all classes but that of the communication manager, which are then not received. */
   readonly takesMads: boolean
 }
 
@@ -134,7 +134,7 @@ export class GsiPort {
     return true
   }
 
-  /** Whether one more message would be dropped. */
+  /** True if one more message would be dropped. */
   get full(): boolean {
     return this.#posted - this.#completed >= this.#sends
   }

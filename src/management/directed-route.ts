@@ -1,6 +1,6 @@
 /**
- * Where a packet of a directed route goes, followed hop by hop (InfiniBand Architecture Specification, volume 1, 14.2.2). Nodes are numbers. An
- * adapter forwards nothing, so that a route has one hop at most here, as long as `Links` knows no switch.
+ * Follows the packet of a directed route hop by hop (InfiniBand Architecture Specification, volume 1, 14.2.2). Nodes are numbers. An
+ * adapter forwards no packets, so that a route has at most one hop here, as long as `Links` knows no switch.
  */
 import { maxHops, permissiveLid, Smp, smpCodec } from '../wire/index.ts'
 
@@ -9,7 +9,7 @@ export interface Links {
   peerOf(node: number, port: number): { node: number; port: number } | null
   /** The node that has a LID, −1 if none has. */
   nodeOf(lid: number): number
-  /** Whether a node forwards packets that are not for it. */
+  /** True if a node forwards packets that are not for it. */
   forwards(node: number): boolean
 }
 
@@ -27,11 +27,11 @@ export function followRoute(links: Links, from: number, port: number, mad: Uint8
   let node = from
   if (drSlid !== permissiveLid) node = dlid === permissiveLid ? from : links.nodeOf(dlid)
   for (let hop = 1; hop <= hopCount && node >= 0; hop++) {
-    // The first one leaves its sender, the others whoever got it: that must be somebody who forwards.
+    // The first hop leaves the sender, each further one the node that received the packet: that must be a node that forwards.
     if (node !== from && !links.forwards(node)) return -1
     const peer = links.peerOf(node, mad[Smp.initialPath + hop]!)
     if (peer === null) return -1
-    // IBA C14-9: whoever forwards it writes the port by which it came into the return path.
+    // IBA C14-9: a node that forwards the packet writes the port by which it arrived into the return path.
     mad[Smp.returnPath + hop] = peer.port
     node = peer.node
   }

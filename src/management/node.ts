@@ -1,7 +1,7 @@
-/** What management agents know of the adapter that they answer for. Ports are numbered from 1; an adapter here has one. */
+/** Interface of an adapter to the management agents that answer for it. Ports are numbered from 1; an adapter here has one. */
 import type { NodeInfo, PortInfo } from '../wire/index.ts'
 
-/** What counts at a port since the adapter is there. Data are words of four bytes. */
+/** Counters of a port since the adapter exists. Data are words of four bytes. */
 export interface PortTraffic {
   readonly xmitData: number
   readonly rcvData: number
@@ -15,8 +15,8 @@ export interface PortTraffic {
 export type TrafficName = keyof PortTraffic
 
 /**
- * What each counter of an attribute had when it was last set, less what it was set to: an attribute shows the difference. The
- * attribute with 64 bits has its own.
+ * Bases of counters: the value of each counter of an attribute when it was last set, less the value that it was set to. An attribute shows
+ * the difference. The attribute with 64 bits has its own.
  */
 export interface CounterBases {
   get(extended: boolean, name: TrafficName): number
@@ -37,7 +37,7 @@ export interface ManagedNode {
 }
 
 /**
- * What becomes of a request: the MAD was turned into its response; it is for an agent that a program has registered; or nobody answers
- * it, so that the requester's time runs out.
+ * Result of a request: the MAD was turned into its response; it is for an agent that a program has registered; or no agent answers it, so
+ * that the requester's time runs out.
  */
 export type Answer = 'answered' | 'passed' | 'dropped'

@@ -28,7 +28,7 @@ const classVersion = 1
 /** A response takes at most 4.096 µs · 2^18, a second. */
 const respTimeValue = 18
 
-/** A counter of PortCounters: which bit of the mask selects it, and what it counts to. */
+/** Counter of PortCounters: the bit of the mask that selects it, and its maximum. */
 interface Narrow {
   readonly field: keyof PortCounters & string
   readonly bit: number
@@ -46,7 +46,7 @@ const narrow: Readonly<Record<TrafficName, Narrow>> = {
 }
 const narrowNames = Object.keys(narrow) as TrafficName[]
 
-/** Of PortCountersExtended: bits of the mask, and of the second one where an error counter is. */
+/** Bits of the mask of PortCountersExtended; for error counters bits of the second mask. */
 const wide = { xmitData: 0, rcvData: 1, xmitPkts: 2, rcvPkts: 3 } as const
 const wideErrors: Readonly<Partial<Record<TrafficName, number>>> = { rcvErrors: 3, xmitDiscards: 6, qp1Dropped: 13 }
 
@@ -55,7 +55,7 @@ export function answerPerf(node: ManagedNode, mad: Uint8Array): Answer {
   const method = mad[Mad.method]!
   if (method !== MadMethod.get && method !== MadMethod.set) return 'passed'
   let status: number = MadStatus.badVersion
-  // IBA 13.4.7: the status says that a version or an attribute is not supported.
+  // IBA 13.4.7: the status reports a version or an attribute that is not supported.
   if (mad[Mad.baseVersion] === 1 && mad[Mad.classVersion] === classVersion)
     status = serve(node, mad, method === MadMethod.set)
   mad[Mad.method] = MadMethod.getResponse
@@ -114,7 +114,7 @@ function selection<T extends { portSelect: number; counterSelect: number; counte
   return { portSelect, counterSelect, counterSelect2 }
 }
 
-/** What a counter shows. */
+/** Returns the value that a counter shows. */
 function shown(node: ManagedNode, extended: boolean, name: TrafficName): number {
   return Math.max(0, node.traffic()[name] - node.bases.get(extended, name))
 }

@@ -1,9 +1,10 @@
 /**
- * Puts messages of several packets together again, of all senders (InfiniBand Architecture Specification, volume 1, 13.6; the rules of Linux'
- * mad_rmpp.c). A segment that follows those that were there is kept; an ACK says up to which one all have come, and how many more may.
+ * Reassembles messages of several packets, of all senders (InfiniBand Architecture Specification, volume 1, 13.6; the rules of Linux'
+ * mad_rmpp.c). Segments are kept if they follow those that were received; an ACK reports the last segment up to which all have come, and
+ * the number of further ones that may be sent.
  *
- * What a peer can make this remember is limited: messages that are being received, their bytes, and the time that they may rest. A message is
- * remembered for a while after its end, so that the last ACK, if it was lost, is repeated.
+ * The state that a peer can make this keep is limited: messages that are being received, their bytes, and the time that they may rest. A
+ * message is remembered for a while after its end, so that the last ACK, if it was lost, is repeated.
  */
 import {
   Mad,
@@ -30,11 +31,11 @@ const rememberNs = 10e9
 export interface RmppReceiverLimits {
   /** Messages that are being received or remembered. */
   readonly messages: number
-  /** Of all segments that are kept. */
+  /** Maximum bytes of all segments that are kept. */
   readonly bytes: number
 }
 
-/** What a packet brings about. */
+/** Results of a packet. */
 export interface Received {
   /** To be sent back: an ACK or ABORT. */
   readonly reply: Uint8Array | null
@@ -46,9 +47,9 @@ const nothing: Received = { reply: null, message: null }
 
 interface Incoming<Source> {
   readonly source: Source
-  /** Segments by number, those that are behind a gap too. */
+  /** Segments by number, those after a gap too. */
   segments: Map<number, Uint8Array>
-  /** All up to this one have come. */
+  /** Number of the segment up to which all have come. */
   upTo: number
   /** The number of the last one; 0 while it is not known. */
   last: number
@@ -80,7 +81,7 @@ export class RmppReceiver<Source> {
   /** A DATA packet of a sender, whom `name` names alone. The packet is the caller's again afterwards. */
   data(mad: Uint8Array, name: string, source: Source, nowNs: number): Received {
     const { version, status, segment, flags } = rmppCodec.read(mad, 0)
-    // IBA 13.6.2.1: what is wrong with a packet of RMPP is said by the status of an ABORT.
+    // IBA 13.6.2.1: the status of an ABORT reports what is wrong with a packet of RMPP.
     if (version !== rmppVersion) return abort(mad, RmppStatus.unsupportedVersion)
     if (status !== RmppStatus.normal) return abort(mad, RmppStatus.badStatus)
     const isFirst = (flags & RmppFlag.first) !== 0
@@ -185,7 +186,7 @@ export class RmppReceiver<Source> {
     if (incoming !== undefined && !incoming.isDone) this.#drop(key, incoming)
   }
 
-  /** When `expire` has something to do. */
+  /** Time at which `expire` is next needed. */
   get deadlineNs(): number {
     let first = Number.POSITIVE_INFINITY
     for (const { deadline } of this.#incoming.values()) first = Math.min(first, deadline)
@@ -208,7 +209,7 @@ export class RmppReceiver<Source> {
   }
 }
 
-/** What packets of one message have in common: class, version, method and transaction. */
+/** Returns the key that packets of one message share: class, version, method and transaction. */
 function keyOf(mad: Uint8Array): string {
   const high = u32(mad, Mad.transactionId)
   const low = u32(mad, Mad.transactionId + 4)

@@ -19,11 +19,11 @@ import {
   rmppVersion,
 } from '../wire/index.ts'
 
-/** The longest time until an ACK, and that of messages for which nobody gave one. */
+/** Maximum time until an ACK, and the time for messages that give none. */
 const ackTimeoutNs = 2e9
 
 export interface RmppTimes {
-  /** Until an ACK, nanoseconds; 0: two seconds, which is also the most. */
+  /** Time until an ACK, nanoseconds; 0: two seconds, which is also the maximum. */
   readonly timeoutNs: number
   readonly retries: number
 }
@@ -67,7 +67,7 @@ export class RmppSender {
     return this.#failed
   }
 
-  /** When `next` is to be called at the latest. */
+  /** Latest time at which `next` is to be called. */
   get deadlineNs(): number {
     return this.#deadline
   }
@@ -111,7 +111,10 @@ export class RmppSender {
     return packet
   }
 
-  /** An ACK, STOP or ABORT came for it. The status with which its sender is to be told off; null if it is right. */
+  /**
+   * Handles an ACK, STOP or ABORT for the message; returns the status of the ABORT with which its sender is to be answered, null if it is
+   * valid.
+   */
   answered(mad: Uint8Array, nowNs: number): number | null {
     const { type, status, segment, payloadLength: window } = rmppCodec.read(mad, 0)
     if (this.done || this.#failed) return null

@@ -28,7 +28,7 @@ import type { Answer, ManagedNode } from './node.ts'
 
 /** Class version of subnet management. */
 const classVersion = 1
-/** A subnet manager that knows extended link speeds says so in the number of the port. */
+/** Bit of the port number in a request: set by a subnet manager that supports extended link speeds. */
 const knowsExtendedSpeeds = 0x80000000
 
 /** Serves a request: the 256 bytes of `mad` become the response. */
@@ -40,10 +40,10 @@ export function answerSmp(node: ManagedNode, mad: Uint8Array): Answer {
   if (method !== MadMethod.get && method !== MadMethod.set) return 'passed'
   const info = node.portInfo()
   if (attribute === SubnAttribute.smInfo && (info.capabilityMask & PortCapability.isSm) !== 0) return 'passed'
-  // IBA 13.4.7: the status says that a version, method or attribute is not supported.
+  // IBA 13.4.7: the status reports a version, method or attribute that is not supported.
   if (mad[Mad.baseVersion] !== 1 || mad[Mad.classVersion] !== classVersion) return respond(mad, MadStatus.badVersion)
   const fits = mKeyFits(info, get64Big(mad, Smp.mKey))
-  // IBA 14.2.4: whoever does not know the M_Key may read, if that.
+  // IBA 14.2.4: a requester without the M_Key may at most read.
   if (!fits && (method === MadMethod.set || info.mKeyProtectBits >= 2)) {
     node.setPortInfo({ ...info, mKeyViolations: Math.min(info.mKeyViolations + 1, 0xffff) })
     return 'dropped'
@@ -95,7 +95,7 @@ function read(node: ManagedNode, info: PortInfo, mad: Uint8Array, fits: boolean)
   }
 }
 
-/** Set: what can be stored is, and the response says what there is then. */
+/** Executes a Set: stores the values that can be stored; the response contains those in effect. */
 function write(node: ManagedNode, info: PortInfo, mad: Uint8Array): number {
   const attribute = u16(mad, Mad.attributeId)
   switch (attribute) {
@@ -128,7 +128,10 @@ function mayBecome(info: PortInfo, { portState, portPhysState }: PortInfo): bool
   return stays && (portPhysState === PortPhysState.noChange || portPhysState === info.portPhysState)
 }
 
-/** What Set changes: LID, GID prefix and what hardware is able to do stay. Values of 0 that mean "no change" do so. */
+/**
+ * Returns the PortInfo after a Set: LID, GID prefix and properties of the hardware stay. A value of 0 that means "no change" changes
+ * nothing.
+ */
 function changed(info: PortInfo, wanted: PortInfo): PortInfo {
   return {
     ...info,

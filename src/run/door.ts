@@ -1,20 +1,20 @@
 /**
- * What the front and the doors of `verbena run` know of each other. The front answers the system calls of programs: it opens
- * files, and hands calls on these to the door that served the file. A door serves one kind of file of the kernel's
- * (`/dev/infiniband/uverbs0`), and knows nothing of seccomp.
+ * Interface between the front and the doors of `verbena run`. The front answers the system calls of programs: it opens files, and passes
+ * calls on them to the door that served the file. A door serves one kind of kernel file (`/dev/infiniband/uverbs0`), and does not depend on
+ * seccomp.
  *
- * All calls come in the supervisor's thread, one after the other. Addresses and lengths of programs are numbers; what is above
- * `Number.MAX_SAFE_INTEGER` was refused with EFAULT before.
+ * All calls arrive in the supervisor's thread, one after the other. Addresses and lengths of programs are numbers; values above
+ * `Number.MAX_SAFE_INTEGER` have been rejected with EFAULT before.
  */
 
 import type { Parking } from '../memory/index.ts'
 
-/** A system call ends with this errno (positive, as in errno.h) in the program. */
+/** Errno (positive, as in errno.h) with which a system call of the program ends. */
 export class Errno extends Error {
   readonly errno: number
-  /** Why, for `--explain`: the verb, what is wrong, what is allowed. */
+  /** Reason for `--explain`: the verb, what is wrong, what is allowed. */
   readonly reason: string
-  /** Libraries ask so to learn what there is, and go another way: nobody's call fails. */
+  /** Flag: a library makes this call to probe for support and has a fallback, so no call of the program itself fails. */
   readonly expected: boolean
 
   constructor(errno: number, reason: string, expected = false) {
@@ -28,33 +28,33 @@ export class Errno extends Error {
 
 /** A process of a program: a thread group that has executed one image. */
 export interface ProgramProcess {
-  /** Its thread group, as this process sees it. */
+  /** Process id of its thread group, as this process sees it. */
   readonly pid: number
   /** Reads memory; throws an Errno (EFAULT) where not all of it can be read. */
   read(address: number, into: Uint8Array): void
   /** Writes memory; throws an Errno (EFAULT) where not all of it can be written. */
   write(address: number, bytes: Uint8Array): void
   /**
-   * Whether all of `length` bytes from `address` on are mapped, and writable where that is asked for, by the process's own
-   * protections: what the kernel would check when it pins pages.
+   * True if all `length` bytes from `address` on are mapped, and writable if `writable` is set, by the process's own protections: the check
+   * that the kernel makes when it pins pages.
    */
   covers(address: number, length: number, writable: boolean): boolean
 }
 
 /**
- * A call that has nothing to give yet, and blocks. Signals interrupt it as they do in the kernel. It is never answered: it is made
- * again, as a call like any other, when there may be something, and by the kernel after a signal.
+ * A call that has no result yet, and blocks. Signals interrupt it as they do in the kernel. It is never answered: it is restarted, as a
+ * call like any other, when there may be a result, and by the kernel after a signal.
  */
 export interface BlockedCall {
-  /** Has it made again, at once or soon. */
+  /** Restarts the call, at once or soon. */
   again(): void
-  /** Looks whether it is still blocked. */
+  /** Checks whether it is still blocked. */
   look(): void
-  /** Nobody waits for it any more, nor for being told that it is not blocked. */
+  /** Drops the call: no thread waits for it any more, and no thread is to be notified that it is not blocked. */
   forget(): void
 }
 
-/** What a call returns, or that it blocks. */
+/** Return value of a call, or the call that blocks. */
 export type Result = number | BlockedCall
 
 /** A call on a file of ours, or its opening. */
@@ -62,31 +62,31 @@ export interface Call {
   readonly process: ProgramProcess
   /** The thread that calls. */
   readonly tid: number
-  /** Whether the file does not block (O_NONBLOCK): what is opened, or what the call is on. */
+  /** True if the file does not block (O_NONBLOCK): the file that is opened, or the file of the call. */
   readonly nonBlocking: boolean
   /**
-   * For a call that has nothing to give yet: it returns what this returns. The call goes to the file itself, which has to block. `left` is
-   * called once when it does not any more, whatever ended it.
+   * Blocks a call that has no result yet: the handler returns the value that this returns. The call goes to the file itself, which has to
+   * block. `left` is called once when it does not block any more, for whatever reason.
    */
   block(left: () => void): BlockedCall
   /** The file that descriptor `fd` of the caller is, if it is one of ours. */
   fileAt(fd: number): OpenedFile | undefined
   /**
-   * Puts a copy of a descriptor of ours into the program and returns its number there, the lowest that is free. Throws an
-   * Errno (EMFILE) where the program may have no more.
+   * Puts a copy of a descriptor of ours into the program and returns its number there, the lowest that is free. Throws an Errno (EMFILE) if
+   * the program may have no more.
    */
   addDescriptor(descriptor: number, closeOnExec: boolean): number
 }
 
-/** Calls on a file. Each throws an Errno for what fails. */
+/** Calls on a file. Each throws an Errno if it fails. */
 interface FileCalls {
-  /** `ioctl(2)` with one of `servedRequests`: what it returns. */
+  /** Executes `ioctl(2)` with one of `servedRequests`; returns its result. */
   ioctl(call: Call, request: number, argument: number): Result
-  /** `write(2)`, on a queue file of other lengths than a doorbell's: how many bytes were taken. */
+  /** Executes `write(2)`, on a queue file with other lengths than a doorbell's; returns the number of bytes taken. */
   write(call: Call, address: number, length: number): Result
-  /** `read(2)`: how many bytes were given. */
+  /** Executes `read(2)`; returns the number of bytes written to the program. */
   read(call: Call, address: number, length: number): Result
-  /** Nobody has it any more. Calls that were blocked have gone with it. */
+  /** Called when no process has the file open any more. Blocked calls on it have ended before. */
   closed(): void
 }
 
@@ -94,44 +94,44 @@ interface FileCalls {
 export interface QueueFile extends FileCalls {
   readonly kind: 'queues'
   /**
-   * A memory file that the program gets a description of, with its position at `doorbellPosition`. The front closes this descriptor
-   * after it was handed over.
+   * Descriptor of a memory file, of which the program gets a description with its position at `doorbellPosition`. The front closes this
+   * descriptor after it was handed over.
    */
   readonly descriptor: number
   /**
-   * Whether a call of ioctl(2) that points to these words, `notifyBytes`, is `ibv_req_notify_cq`, which programs that sleep make for each
-   * message; it is executed then, and nothing else has to be looked at after it. Any other comes by `ioctl`.
+   * True if a call of ioctl(2) that points to these words, `notifyBytes`, is `ibv_req_notify_cq`, which programs that sleep make for each
+   * message. The call has then been executed, and no other work needs to be checked after it. All other requests arrive by `ioctl`.
    */
   notifies(argument: Uint32Array): boolean
-  /** The program has written a doorbell (its file grew), or other work may be there: looks at all queues. */
+  /** Called when the program has written a doorbell (its file grew), or other work may be there: checks all queues. */
   rung(): void
-  /** Whether no program has a descriptor or a mapping of it any more: asked when one has gone. */
+  /** True if no program has a descriptor or a mapping of it any more; called after one has gone. */
   isLeft(): boolean
 }
 
-/** A file that polls readable while something waits: see `EventFile`, which has what is needed for one. */
+/** A file that polls readable while an event waits: see `EventFile`, which implements that. */
 export interface PolledFile extends FileCalls {
   readonly kind: 'polled'
-  /** The call by which what waits is asked for. */
+  /** Call by which waiting events are requested. */
   readonly asks: 'read' | 'write'
-  /** The program gets it as it is; the front closes this descriptor after it was handed over. */
+  /** Descriptor that the program gets as it is; the front closes this one after it was handed over. */
   readonly descriptor: number
   /** A descriptor of this process that has an error (POLLERR) once no program has the file any more. */
   readonly otherEnd: number
 }
 
-/** A file that a program has open; several descriptors, after fork those of several processes, are one file. */
+/** A file that a program has open; several descriptors, after fork those of several processes, refer to one file. */
 export type OpenedFile = QueueFile | PolledFile
 
-/** GIDs that a port has room for: behind those that it has are empty ones, as in the kernel's tables. */
+/** Minimum number of GIDs that a port has room for: the entries after its own are empty, as in the kernel's tables. */
 export const leastGidSlots = 16
 
-/** Where doorbells are written to in a memory file of a program: behind all queues. */
+/** File position to which programs write doorbells in their memory file: after all queues. */
 export const doorbellPosition: number = 2 ** 30
 
-/** A `write(2)` of so many bytes is a doorbell of the provider rxe. */
+/** Bytes of a `write(2)` that is a doorbell of the provider rxe. */
 export const doorbellBytes = 32
-/** So many bytes `QueueFile.notifies` looks at. */
+/** Number of bytes that `QueueFile.notifies` reads. */
 export const notifyBytes = 56
 /** RDMA_VERBS_IOCTL: the request of all calls of ioctl(2) on uverbs devices. */
 export const verbsRequest = 0xc0181b01
@@ -141,7 +141,7 @@ export const verbsRequest = 0xc0181b01
  */
 export const servedRequests: readonly number[] = [verbsRequest, 0xc01c1b01, 0x40041b02, 0x1b03, 0xc0281b04]
 
-/** What a door waits for, at most. */
+/** Maximum number of descriptors that a door waits for. */
 export const mostDescriptors = 256
 
 /** Serves one path below /dev. */
@@ -150,38 +150,43 @@ export interface Door {
   readonly path: string
   /** Major and minor number of the character device that `stat` shows. */
   readonly device: readonly [major: number, minor: number]
-  /** Whose threads wake the supervisor while it sleeps: it begins to wait for each before `arm`, and ends that afterwards. */
+  /** Parkings whose threads wake the supervisor while it sleeps: it begins to wait for each before `arm`, and ends that afterwards. */
   readonly parkings: readonly Parking[]
-  /** Whether it tells by itself why calls on its files fail, where somebody wants to know. */
+  /** True if the door itself reports why calls on its files fail, when it is observed. */
   readonly explains?: boolean
-  /** Whether its files are queue files. */
+  /** True if its files are queue files. */
   readonly hasQueues: boolean
   open(call: Call): OpenedFile
-  /** Moves what can move: requests posted, completions written; true if something did. Called until it is false. */
+  /** Makes progress: posts requests, writes completions; true if it did anything. Called until it is false. */
   progress(): boolean
   /**
-   * Whether programs post many requests before they wait for the first, since this was asked last: then it is better to let them post
-   * some more than to be woken for each.
+   * True if programs have posted many requests without waiting for the first since the previous call: letting them post some more is then
+   * cheaper than a wake-up for each.
    */
   gathers?(): boolean
-  /** Before the supervisor sleeps: asks for wake-ups; false if something came meanwhile. After it has woken comes `progress`. */
+  /**
+   * Requests wake-ups before the supervisor sleeps; false if work arrived meanwhile. After the supervisor has woken, it calls `progress`.
+   */
   arm(): boolean
   /**
-   * After `arm` was true: writes what else the supervisor waits for, `mostDescriptors` at most, and returns how many that are; −1 if something
-   * came meanwhile. Missing where parkings are all.
+   * Called after `arm` was true: writes further descriptors that the supervisor waits for, at most `mostDescriptors`, and returns their
+   * number; −1 if work arrived meanwhile. Missing if parkings are all.
    */
   descriptors?(into: Int32Array, from: number): number
-  /** After `arm`, and `descriptors`: for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. */
+  /**
+   * Returns for how many milliseconds the supervisor may sleep at most, since requests wait for a time; usually Infinity. Called after
+   * `arm` and `descriptors`.
+   */
   restMs(): number
   close(): void
 }
 
-/** What sysfs shows, for the front's folder of files. */
+/** Contents of sysfs, for the front's folder of files. */
 export interface SysfsTree {
-  /** By path, which begins with /sys: content. */
+  /** Contents of files by path, which begins with /sys. */
   readonly files: ReadonlyMap<string, string>
-  /** Symbolic links by path, with what they say. */
+  /** Targets of symbolic links by path. */
   readonly links: ReadonlyMap<string, string>
-  /** Files, with their own path rather than that of a link, whose content is asked for whenever one is opened. */
+  /** Contents of files, by their own path rather than that of a link, that are read whenever the file is opened. */
   readonly live: ReadonlyMap<string, () => string>
 }

@@ -1,8 +1,8 @@
-/** How doors end a call: with an errno that the kernel's files of RDMA answer with. */
+/** Errors of doors' calls: the errnos that the kernel's RDMA files return. */
 import { errnos } from '../memory/index.ts'
 import { Errno } from './door.ts'
 
-/** Those that programs get; all else is EIO. */
+/** Errnos that programs receive; all others become EIO. */
 const answered = [
   'EPERM',
   'ENOENT',
@@ -30,7 +30,7 @@ const answered = [
 
 export type ErrnoName = (typeof answered)[number]
 
-/** Whether programs get this code as it is. */
+/** True if programs receive this code unchanged. */
 export const isAnswered = (code: string): code is ErrnoName => (answered as readonly string[]).includes(code)
 
 /** Ends a command; `reason` names the verb, what is wrong and what is allowed. */

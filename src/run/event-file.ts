@@ -1,19 +1,19 @@
 /**
- * What a program gets where it waits for events by `poll`, and asks for them by calls that stop: a pipe with room for one message. A
- * byte in it means that something waits; the bytes of calls never get there. Once nobody has the program's end any more, the
- * other one has an error, which the front sees.
+ * File on which a program waits for events by `poll` and receives them by calls that stop: a pipe with room for one message. A byte in it
+ * means that an event is waiting; the data of calls never pass through it. Once no process has the program's end open any more, the other
+ * end reports an error, which the front detects.
  *
- * A call that has nothing to give yet blocks in the pipe itself: a read while it is empty, a write while it is full. So the pipe of a
- * file whose events are asked for by `write` is full, and polls readable, while a thread is blocked in that, and that of one that is read from is
- * empty as long: neither changes before the last such call has been made again.
+ * A call that has no event to return yet blocks in the pipe itself: a read while it is empty, a write while it is full. So the pipe of a
+ * file whose events are requested by `write` is full, and polls readable, while a thread is blocked in the call; the pipe of a file that is
+ * read from is empty for as long. Neither changes before the last such call has been restarted.
  *
- * An event descriptor (eventfd) would do for `poll`, but all of them have one inode, and none says when it was closed.
+ * An event descriptor (eventfd) would do for `poll`, but all of them have one inode, and none reports that it was closed.
  */
 import { closeFd, drainPipe, loopAgain, makeSlotPipe, readAgain, writeByte } from '../memory/index.ts'
 import type { BlockedCall, Call } from './door.ts'
 
 export class EventFile {
-  /** For the program, with a description of its own. */
+  /** Descriptor for the program, with a description of its own. */
   readonly descriptor: number
   readonly otherEnd: number
   readonly #blocksFull: boolean
@@ -21,7 +21,7 @@ export class EventFile {
   #readable = false
   #isFull = false
 
-  /** `asks`: the call that asks for an event, which blocks where there is none. */
+  /** The second argument is the call that requests an event, and blocks if there is none. */
   constructor(nonBlocking: boolean, asks: 'read' | 'write') {
     this.#blocksFull = asks === 'write'
     const [read, write] = makeSlotPipe()
@@ -36,7 +36,7 @@ export class EventFile {
     }
   }
 
-  /** Whether something waits. */
+  /** True if an event is waiting. */
   get readable(): boolean {
     return this.#readable
   }
@@ -47,9 +47,9 @@ export class EventFile {
     this.#show()
   }
 
-  /** For a call that asks for an event while there is none: it blocks, and is made again when there is one. */
+  /** Blocks a call that requests an event while there is none: it is restarted when there is one. */
   block(call: Call): BlockedCall {
-    // Those of threads that signals have called away, or ended, are forgotten here.
+    // Blocked calls whose threads were interrupted by signals, or have ended, are dropped here.
     for (const other of this.#blocked) other.look()
     const blocked: BlockedCall = call.block(() => {
       this.#blocked.delete(blocked)
@@ -60,7 +60,7 @@ export class EventFile {
     return blocked
   }
 
-  /** All are made again: which one gets what waits they settle among themselves, and the others block once more. */
+  /** Restarts all blocked calls: they compete for the event, and those that do not get one block once more. */
   #again(): void {
     for (const blocked of [...this.#blocked]) blocked.again()
   }

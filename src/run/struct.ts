@@ -1,6 +1,6 @@
 /**
- * Structures of the kernel's ABI as data: each field has an offset and a kind. Little endian, but for those that are big endian
- * by their kind. What is decoded is an object of plain values; what is not given is encoded as zero.
+ * Structures of the kernel's ABI as data: each field has an offset and a kind. Little endian, but for those that are big endian by their
+ * kind. Decoding gives an object of plain values; fields that are not given are encoded as zero.
  */
 
 /** Kinds of fields and what they are in JavaScript. `u64` is an address or a length, `raw` any 64 bits, and some are blocks of bytes. */
@@ -20,7 +20,7 @@ interface Kinds {
   storage: Uint8Array
 }
 
-/** Kinds that are so many bytes: a GID, struct sockaddr_in6, and sockaddr_storage. */
+/** Lengths of kinds that are blocks of bytes: a GID, struct sockaddr_in6, and sockaddr_storage. */
 const blocks: Readonly<Partial<Record<Kind, number>>> = { gid: 16, in6: 28, storage: 128 }
 
 type Kind = keyof Kinds

@@ -1,4 +1,4 @@
-/** What the communication manager knows of one connection, and of one listener. */
+/** State of one connection, and of one listener, in the communication manager. */
 import { QpType } from '../../verbs/provider/index.ts'
 import { type CmPath, type CmType, cmPath } from '../../wire/index.ts'
 import type { Timed } from './deadlines.ts'
@@ -7,43 +7,43 @@ import type { Shares } from './shares.ts'
 import type { CmState } from './state-names.ts'
 
 /**
- * A connection, or the asking for a QP of a service (SIDR). For all but the manager it is read-only except `context`.
- * `local` and `remote`, `responderResources` and `initiatorDepth` are as seen from here.
+ * A connection, or a request for the QP of a service (SIDR). For all but the manager it is read-only except `context`. `local` and
+ * `remote`, `responderResources` and `initiatorDepth` are as seen from here.
  */
 export interface CmConnection<A> {
   readonly kind: 'connection' | 'sidr'
-  /** IDLE at last: then it is forgotten, and its ids may be used again. */
+  /** State; finally IDLE: then the connection is dropped, and its ids may be used again. */
   readonly state: CmState
-  /** Whether this end sent the REQ that counts. */
+  /** True if this end sent the REQ that counts. */
   readonly active: boolean
   readonly peerToPeer: boolean
   readonly serviceId: bigint
   readonly listener: CmListener<A> | undefined
-  /** For SIDR the request id, on the side that asked. */
+  /** Communication id of this end; for SIDR the request id, on the requesting side. */
   readonly localCommId: number
-  /** 0 as long as it is not known. */
+  /** Communication id of the peer; 0 as long as it is not known. */
   readonly remoteCommId: number
   readonly remoteCaGuid: bigint
-  /** Where MADs to the peer go. */
+  /** Destination of MADs to the peer. */
   readonly peer: A
   readonly qpType: QpType
   readonly localQpn: number
-  /** 0 as long as it is not known. */
+  /** QP number of the peer; 0 as long as it is not known. */
   readonly remoteQpn: number
-  /** The first PSN that the local QP expects, which this end tells the peer, and the first that it sends: the peer tells that. */
+  /** First PSN that the local QP expects, which this end sends to the peer, and the first that it sends, which the peer has sent. */
   readonly rqPsn: number
   readonly sqPsn: number
   readonly remoteQkey: number
   readonly pkey: number
   readonly pathMtu: number
   readonly primary: CmPath
-  /** Undefined if there is none. */
+  /** Alternate path; undefined if there is none. */
   readonly alternate: CmPath | undefined
   /** READs and atomics that the local QP serves at a time, and that it may have outstanding. */
   readonly responderResources: number
   readonly initiatorDepth: number
   readonly flowControl: boolean
-  /** Whether the peer's QP has an SRQ. */
+  /** True if the peer's QP has an SRQ. */
   readonly remoteSrq: boolean
   readonly retryCount: number
   readonly rnrRetryCount: number
@@ -97,36 +97,36 @@ export class Connection<A> implements CmConnection<A>, Timed {
   ackTimeout = 0
   context: unknown
 
-  /** Its owner wants no more events. */
+  /** Flag: its owner wants no more events. */
   closed = false
   remoteKnown = false
   deadlineNs = 0
-  /** When the wait for the RTU began; when waiting ends, however many repetitions are left. */
+  /** Time at which the wait for the RTU began; time at which waiting ends, whatever number of repetitions is left. */
   repliedNs = 0
   giveUpNs: number = Number.POSITIVE_INFINITY
   place = -1
-  /** How long an answer may take, how often a message is repeated, and how often it still will be. */
+  /** Time after which an answer is late, maximum number of repetitions of a message, and number of repetitions left. */
   responseNs = 0
   maxRetries = 0
   retriesLeft = 0
-  /** How long its own last answer is kept. */
+  /** Time for which its own last answer is kept. */
   answerNs = 0
-  /** Codes: of the path, and what the peer asked for in an MRA. */
+  /** Codes: the path's packet lifetime, and the service timeout that the peer requested in an MRA. */
   packetLifeTime = 0
   serviceTimeout = 0
-  /** Of the REQ, which all messages until the RTU have; and of the last DREQ or LAP that came. */
+  /** Transaction id of the REQ, which all messages until the RTU have; and of the last DREQ or LAP that was received. */
   transactionId = 0n
   requestTransactionId = 0n
-  /** Of our own LAP. */
+  /** Transaction id of our own LAP. */
   lapTransactionId = 0n
-  /** Of the LAP that was answered last. */
+  /** Transaction id of the LAP that was answered last. */
   answeredLap: bigint | undefined
-  /** An alternate path that is not yet agreed on. */
+  /** Alternate path that is not yet agreed on. */
   proposed: CmPath | undefined
-  /** The keys under which it is found; undefined where it is not. */
+  /** Keys under which the registry has it; undefined if it does not. */
   remoteKey: string | undefined
   qpnKey: string | undefined
-  /** The messages that were sent last, for repetition. */
+  /** Last messages sent, for repetition. */
   readonly kept: Map<CmType, Uint8Array> = new Map()
 
   constructor(

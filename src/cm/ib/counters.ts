@@ -1,15 +1,15 @@
-/** What the communication manager counts; plain fields, to be read at any time. */
+/** Counters of the communication manager; plain fields, to be read at any time. */
 import { CmAttribute, type CmType, type MalformedReason, malformedReasons } from '../../wire/index.ts'
 import { type DropReason, dropReasons } from './errors.ts'
 
 type PerType = Record<CmType, number>
 
 export interface CmCounters {
-  /** Messages sent, repetitions with them. */
+  /** Messages sent, including repetitions. */
   sent: PerType
-  /** Repetitions because no answer came. */
+  /** Repetitions because no answer was received. */
   retried: PerType
-  /** Messages received that can be read, duplicates with them. */
+  /** Messages received that can be read, including duplicates. */
   received: PerType
   /** Messages of a peer that repeats itself. */
   duplicates: PerType
@@ -19,7 +19,7 @@ export interface CmCounters {
   expired: number
   /** Requests that made room for one of another sender. */
   evicted: number
-  /** Answers and TIMEWAITs that ended early, because more came than are kept. */
+  /** Answers and TIMEWAITs that ended early, because there were more than are kept. */
   shortened: number
   /** REJs that the manager sent by itself, by reason. */
   rejected: Record<number, number>

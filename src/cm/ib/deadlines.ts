@@ -10,7 +10,7 @@ export interface Timed {
 export class Deadlines<T extends Timed> {
   readonly #heap: T[] = []
 
-  /** The item that is due first; it stays. */
+  /** Item that is due first; it stays. */
   get first(): T | undefined {
     return this.#heap[0]
   }

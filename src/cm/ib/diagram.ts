@@ -2,8 +2,8 @@
 import { type CmFigure, type CmTransition, cmFigures, cmGuards } from './states.ts'
 
 /**
- * What moves a connection from one state to another. Rows that only answer or repeat are left out; where ESTABLISHED and
- * the states of an alternate path do the same, ESTABLISHED stands for all.
+ * Returns a diagram of the transitions between the states of a connection. Rows that only answer or repeat are left out; where ESTABLISHED
+ * and the states of an alternate path do the same, ESTABLISHED stands for all.
  */
 export function cmDiagram(figures: readonly CmFigure[]): string {
   const edges = new Map<string, string[]>()

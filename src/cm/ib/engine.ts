@@ -17,7 +17,7 @@ import type { CmState } from './state-names.ts'
 import { type CmGuard, type CmSend, type CmTimer, type CmTrigger, transitionsOf } from './states.ts'
 import { timeoutNs } from './timeouts.ts'
 
-/** What a step brings with it: the bytes of a call's message, or the message that came. */
+/** Input of a step: the bytes of a call's message, or the message that was received. */
 export interface StepInput<A> {
   bytes?: Uint8Array
   message?: CmMessage
@@ -43,9 +43,9 @@ export class Engine<A> {
   readonly counters: CmCounters = newCounters()
   readonly registry: Registry<A> = new Registry()
   readonly deadlines: Deadlines<Connection<A>> = new Deadlines()
-  /** Of peers that asked a listener; each listener has its own besides. */
+  /** Half-open requests of peers to listeners; each listener has its own besides. */
   readonly #halfOpen = new Shares<Connection<A>>()
-  /** All of them, with those of peers that both asked. */
+  /** Number of all half-open requests, peer-to-peer ones included. */
   halfOpen = 0
   /** Connections in ANSWERED and in TIMEWAIT. */
   readonly #answers = new Shares<Connection<A>>()
@@ -58,7 +58,7 @@ export class Engine<A> {
     this.limits = allLimits(options.limits)
   }
 
-  /** Follows the table from the state of `c`; false if it has nothing for this trigger. */
+  /** Executes the table's row for the state of `c`; false if it has none for this trigger. */
   step(c: Connection<A>, trigger: CmTrigger, now: number, input: StepInput<A> = {}): boolean {
     const row = transitionsOf(c.state, trigger).find(
       ({ when }) => when === undefined || this.#holds(when, c, input.message),
@@ -87,7 +87,7 @@ export class Engine<A> {
     return true
   }
 
-  /** What is kept for a while has a limit. Beyond it, the sender with most of it loses the oldest. */
+  /** Enforces the limits of connections that are kept for a while: beyond a limit, the sender with most of them loses the oldest. */
   #trim(now: number): void {
     for (const [kept, limit] of [
       [this.#answers, this.limits.answers],
@@ -158,7 +158,7 @@ export class Engine<A> {
     }
   }
 
-  /** No more than the limit, whatever a message says. */
+  /** Limits a wait, whatever time a message requests. */
   bounded(ns: number): number {
     return Math.min(this.limits.waitNs, Math.max(shortestWaitNs, ns))
   }
@@ -263,7 +263,7 @@ export class Engine<A> {
     this.options.send(bytes, to)
   }
 
-  /** Whether a message from there may be one of the peer: it comes from where MADs to the peer go, or by one of its paths. */
+  /** True if a message from there may come from the peer: its address is the destination of MADs to the peer, or on one of its paths. */
   isFromPeer(c: Connection<A>, from: A): boolean {
     const { addressKey, addressOnPath } = this.options
     if (addressKey(from) === c.peerKey) return true
@@ -288,7 +288,7 @@ export class Engine<A> {
     return Math.floor(this.options.random() * limit)
   }
 
-  /** An id that no connection has; undefined if a thousand tries gave none. */
+  /** Returns an id that no connection has; undefined if a thousand attempts found none. */
   freeCommId(): number | undefined {
     const { commIds = () => this.#random(0x1_0000_0000) } = this.options
     for (let i = 0; i < 1000; i++) {
@@ -298,14 +298,14 @@ export class Engine<A> {
     return undefined
   }
 
-  /** Whether there is room for one more connection; kept answers and TIMEWAITs are dropped for it. */
+  /** Makes room for one more connection: kept answers and TIMEWAITs are dropped for it; false if there is none. */
   makeRoom(now: number): boolean {
     while (this.registry.size >= this.limits.connections)
       if (!this.#shorten(this.#answers, now) && !this.#shorten(this.#timewaits, now)) return false
     return true
   }
 
-  /** Why a request of `source` to this listener cannot be accepted; undefined if it can. */
+  /** Returns why a request of `source` to this listener cannot be accepted; undefined if it can. */
   refusal(listener: Listener<A>, source: string, now: number): DropReason | undefined {
     if (listener.waiting >= listener.backlog && !this.#evict(listener.halfOpen, source, now)) return 'backlogFull'
     if (this.halfOpen >= this.limits.halfOpen && !this.#evict(this.#halfOpen, source, now)) return 'tooMany'

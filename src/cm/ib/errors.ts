@@ -1,6 +1,6 @@
 /**
- * Misuse of the communication manager throws a `CmError`. What came from the network never throws: a message that is
- * good for nothing is dropped and counted under one of the `dropReasons`.
+ * Misuse of the communication manager throws a `CmError`. Input from the network never throws: an invalid or unexpected message is dropped
+ * and counted under one of the `dropReasons`.
  */
 import type { MalformedReason } from '../../wire/index.ts'
 
@@ -26,7 +26,7 @@ export class CmError extends Error {
   }
 }
 
-/** Why a message that can be read was dropped. The names are stable. */
+/** Reasons for which a message that can be read is dropped. The names are stable. */
 export const dropReasons = {
   unknownId: 'a pair of communication ids that no connection here has',
   foreignSource: 'a message that names a connection, from an address that is not the one of its peer',

@@ -5,7 +5,7 @@ import type { DropReason } from './errors.ts'
 import type { CmLimits } from './limits.ts'
 import type { CmMessageOf, RejParams } from './parameters.ts'
 
-/** What each event brings; `message` is the one that caused it. Its bytes are a copy and may be kept. */
+/** Fields of each event; `message` is the one that caused it. Its bytes are a copy and may be kept. */
 export type CmEvent<A> = { connection: CmConnection<A> } & (
   | { type: 'reqReceived'; message: CmMessageOf<'REQ'>; listener: CmListener<A> | undefined; from: A }
   | { type: 'repReceived'; message: CmMessageOf<'REP'> }
@@ -24,7 +24,7 @@ export type CmEvent<A> = { connection: CmConnection<A> } & (
   | { type: 'reqError' | 'repError' | 'dreqError' | 'lapError' | 'sidrReqError' }
   /** A request was dropped: the program took too long to answer it, or a request of another sender needed its room. */
   | { type: 'reqDropped' }
-  /** The peer has forgotten this connection: it asks for another one with the same QP. */
+  /** The peer has lost this connection: it requests another one with the same QP. */
   | { type: 'staleConnection' }
   /** The QP number may be used again; the connection is gone. */
   | { type: 'timewaitExit' }
@@ -36,20 +36,20 @@ export interface CmOptions<A> {
   caGuid: bigint
   /** A number from 0 to below 1, not to be guessed: PSNs and transaction ids are made with it. */
   random: () => number
-  /** A communication id, 32 bits and not 0, that is not easily guessed. Asked again if it is in use. Random without it. */
+  /** Returns a communication id, 32 bits and not 0, that is not easily guessed. Called again if it is in use. Random without it. */
   commIds?: () => number
   /** Sends a MAD of 256 bytes to QP 1. It must not call `receive` before it returns. */
   send: (mad: Uint8Array, to: A) => void
   event: (event: CmEvent<A>) => void
-  /** The same string for the same sender. Messages about a connection count only if its peer is their sender. */
+  /** Returns the same string for the same sender. Messages about a connection count only if its peer is their sender. */
   addressKey: (address: A) => string
-  /** Whether MADs of the peer at the far end of `path` may come from `address`: for peers that use another path for them. */
+  /** Returns true if MADs of the peer at the far end of `path` may come from `address`: for peers that send them on another path. */
   addressOnPath?: (address: A, path: CmPath) => boolean
-  /** Called for each message that is dropped, and for what ends early; `CmCounters` has the sums. */
+  /** Called for each message that is dropped, and for each connection that ends early; `CmCounters` has the sums. */
   count?: (what: DropReason | 'evicted' | 'expired') => void
-  /** The REJ for a REQ that must not reach any listener: wrong GID, P_Key, … */
+  /** Returns the REJ for a REQ that must not reach any listener: wrong GID, P_Key, … */
   check?: (request: CmReq, from: A) => RejParams | undefined
-  /** Whether another manager of the adapter listens to a service: it gets a request when that is repeated. */
+  /** Returns true if another manager of the adapter listens to a service: that one receives a request when it is repeated. */
   servedByOthers?: (serviceId: bigint) => boolean
   /** Code of the adapter's delay in answering; default 15 (134 ms). */
   caAckDelay?: number

@@ -1,5 +1,5 @@
 /**
- * How much peers can make a communication manager remember, and how long it waits for them. In the environment, for the
+ * Limits of the state that peers can make a communication manager keep, and of the time that it waits for them. In the environment, for the
  * RDMA CM:
  *
  *     VERBENA_CM_LIMITS=halfOpen=1000,exchangeNs=20e9
@@ -15,14 +15,14 @@ export interface CmLimits {
   answers: number
   /** Connections in TIMEWAIT. Default 16,384. */
   timewait: number
-  /** No wait for an answer is longer than this, whatever a message says; default 68.7 s. */
+  /** Maximum wait for an answer, whatever time a message requests; default 68.7 s. */
   waitNs: number
   /**
    * The limit of a whole exchange: all repetitions of a REP until its RTU comes, or of a DREQ until its DREP comes, and the
    * time that the program takes to answer a request. Default 137 s, more than Linux's defaults need.
    */
   exchangeNs: number
-  /** When there is no more room for requests, how long each may at least wait for its RTU; default 1 s. */
+  /** Minimum time that each request may wait for its RTU when there is no more room for requests; default 1 s. */
   rtuNs: number
 }
 
@@ -36,10 +36,10 @@ const defaultLimits: Readonly<CmLimits> = {
   rtuNs: 1e9,
 }
 
-/** Of these there may be none. */
+/** Limits that may be 0. */
 const mayBeZero: ReadonlySet<string> = new Set(['answers', 'timewait', 'rtuNs'])
 
-/** What is wrong with limits; undefined if nothing is. */
+/** Returns what is wrong with limits; undefined if they are valid. */
 export function wrongLimits(limits: unknown): string | undefined {
   if (limits === undefined) return undefined
   if (typeof limits !== 'object' || limits === null) return 'limits must be an object such as { halfOpen: 1000 }'
@@ -53,7 +53,7 @@ export function wrongLimits(limits: unknown): string | undefined {
   return undefined
 }
 
-/** All limits: those of the last source that names them, else the defaults. */
+/** Returns all limits: those of the last source that names them, else the defaults. */
 export function allLimits(...sources: readonly (Partial<CmLimits> | undefined)[]): CmLimits {
   const all = { ...defaultLimits }
   for (const source of sources)
@@ -62,7 +62,7 @@ export function allLimits(...sources: readonly (Partial<CmLimits> | undefined)[]
   return all
 }
 
-/** The limits that a text such as `halfOpen=1000,rtuNs=5e8` names, whatever they are. */
+/** Returns the limits that a text such as `halfOpen=1000,rtuNs=5e8` names, unchecked. */
 export function parseLimits(text: string): Partial<CmLimits> {
   const limits: Record<string, number> = {}
   for (const part of text.split(',')) {

@@ -63,7 +63,7 @@ export class CommunicationManager<A> {
     return this.#engine.registry.size
   }
 
-  /** Of these the requests that are not yet a connection. */
+  /** Number of requests among these that are not yet a connection. */
   get halfOpen(): number {
     return this.#engine.halfOpen
   }
@@ -72,17 +72,17 @@ export class CommunicationManager<A> {
     return this.#engine.registry.all
   }
 
-  /** Requests to this service become `reqReceived` or `sidrReqReceived`. Taken already: ERR_CM_IN_USE. */
+  /** Listens: requests to this service become `reqReceived` or `sidrReqReceived`. ERR_CM_IN_USE if it is taken. */
   listen(serviceId: bigint, options: ListenOptions<A> = {}): CmListener<A> {
     return this.#engine.registry.listen(serviceId, options)
   }
 
-  /** Ends the listening; requests that the program has got stay. */
+  /** Ends the listening; requests that the program has received stay. */
   closeListener(listener: CmListener<A>): void {
     this.#engine.registry.closeListener(listener as Listener<A>)
   }
 
-  /** Asks for a connection: `repReceived`, `rejReceived` or `reqError` will come; peer to peer perhaps `reqReceived`. */
+  /** Requests a connection: `repReceived`, `rejReceived` or `reqError` will follow; peer to peer perhaps `reqReceived`. */
   sendReq(params: ReqParams<A>, now: number): CmConnection<A> {
     const engine = this.#engine
     const c = this.#create('sendReq', 'connection', params.serviceId, params.to, now)
@@ -114,7 +114,7 @@ export class CommunicationManager<A> {
     return c
   }
 
-  /** Accepts a request; `rtuReceived`, `userEstablished`, `rejReceived` or `repError` will come. The QP must be in RTR. */
+  /** Accepts a request; `rtuReceived`, `userEstablished`, `rejReceived` or `repError` will follow. The QP must be in RTR. */
   sendRep(connection: CmConnection<A>, params: RepParams, now: number): void {
     const c = this.#for('sendRep', connection)
     const depth = Math.min(c.initiatorDepth, params.initiatorDepth ?? c.initiatorDepth)
@@ -127,7 +127,7 @@ export class CommunicationManager<A> {
     this.#engine.step(c, 'sendRep', now, { bytes })
   }
 
-  /** The connection is established for this side; the QP must be in RTS, or nearly. */
+  /** Sends the RTU: the connection is established for this side; the QP must be in RTS, or nearly. */
   sendRtu(connection: CmConnection<A>, params: WithPrivateData, now: number): void {
     const c = this.#for('sendRtu', connection)
     this.#engine.step(c, 'sendRtu', now, { bytes: buildIds('sendRtu', 'RTU', c, params) })
@@ -138,7 +138,7 @@ export class CommunicationManager<A> {
     this.#engine.step(c, 'sendRej', now, { bytes: buildRej(c, params) })
   }
 
-  /** The answer will take longer; see `MraParams.whenRepeated`. */
+  /** Sends an MRA: the answer will take longer; see `MraParams.whenRepeated`. */
   sendMra(connection: CmConnection<A>, params: MraParams, now: number): void {
     const trigger = params.whenRepeated ? 'prepareMra' : 'sendMra'
     const c = this.#for(trigger, connection)
@@ -147,20 +147,20 @@ export class CommunicationManager<A> {
     this.#engine.step(c, trigger, now, { bytes })
   }
 
-  /** Releases the connection: `drepReceived`, `dreqReceived` or `dreqError` will come, then `timewaitExit`. */
+  /** Releases the connection: `drepReceived`, `dreqReceived` or `dreqError` will follow, then `timewaitExit`. */
   sendDreq(connection: CmConnection<A>, params: WithPrivateData, now: number): void {
     const c = this.#for('sendDreq', connection)
     const bytes = buildDreq(c, this.#engine.newTransactionId(), params)
     this.#engine.step(c, 'sendDreq', now, { bytes })
   }
 
-  /** Answers `dreqReceived`; `timewaitExit` will come. */
+  /** Answers `dreqReceived`; `timewaitExit` will follow. */
   sendDrep(connection: CmConnection<A>, params: WithPrivateData, now: number): void {
     const c = this.#for('sendDrep', connection)
     this.#engine.step(c, 'sendDrep', now, { bytes: buildIds('sendDrep', 'DREP', c, params) })
   }
 
-  /** Proposes another alternate path: `aprReceived` or `lapError` will come. */
+  /** Proposes another alternate path: `aprReceived` or `lapError` will follow. */
   sendLap(connection: CmConnection<A>, params: LapParams, now: number): void {
     const c = this.#for('sendLap', connection)
     const path = pathOf('sendLap', { localAckTimeout: c.primary.localAckTimeout, ...params.alternate })
@@ -180,7 +180,7 @@ export class CommunicationManager<A> {
     this.#engine.step(c, 'sendApr', now, { bytes })
   }
 
-  /** Asks for the QP of a service: `sidrRepReceived` or `sidrReqError` will come, and that is all. */
+  /** Requests the QP of a service: `sidrRepReceived` or `sidrReqError` will follow, and no other event. */
   sendSidrReq(params: SidrReqParams<A>, now: number): CmConnection<A> {
     const engine = this.#engine
     const c = this.#create('sendSidrReq', 'sidr', params.serviceId, params.to, now)
@@ -202,7 +202,7 @@ export class CommunicationManager<A> {
     this.#engine.step(c, 'sendSidrRep', now, { bytes: buildSidrRep({ requestId, serviceId, transactionId }, params) })
   }
 
-  /** The QP of a passive side got data, which is as good as an RTU. No effect in other states. */
+  /** Reports that the QP of a passive side got data, which is as good as an RTU. No effect in other states. */
   established(connection: CmConnection<A>, now: number): void {
     this.#engine.step(connection as Connection<A>, 'established', now)
   }
@@ -217,7 +217,7 @@ export class CommunicationManager<A> {
     this.#engine.step(c, 'close', now)
   }
 
-  /** For `qp.modify`; see `qpAttrOf`. */
+  /** Returns attributes for `qp.modify`; see `qpAttrOf`. */
   qpAttr(
     connection: CmConnection<A>,
     state: typeof QpState.Init | typeof QpState.Rtr | typeof QpState.Rts,
@@ -226,17 +226,20 @@ export class CommunicationManager<A> {
     return qpAttrOf(connection, state, place)
   }
 
-  /** A MAD that came to QP 1 from `from`. This never throws, whatever the MAD says. The bytes are copied. */
+  /** Handles a MAD that came to QP 1 from `from`. This never throws, whatever the MAD contains. The bytes are copied. */
   receive(mad: Uint8Array, from: A, now: number): void {
     receive(this.#engine, mad, from, now)
   }
 
-  /** When `expire` is next needed, nanoseconds; Infinity: not before another call. Every call can change it. */
+  /** Time at which `expire` is next needed, nanoseconds; Infinity: not before another call. Every call can change it. */
   deadline(): number {
     return this.#engine.deadlines.first?.deadlineNs ?? Number.POSITIVE_INFINITY
   }
 
-  /** Repeats what was not answered, and gives up what was repeated often enough; how many deadlines, at most `most`. */
+  /**
+   * Repeats messages that were not answered, and gives up those that were repeated often enough; returns the number of deadlines, at most
+   * `most`.
+   */
   expire(now: number, most: number = Number.POSITIVE_INFINITY): number {
     const { deadlines } = this.#engine
     let served = 0

@@ -1,4 +1,4 @@
-/** The messages as bytes, from what a call gives and from what the connection knows. What does not fit throws a CmError. */
+/** Builds messages from the parameters of a call and the state of the connection. A value that does not fit throws a CmError. */
 import { QpType } from '../../verbs/provider/index.ts'
 import {
   type CmBodies,
@@ -27,7 +27,7 @@ import {
   type WithPrivateData,
 } from './parameters.ts'
 
-/** 256 bytes. `call` names the call in errors. */
+/** Returns 256 bytes. `call` names the call in errors. */
 export function build<T extends CmType>(
   call: string,
   type: T,
@@ -62,7 +62,7 @@ export function pathOf(call: string, path: Partial<CmPath>): CmPath {
   return cmPath(path)
 }
 
-/** A path as the other end sees it. */
+/** Returns a path as the other end sees it. */
 export function turned(path: CmPath): CmPath {
   const { localLid, remoteLid, localGid, remoteGid } = path
   return { ...path, localLid: remoteLid, remoteLid: localLid, localGid: remoteGid, remoteGid: localGid }
@@ -115,7 +115,7 @@ const idsOf = (c: Ids): Ids => ({
   remoteCommId: c.remoteCommId,
 })
 
-/** What the passive side grants: these fields of the connection change when the REP is sent. */
+/** Values that the passive side grants: these fields of the connection change when the REP is sent. */
 export type Granted = Pick<
   Connection<unknown>,
   'initiatorDepth' | 'responderResources' | 'flowControl' | 'rqPsn' | 'localQpn'
@@ -145,13 +145,13 @@ export function buildRep<A>(
   })
 }
 
-/** RTU, DREP. */
+/** Builds an RTU or a DREP. */
 export function buildIds<A>(call: string, type: 'RTU' | 'DREP', c: Connection<A>, p: WithPrivateData = {}): Uint8Array {
   const tid = type === 'RTU' ? c.transactionId : c.requestTransactionId
   return build(call, type, tid, { ...idsOf(c), ...data(p) })
 }
 
-/** Of a connection, or of what is left of one. */
+/** Builds the DREQ of a connection, or of the ids and QP number that are left of one. */
 export function buildDreq(
   c: Readonly<{ localCommId: number; remoteCommId: number; remoteQpn: number }>,
   tid: bigint,
@@ -160,7 +160,7 @@ export function buildDreq(
   return build('sendDreq', 'DREQ', tid, { ...idsOf(c), remoteQpn: c.remoteQpn, ...data(p) })
 }
 
-/** What a message is about, in an MRA or REJ: 0 REQ, 1 REP, 2 another (LAP in an MRA). */
+/** Returns the code of the message that an MRA or REJ answers: 0 REQ, 1 REP, 2 another (LAP in an MRA). */
 export function aboutOf<A>(c: Connection<A>): number {
   if (c.state === 'REQ_RCVD' || c.state === 'MRA_REQ_SENT') return 0
   return c.state === 'REP_RCVD' || c.state === 'MRA_REP_SENT' ? 1 : 2
@@ -233,7 +233,7 @@ export function additional(
   return { additionalInfo: info, additionalInfoLength: info.length }
 }
 
-/** The GUID as it stands in the additional information of a REJ for a timeout. */
+/** Returns the GUID in the form of the additional information of a REJ for a timeout. */
 export function guidBytes(guid: bigint): Uint8Array {
   return Uint8Array.from({ length: 8 }, (_, i) => Number((guid >> BigInt(56 - 8 * i)) & 0xffn))
 }

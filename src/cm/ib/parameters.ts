@@ -1,7 +1,7 @@
 /**
- * What the calls of the communication manager take; events.ts has what its events give. Names are those of the messages
- * (`CmReq`, `CmRep`, … of wire/) and of the kernel's `ib_cm`; times within messages are codes (timeouts.ts), times of
- * calls nanoseconds. `A` is an address that MADs go to and come from; what it is, only the caller knows.
+ * Parameters of the calls of the communication manager; events.ts has those of its events. Names are those of the messages (`CmReq`,
+ * `CmRep`, … of wire/) and of the kernel's `ib_cm`; times within messages are codes (timeouts.ts), times of calls nanoseconds. `A` is an
+ * address of MADs, as source and destination; only the caller knows its form.
  */
 import type { QpType } from '../../verbs/provider/index.ts'
 import type { CmMessage, CmPath, CmType } from '../../wire/index.ts'
@@ -9,7 +9,7 @@ import type { CmMessage, CmPath, CmType } from '../../wire/index.ts'
 /** A message of one type, as it was received. */
 export type CmMessageOf<T extends CmType> = Extract<CmMessage, { type: T }>
 
-/** How many bytes of private data each message has room for. */
+/** Maximum bytes of private data in each message. */
 export const privateDataLimit: Readonly<Record<CmType, number>> = {
   REQ: 92,
   MRA: 222,
@@ -31,7 +31,7 @@ export interface WithPrivateData {
 
 export interface ReqParams<A> extends WithPrivateData {
   serviceId: bigint
-  /** Where the REQ goes. */
+  /** Destination of the REQ. */
   to: A
   qpNum: number
   /** RC or UC; default RC. */
@@ -57,11 +57,11 @@ export interface ReqParams<A> extends WithPrivateData {
   retryCount?: number
   /** Default 7: without limit. */
   rnrRetryCount?: number
-  /** Code: how long the peer may take to answer; default 20 (4.3 s). */
+  /** Code of the maximum time that the peer may take to answer; default 20 (4.3 s). */
   remoteCmResponseTimeout?: number
-  /** Code: how long this end may take to answer; default 20. */
+  /** Code of the maximum time that this end may take to answer; default 20. */
   localCmResponseTimeout?: number
-  /** How often a message is repeated; default 15. */
+  /** Maximum number of repetitions of a message; default 15. */
   maxCmRetries?: number
   /** Both ends send a REQ, and the comparison of their GUIDs and QP numbers decides which end is active. */
   peerToPeer?: boolean
@@ -73,9 +73,9 @@ export interface RepParams extends WithPrivateData {
   qpNum: number
   startingPsn?: number
   qkey?: number
-  /** At most what the REQ's initiator depth asks for, which is the default; more is lowered to it. */
+  /** At most the REQ's initiator depth, which is the default; a higher value is lowered to it. */
   responderResources?: number
-  /** At most the REQ's responder resources, which is the default; more is lowered to it. */
+  /** At most the REQ's responder resources, which is the default; a higher value is lowered to it. */
   initiatorDepth?: number
   /** 0 accepted, 1 not supported, 2 the alternate path is rejected. */
   failoverAccepted?: number
@@ -92,9 +92,9 @@ export interface RejParams extends WithPrivateData {
 }
 
 export interface MraParams extends WithPrivateData {
-  /** Code: how much longer the answer will take; default 24 (69 s). */
+  /** Code of the further time that the answer will take; default 24 (69 s). */
   serviceTimeout?: number
-  /** Nothing is sent unless the peer repeats its message, which then gets the MRA. */
+  /** Flag: no MRA is sent unless the peer repeats its message, which then gets it. */
   whenRepeated?: boolean
 }
 
@@ -160,13 +160,13 @@ export const AprStatus = {
 } as const
 
 export interface ListenOptions<A> {
-  /** The bits of the service ID that count; all without it. */
+  /** Mask of the bits of the service ID that count; all without it. */
   mask?: bigint
-  /** Requests that are not yet a connection, at most. Default 1024. */
+  /** Maximum number of requests that are not yet a connection. Default 1024. */
   backlog?: number
   /** One more is dropped, so that the peer repeats it (the default), or rejected: REJ 3 (no resources), SIDR_REP 3. */
   whenFull?: 'drop' | 'reject'
-  /** More than one may listen to a service id if each says what is meant for it. */
+  /** Returns true for a request that is meant for this listener: several may listen to a service id if each has this function. */
   matches?: (request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>, from: A) => boolean
   context?: unknown
 }

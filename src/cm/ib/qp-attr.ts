@@ -5,22 +5,22 @@ import type { CmConnection } from './connection.ts'
 import { CmError } from './errors.ts'
 import { mtuBytes } from './mtu.ts'
 
-/** What the messages do not say: the local port, and entries of its tables. */
+/** Attributes that the messages do not contain: the local port, and entries of its tables. */
 export interface QpAttrPlace {
   /** Default 1. */
   port?: number
   pkeyIndex?: number
   sgidIndex?: number
-  /** The same of the alternate path. */
+  /** Port of the alternate path. */
   altPort?: number
   altPkeyIndex?: number
   altSgidIndex?: number
 }
 
 /**
- * For `qp.modify`: to INIT, RTR, or RTS. What the peer may do to memory is REMOTE_WRITE, and READ and atomics if this end
- * serves any. The RNR timer is 0, the longest, as in Linux: give another `minRnrTimer` by spreading over it.
- * RTR and RTS need what the peer told: before, ERR_CM_STATE.
+ * Returns the attributes for `qp.modify`: to INIT, RTR, or RTS. The peer's access rights are REMOTE_WRITE, and READ and atomics if this end
+ * serves any. The RNR timer is 0, the longest, as in Linux: give another `minRnrTimer` by spreading over it. RTR and RTS need values of the
+ * peer's message: before it, ERR_CM_STATE.
  */
 export function qpAttrOf<A>(
   connection: CmConnection<A>,
@@ -58,14 +58,14 @@ export function qpAttrOf<A>(
   }
 }
 
-/** The address vector of a path as seen from here. */
+/** Returns the address vector of a path as seen from here. */
 export function ahOf(path: CmPath, portNum: number, sgidIndex = 0): AhAttr {
   const { remoteLid, remoteGid, serviceLevel, flowLabel, hopLimit, trafficClass } = path
   const grh = { dgid: remoteGid, sgidIndex, flowLabel, hopLimit, trafficClass }
   return { dlid: remoteLid, sl: serviceLevel, portNum, grh }
 }
 
-/** What loads an alternate path: into RTR, or into RTS when a LAP was accepted (then with `pathMigState` REARM). */
+/** Returns the attributes that load an alternate path: into RTR, or into RTS when a LAP was accepted (then with `pathMigState` REARM). */
 export function alternatePath(
   path: CmPath,
   place: QpAttrPlace,

@@ -1,6 +1,6 @@
 /**
- * Handles messages: finds the connection of each, updates it, and answers messages that belong to none. Nothing here
- * throws, whatever a message says.
+ * Handles messages: finds the connection of each, updates it, and answers messages that belong to none. No function here throws, whatever a
+ * message contains.
  */
 import { QpType } from '../../verbs/provider/index.ts'
 import { type CmMessage, CmRejReason, type CmReq, get64Big, isMalformed, Mad, parseCm } from '../../wire/index.ts'
@@ -115,7 +115,7 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
     return
   }
   const stale = registry.byQpn(request.localCaGuid, request.localQpn, source)
-  // IBA 12.9.8.3.1: a REQ that names a QP that is connected here says that its connection is over.
+  // IBA 12.9.8.3.1: a REQ that names a QP that is connected here indicates that its connection is over.
   if (stale !== undefined) {
     engine.step(stale, 'stale', now)
     refuse(engine, request, CmRejReason.StaleConnection, from)
@@ -148,7 +148,10 @@ function receiveReq<A>(engine: Engine<A>, request: CmMessageOf<'REQ'>, from: A, 
   engine.step(c, 'REQ', now, { message: request, from })
 }
 
-/** Both sides have sent a REQ. The one with the greater GUID or QP number stays active; the other answers. */
+/**
+ * Handles the REQ of a peer to which this side has sent one, too. The side with the greater GUID or QP number stays active; the other
+ * answers.
+ */
 function receiveFromPeer<A>(
   engine: Engine<A>,
   c: Connection<A>,
@@ -158,7 +161,7 @@ function receiveFromPeer<A>(
 ): void {
   const { registry } = engine
   if (engine.compare(c, request) < 0) {
-    // A REP cannot say that this end wants another type or a smaller MTU.
+    // A REP has no field by which this end could request another type or a smaller MTU.
     const reason =
       typeOf(request) !== c.qpType
         ? CmRejReason.InvalidTransportServiceType
@@ -184,7 +187,7 @@ function receiveFromPeer<A>(
 
 const typeOf = (request: CmReq): QpType => (request.transportServiceType === 1 ? QpType.UC : QpType.RC)
 
-/** What the passive side takes from a REQ. */
+/** Copies the values of a REQ to the connection of the passive side. */
 function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.transactionId = request.transactionId
   c.remoteCommId = request.localCommId
@@ -205,7 +208,7 @@ function learn<A>(c: Connection<A>, request: CmMessageOf<'REQ'>): void {
   c.answerNs = perTry * (request.maxCmRetries + 1)
 }
 
-/** A reason to reject a REQ whatever it asks for; undefined if there is none. */
+/** Returns a reason to reject a REQ, independent of its service; undefined if there is none. */
 function wrongIn(request: CmReq): number | undefined {
   // IBA 12.6.7.2: the reasons for which a REQ is rejected.
   if (request.transportServiceType > 1) return CmRejReason.InvalidTransportServiceType
@@ -226,7 +229,7 @@ function refuse<A>(
   engine.sendTo('REJ', build('receive', 'REJ', request.transactionId, fields), to)
 }
 
-/** A connection for a request to a listener, unless there are too many. */
+/** Makes a connection for a request to a listener, unless there are too many. */
 function admit<A>(
   engine: Engine<A>,
   request: CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>,
@@ -322,8 +325,8 @@ function receiveRej<A>(engine: Engine<A>, rej: CmMessageOf<'REJ'>, from: A, now:
 }
 
 /**
- * A peer that rejects a REQ may have no id; then this end must have sent the REQ. If a repetition of the REQ has been
- * accepted meanwhile, the peer's id is known, and the rejection is outdated.
+ * Returns the connection that a REJ rejects. A peer that rejects a REQ may have no id; then this end must have sent the REQ. If a
+ * repetition of the REQ has been accepted meanwhile, the peer's id is known, and the rejection is outdated.
  */
 function rejected<A>(c: Connection<A> | undefined, rej: CmMessageOf<'REJ'>): Connection<A> | undefined {
   if (c?.kind !== 'connection' || (rej.messageRejected === 0 && !c.active)) return undefined
@@ -350,7 +353,7 @@ function receiveApr<A>(engine: Engine<A>, c: Connection<A>, apr: CmMessageOf<'AP
   follow(engine, c, 'APR', apr, now)
 }
 
-/** A message for an unknown connection: a sender that waits for an answer gets a REJ or a DREP. */
+/** Answers a message for an unknown connection: a sender that waits for an answer gets a REJ or a DREP. */
 function answerUnknown<A>(engine: Engine<A>, message: OfConnection, from: A): void {
   const { transactionId } = message
   const ids = { localCommId: message.remoteCommId, remoteCommId: message.localCommId }

@@ -14,7 +14,7 @@ export class Registry<A> {
   readonly #byQpn = new Map<string, Connection<A>>()
   readonly #exact = new Map<bigint, Listener<A>[]>()
   readonly #masked: Listener<A>[] = []
-  /** Those that wait for the REQ of a peer: few. */
+  /** Connections that wait for the REQ of a peer: few. */
   readonly #peers = new Set<Connection<A>>()
 
   get size(): number {
@@ -41,7 +41,7 @@ export class Registry<A> {
     this.forgetQpn(c)
   }
 
-  /** By the ids of a message from the peer; the peer's own id is not compared while it is unknown here. */
+  /** Finds a connection by the ids of a message from the peer; the peer's own id is not compared while it is unknown here. */
   find(localCommId: number, remoteCommId: number): Connection<A> | undefined {
     const c = this.#byLocal.get(localCommId)
     if (c === undefined || c.kind !== 'connection') return undefined
@@ -60,7 +60,7 @@ export class Registry<A> {
     return this.#byQpn.get(`${guid} ${qpn} ${source}`)
   }
 
-  /** Makes it found by the ids and the QP of its peer. */
+  /** Enters the connection under the ids and the QP of its peer. */
   knowRemote(c: Connection<A>, key: string): void {
     this.#peers.delete(c)
     c.remoteKey = key
@@ -82,7 +82,7 @@ export class Registry<A> {
     c.qpnKey = undefined
   }
 
-  /** The connection that waits for this REQ of its peer: same service, and the path leads to where the REQ comes from. */
+  /** Returns the connection that waits for this REQ of its peer: same service, and its path leads to the source of the REQ. */
   peerFor(request: CmReq, caGuid: bigint, isFrom: (c: Connection<A>) => boolean): Connection<A> | undefined {
     for (const c of this.#peers) {
       if (c.serviceId !== request.serviceId || (c.state !== 'REQ_SENT' && c.state !== 'MRA_REQ_RCVD')) continue

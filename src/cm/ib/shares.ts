@@ -1,6 +1,6 @@
 /**
- * Items by sender. What a peer can make this end remember is kept in one of these, so that when there is no more room, the
- * sender with most items loses one.
+ * Items by sender. State that a peer can make this end keep is in one of these, so that when there is no more room, the sender with most
+ * items loses one.
  */
 export class Shares<T> {
   /** The items of each sender, the oldest first. */
@@ -14,7 +14,7 @@ export class Shares<T> {
     return this.#size
   }
 
-  /** How many items the sender with most of them has. */
+  /** Number of items of the sender with most of them. */
   get most(): number {
     return this.#most
   }

@@ -9,7 +9,7 @@ import type { CmType } from '../../wire/index.ts'
 import type { CmEventType } from './events.ts'
 import { type CmState, cmStates } from './state-names.ts'
 
-/** What makes a connection move: calls, messages of the peer, and time. */
+/** Triggers of transitions: calls, messages of the peer, and time. */
 export const cmTriggers = [
   // Calls
   'listen',
@@ -27,7 +27,7 @@ export const cmTriggers = [
   'sendSidrRep',
   'established',
   'close',
-  // Messages; an MRA says what it is about
+  // Messages; an MRA names the message that it answers
   'REQ',
   'REP',
   'RTU',
@@ -41,7 +41,7 @@ export const cmTriggers = [
   'APR',
   'SIDR_REQ',
   'SIDR_REP',
-  /** Another request or reply names the QP of this connection's peer, which therefore knows nothing of it. */
+  /** Another request or reply names the QP of this connection's peer, which therefore does not have the connection any more. */
   'stale',
   // Time: with repetitions left, and without
   'timeout',
@@ -63,8 +63,8 @@ export const cmGuards = {
 export type CmGuard = keyof typeof cmGuards
 
 /**
- * What is sent: the message that the call gives; the one that was sent before, again; or one that the manager makes:
- * a REJ with this reason, a DREQ, a DREP, a SIDR_REP that rejects.
+ * Message to send: the message of the call; the one that was sent before, again; or one that the manager makes: a REJ with this reason, a
+ * DREQ, a DREP, a SIDR_REP that rejects.
  */
 export type CmSend =
   | CmType
@@ -107,7 +107,7 @@ const connected = ['ESTABLISHED', ...loading, ...toLoad] as const
 
 export type CmFigure = 'listening' | 'active' | 'bothActive' | 'passive' | 'release' | 'alternatePath' | 'sidr'
 
-/** The table in parts, each of which is one figure. */
+/** Parts of the table, each of which is one figure. */
 export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
   listening: [
     { from: ['IDLE'], on: 'listen', to: 'LISTEN' },
@@ -235,7 +235,7 @@ export const cmFigures: Readonly<Record<CmFigure, readonly CmTransition[]>> = {
 
 export const cmTransitions: readonly CmTransition[] = Object.values(cmFigures).flat()
 
-/** The rows for a state and a trigger, in the order in which their conditions are tried. */
+/** Returns the rows for a state and a trigger, in the order in which their conditions are tried. */
 export function transitionsOf(state: CmState, trigger: CmTrigger): readonly CmTransition[] {
   return rows.get(`${state} ${trigger}`) ?? none
 }
@@ -250,7 +250,7 @@ for (const row of cmTransitions)
     else found.push(row)
   }
 
-/** The states from which a call is possible, for errors. */
+/** Returns the states from which a call is possible, for errors. */
 export function statesFor(call: CmTrigger): CmState[] {
   return cmStates.filter((state) => transitionsOf(state, call).length > 0)
 }

@@ -5,12 +5,12 @@
 
 const unitNs = 4096
 
-/** The duration of a code from 0 to 31: 14 is 67 ms, 20 is 4.3 s. */
+/** Returns the duration of a code from 0 to 31: 14 is 67 ms, 20 is 4.3 s. */
 export function timeoutNs(code: number): number {
   return unitNs * 2 ** code
 }
 
-/** The smallest code whose duration is at least `ns`; 31 if there is none. */
+/** Returns the smallest code whose duration is at least `ns`; 31 if there is none. */
 export function timeoutCode(ns: number): number {
   return Math.min(31, Math.max(0, Math.ceil(Math.log2(ns / unitNs))))
 }

@@ -67,7 +67,7 @@ export function isMulticast(bytes: Uint8Array): boolean {
   return bytes.length === 4 ? bytes[0]! >> 4 === 0xe : bytes[0] === 0xff
 }
 
-/** Whether this host has the address. */
+/** True if this host has the address. */
 export function isOwn(bytes: Uint8Array): boolean {
   return isOwnAddress(formatIp(bytes))
 }

@@ -3,12 +3,12 @@
  *
  *     program ── id ──> agent ── CommunicationManager (no I/O) ── GsiPort ──> QP 1
  *
- * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten
- * times a second while it has connections and no follower. While it has followers, an event tells of each message, and of the
- * end of each other agent.
+ * It works when `process` is called: by calls that wait in this thread, in the event loop while it has followers, and ten times a second
+ * while it has connections and no follower. While it has followers, it is notified by an event of each message, and of the end of each
+ * other agent.
  *
- * Messages are taken from the queue pair as they come and wait in `#intake`, from which each sender gets its turn. One call
- * serves a limited number: a flood does not stop the event loop, and a sender of few messages does not wait for others.
+ * Messages are taken from the queue pair as they arrive and wait in `#intake`, from which each sender gets its turn. One call serves a
+ * limited number: a flood does not stop the event loop, and a sender of few messages does not wait for other senders.
  */
 import { GsiPort, type MadAddress, madAddress } from '../../gsi/index.ts'
 import { inRootContext, Looks, nowNs } from '../../memory/index.ts'
@@ -46,22 +46,22 @@ import {
 } from '../ib/index.ts'
 import { type SegmentConnection, SegmentPeers } from './segment-peers.ts'
 
-/** The `context` of a connection: what its events go to. */
+/** The `context` of a connection: the receiver of its events. */
 export interface ConnectionOwner {
   handle(event: IbEvent<MadAddress>): void
 }
 
-/** The `context` of a listener: what its requests go to. */
+/** The `context` of a listener: the receiver of its requests. */
 export interface ListenerOwner {
   request(event: IbEvent<MadAddress>, agent: Agent): void
 }
 
 const backgroundMs = 100
-/** Followed, it looks at first this often where no event and no deadline tells of the end of a peer: in a segment. */
+/** Initial interval of checks of a followed agent where neither an event nor a deadline reports the end of a peer: in a segment. */
 const recheckMs = 1000
-/** And elsewhere: the end of each wait wakes the service thread of the device. */
+/** Interval elsewhere: the end of each wait wakes the service thread of the device. */
 const longestWaitMs = 60_000
-/** How long a thread that ends may take to disconnect from its peers. */
+/** Maximum time that a thread that ends takes to disconnect from its peers. */
 const farewellNs = 50e6
 
 /**
@@ -94,11 +94,11 @@ const counterOf: Partial<Record<DropReason | 'evicted' | 'expired', CounterName>
 export class Agent {
   readonly context: Context
   readonly name: string
-  /** A device whose addresses are IP addresses. */
+  /** Flag: the addresses of the device are IP addresses. */
   readonly ethernet: boolean
   readonly channel: CompletionChannel
   readonly #ownsContext: boolean
-  /** Of QP 1. */
+  /** Protection domain of QP 1. */
   readonly #gsiPd: ProtectionDomain
   /** The protection domain of ids whose program gives none. */
   #pd: ProtectionDomain | undefined
@@ -111,12 +111,12 @@ export class Agent {
   readonly #intake = new Shares<WaitingMad>()
   /** Buffers of messages that were served, for reuse: a flood makes no garbage. */
   readonly #spare: Uint8Array[] = []
-  /** What it has registered, how often, by service id and addresses. */
+  /** Registered services by service id and addresses, with the number of registrations. */
   readonly #services = new Map<string, { serviceId: bigint; served: Int32Array; count: number }>()
   readonly #keys = new WeakMap<CmListener<MadAddress>, string>()
   readonly #followers = new Set<object>()
   readonly #segmentPeers: SegmentPeers
-  /** Which of the connections that threads left when they died was looked at last. */
+  /** Index of the last farewell that was handled: a connection that a thread left when it died. */
   #farewells: number
   #events = 0
   #background: NodeJS.Timeout | undefined
@@ -159,7 +159,7 @@ export class Agent {
     })
   }
 
-  /** What is dropped here a peer that waits for it asks for again. */
+  /** Sends a MAD, or drops it: a peer that waits for it repeats its own message. */
   #send(mad: Uint8Array, to: MadAddress): void {
     if (!this.#port.send(mad, to)) this.#count('cm_sends_dropped')
   }
@@ -226,7 +226,7 @@ export class Agent {
 
   // --- driving -----------------------------------------------------------------------------------------------------
 
-  /** Serves messages and timers, up to the limits of a turn; how many those were. */
+  /** Serves messages and timers, up to the limits of a turn; returns their number. */
   process(): number {
     if (this.#processing || this.#closed) return 0
     this.#processing = true
@@ -265,7 +265,7 @@ export class Agent {
     }
   }
 
-  /** Disconnects for threads of this device that died, as a kernel does for a process; how many messages that took. */
+  /** Disconnects for threads of this device that died, as a kernel does for a process; returns the number of messages for that. */
   #sendFarewells(): number {
     const { host, index } = this.context.device
     const last = farewells(host)
@@ -291,12 +291,12 @@ export class Agent {
     }
   }
 
-  /** Whether there is work to do at once. */
+  /** True if there is work to do at once. */
   get #busy(): boolean {
     return this.#intake.size > 0 || this.cm.deadline() <= nowNs()
   }
 
-  /** While there are connections, peers must get answers: without followers a timer sees to that. */
+  /** Starts a timer without followers: while there are connections, peers must get answers. */
   #inBackground(): void {
     if (this.cm.size === 0 || this.#background !== undefined || this.#following || this.#closed) return
     this.#background = inRootContext(() => setInterval(() => this.#tick(), backgroundMs).unref())
@@ -330,7 +330,7 @@ export class Agent {
     }
   }
 
-  /** When too many messages wait, the sender with the most of them loses one. */
+  /** Queues a message. When too many wait, the sender with the most of them loses one. */
   #admit(mad: Uint8Array, from: MadAddress): void {
     const intake = this.#intake
     if (intake.size >= intakeMessages) {
@@ -343,12 +343,12 @@ export class Agent {
     intake.add(from.source, { bytes, from })
   }
 
-  /** To the next deadline of the communication manager. */
+  /** Returns the time to the next deadline of the communication manager. */
   #millisecondsLeft(longest: number): number {
     return Math.max(0, Math.min(longest, Math.ceil((this.cm.deadline() - nowNs()) / 1e6)))
   }
 
-  /** Blocks this thread until something has come or a timer has expired, at most `timeoutMs`. */
+  /** Blocks this thread until a message has arrived or a timer has expired, at most `timeoutMs`. */
   wait(timeoutMs: number): void {
     this.#cq.reqNotify()
     if (this.process() > 0) return
@@ -362,8 +362,8 @@ export class Agent {
   }
 
   /**
-   * Before a thread that calls `process` by itself sleeps: what comes from now on makes an event of the channel, and wakes it.
-   * False if something has come already.
+   * Prepares the sleep of a thread that calls `process` by itself: messages from now on make an event of the channel, and wake it. False if
+   * one has arrived already.
    */
   arm(): boolean {
     for (let cq = this.channel.tryGetEvent(); cq !== null; cq = this.channel.tryGetEvent()) cq.ackEvents(1)
@@ -371,12 +371,12 @@ export class Agent {
     return this.process() === 0
   }
 
-  /** In how many milliseconds `process` has to be called though nothing comes. */
+  /** Milliseconds after which `process` has to be called although no message arrives. */
   get dueInMs(): number {
     return this.#millisecondsLeft(Number.POSITIVE_INFINITY)
   }
 
-  /** Drives it in the event loop for this follower, until the function that is returned is called. */
+  /** Drives it in the event loop for this follower, until the returned function is called. */
   follow(follower: object): () => void {
     this.#followers.add(follower)
     if (!this.#following) void inRootContext(() => this.#goOn())
@@ -423,8 +423,8 @@ export class Agent {
   }
 
   /**
-   * For the end of this thread: disconnects all, as a kernel does for a process that ends, so that peers need not find out by
-   * repeating. It makes no events.
+   * Disconnects all at the end of this thread, as a kernel does for a process that ends, so that peers need not find out by repeating. It
+   * makes no events.
    */
   farewell(): void {
     const until = nowNs() + farewellNs

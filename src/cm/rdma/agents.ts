@@ -6,15 +6,15 @@ import { Agent } from './agent.ts'
 import { RdmaCmError } from './errors.ts'
 import { randomNumber } from './random.ts'
 
-/** By device, or by the context that the program has opened itself. */
+/** Agents by device, or by the context that the program has opened itself. */
 const agents = new Map<string | Context, Agent>()
 
-/** For all agents of this thread; see `Agent.collect`. */
+/** Calls `Agent.collect` for all agents of this thread. */
 export function collectAll(): void {
   for (const agent of agents.values()) agent.collect()
 }
 
-/** Drives all agents of this thread; how much happened. */
+/** Drives all agents of this thread; returns the number of messages and timers. */
 export function processAll(): number {
   let messages = 0
   for (const agent of agents.values()) messages += agent.process()
@@ -37,8 +37,8 @@ export function agentsOfThread(): number {
 }
 
 /**
- * The agent of a device in this thread, made if there is none. Each call is paired with a `releaseAgent`. The call that makes
- * it decides on its limits; later, other `limits` throw EBUSY.
+ * Returns the agent of a device in this thread, made if there is none. Each call is paired with a `releaseAgent`. The call that makes it
+ * decides on its limits; later, other `limits` throw EBUSY.
  */
 export function acquireAgent(device: string | Context, limits?: Partial<CmLimits>): Agent {
   let agent = agents.get(device)
@@ -63,7 +63,7 @@ export function acquireAgent(device: string | Context, limits?: Partial<CmLimits
   return agent.acquire()
 }
 
-/** EINVAL if limits are invalid for a communication manager. */
+/** Throws EINVAL if limits are invalid for a communication manager. */
 export function checkLimits(limits: unknown, where = ''): void {
   const wrong = wrongLimits(limits)
   if (wrong !== undefined) throw new RdmaCmError('EINVAL', 'createEventChannel', `${where}${wrong}`)

@@ -1,6 +1,6 @@
 /**
- * The connection of an id, or its asking for a UD queue pair (SIDR): from calls of the program to those of the
- * communication manager, and from its events to those of the RDMA CM.
+ * The connection of an id, or its request for a UD queue pair (SIDR): from calls of the program to those of the communication manager, and
+ * from its events to those of the RDMA CM.
  *
  *     connect ── REQ ──>                 ── request ── ConnectRequest
  *                <── REP ──  accept (the queue pair is in RTS before the REP leaves)
@@ -30,7 +30,7 @@ import type { IdQp } from './id-qp.ts'
 import type { FullParam, IdOptionValues, IdQpType } from './params.ts'
 import type { SegmentConnection } from './segment-peers.ts'
 
-/** What a connection sees of its id. */
+/** Interface of an id to its connection. */
 export interface ConnectionHost {
   readonly portSpace: PortSpace
   readonly qpType: IdQpType
@@ -332,7 +332,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     }
   }
 
-  /** What the ConnectRequest tells the program. */
+  /** Returns the parameters of the ConnectRequest. */
   requestParam(privateData: Uint8Array): Partial<CmEventParam> {
     if (this.#host.qpType === QpType.UD) return { privateData, ahAttr: this.#ahAttr! }
     return { privateData, ...this.#told() }
@@ -377,7 +377,7 @@ export class Connecting implements ConnectionOwner, SegmentConnection {
     if (this.#phase === 'connected') this.#end(0, {})
   }
 
-  /** When the peer's MTU is smaller, asks again with the one that it accepts, or with the next smaller one. */
+  /** If the peer's MTU is smaller, repeats the request with the MTU that it accepts, or with the next smaller one; true if so. */
   #askedWithLess(rej: CmRej): boolean {
     const { pathMtu } = this.#ib!
     if (rej.reason !== CmRejReason.InvalidPathMtu || this.#phase !== 'asking' || pathMtu <= 1) return false

@@ -43,7 +43,7 @@ export function qpTypeOf(portSpace: PortSpace): QpType {
 /** `RDMA_UDP_QKEY`. */
 export const udpQkey = 0x01234567
 
-/** Bytes of private data of a program, behind the header of 36 bytes in a REQ and SIDR_REQ. */
+/** Bytes of private data of a program, after the header of 36 bytes in a REQ and SIDR_REQ. */
 export const privateDataBytes = { connect: 56, connectUd: 180, accept: 196, acceptUd: 136, reject: 148 } as const
 
 /** Status of events, as the kernel gives it: an errno, negative. A rejection has its reason, positive. */
@@ -57,7 +57,7 @@ export const errno = {
   EHOSTUNREACH: 113,
 } as const
 
-/** The number of an error of the host's routes, by its code; ENODEV for those that say no more than that nothing leads there. */
+/** Returns the number of an error of the host's routes, by its code; ENODEV for codes that only mean that no route leads there. */
 export function errnoOf(code: string): number {
   return (errno as Readonly<Record<string, number>>)[code] ?? errno.ENODEV
 }

@@ -1,9 +1,9 @@
 /**
- * Which device an address belongs to, and which of its addresses leads to another. The source of a path is the one that the host's
- * routes give it, as for the kernel's own sockets.
+ * Selects the device of an address, and the local address from which a path leads to another. The source of a path is the one that the
+ * host's routes give it, as for the kernel's own sockets.
  *
  *     roce (the default)   all addresses: those of the host on the device `roce`, each 127.x.y.z on a device of its own
- *     roce:ADDRESS         that address is where everything comes from
+ *     roce:ADDRESS         that address is the source of all packets
  *     several contexts     the first of them that has an address, or leads to one
  *     shm0, shm:NAME, …    every address of this host is the adapter itself; the GID of another adapter of the segment,
  *                          as an IPv6 address, is that one
@@ -24,7 +24,7 @@ export interface Local {
   readonly gid: Uint8Array
   /** 4 or 16 bytes. */
   readonly ip: Uint8Array
-  /** Of a link-local address: the name of its interface; else empty. */
+  /** Name of the interface of a link-local address; else empty. */
   readonly zone: string
 }
 
@@ -153,7 +153,7 @@ export class DeviceSet {
     const group = isMulticast(ip)
     let ifindex = this.#ifindexOf(call, to)
     const only = from ?? (fixed === undefined ? undefined : onlyAddress(fixed))
-    // A group is sent to through the interface of an address that has been chosen, whatever the routes say, as with IP_MULTICAST_IF.
+    // Packets to a group leave by the interface of the address that was chosen, whatever the routes are, as with IP_MULTICAST_IF.
     if (only !== undefined && group) return { ...only, dgid: gidOfIp(ip), dlid: 0, remoteIp: ip, remoteZone: '' }
     if (only !== undefined && only.ip.length !== ip.length) return 'ENODEV'
     if (ifindex === 0 && only !== undefined && isLinkLocal(ip)) ifindex = this.#network.interfaceIndex(only.zone)
@@ -239,7 +239,7 @@ export class DeviceSet {
     this.#onAgent(agent)
   }
 
-  /** What `EventChannel` was made for. */
+  /** Device, or contexts, for which the `EventChannel` was made. */
   get device(): string | Context | readonly Context[] {
     return this.#device
   }
@@ -254,7 +254,7 @@ function deviceName(ip: Uint8Array, zone?: string): string {
   return `${allAddresses}:${formatIp(ip)}${zone === undefined ? '' : `%${zone}`}`
 }
 
-/** Of an adapter with one address: that. */
+/** Returns the address of an adapter that has one address. */
 function onlyAddress(agent: Agent): Local | undefined {
   const [entry, ...more] = agent.context.queryGidTable()
   if (entry === undefined || more.length > 0) return undefined

@@ -26,7 +26,7 @@ export class RdmaCmError extends Error {
   readonly code: RdmaCmErrorCode
   /** The call, by its name here: `connect`, `bindAddr`, … */
   readonly call: string
-  /** What came, if an id without a channel waited for it. */
+  /** Event that was received, if an id without a channel waited for it. */
   declare readonly event: IdEvent<EventId> | undefined
 
   constructor(code: RdmaCmErrorCode, call: string, message: string, event?: IdEvent<EventId>) {

@@ -1,5 +1,5 @@
 /**
- * Where events of ids arrive: `rdma_event_channel`. Three ways to take them, which may be mixed in one thread:
+ * Queue in which events of ids arrive: `rdma_event_channel`. There are three ways to take them, which may be mixed in one thread:
  *
  *     channel.getEvent()               blocks the thread
  *     for await (const e of channel)   in the event loop
@@ -24,20 +24,20 @@ export interface EventChannelOptions {
    */
   device?: string | Context | readonly Context[]
   /**
-   * How much peers can make the device's communication manager remember, which all channels of a thread share: the first
-   * that uses the device decides, and one that names other limits later gets EBUSY when it uses it. Default: what the
-   * environment variable VERBENA_CM_LIMITS names (`halfOpen=1000,connections=5000`), else the manager's own.
+   * Limits of the state that peers can make the device's communication manager keep. All channels of a thread share them: the first channel
+   * that uses the device decides, and one with other limits gets EBUSY when it uses the device later. Default: the environment variable
+   * VERBENA_CM_LIMITS (`halfOpen=1000,connections=5000`), else the manager's own.
    */
   limits?: Partial<CmLimits>
 }
 
 /** With several devices, each is polled after a wait for one of them. */
 const sliceMs = 2
-/** How long a program that takes one event after the other gets new ones. */
+/** Time for which a program that takes one event after the other gets new ones. */
 const turnNs = 8e6
 const longestTimerMs = 2 ** 31 - 1
 
-/** What a queue knows of the ids whose events it has. */
+/** Interface of the ids whose events are in a queue. */
 export interface QueuedId extends EventId {
   close(): void
 }
@@ -60,7 +60,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
   readonly #follows = new Map<Agent, () => void>()
   #followers = 0
   #told = false
-  /** When the program began to take events, after the last time that there was none; 0 before that. */
+  /** Time at which the program began to take events, after the last time that there was none; 0 before that. */
   #takingNs = 0
   #closed = false
 
@@ -201,7 +201,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     return processAll()
   }
 
-  /** @internal For ids: frees receive buffers, since a program may make many connections before it asks for an event. */
+  /** @internal For ids: frees receive buffers, since a program may make many connections before it takes an event. */
   makeRoom(): void {
     collectAll()
   }

@@ -3,7 +3,7 @@ import { type AddressHandle, type AhAttr, QpType } from '../../verbs/index.ts'
 import { CmRejReason, rejReasonText } from '../../wire/index.ts'
 import { CmEventType, errno, eventText } from './constants.ts'
 
-/** What came with an event: `param.conn` and `param.ud` in one. Fields that mean nothing for the event are absent. */
+/** Parameters of an event: `param.conn` and `param.ud` in one. Fields that mean nothing for the event are absent. */
 export interface CmEventParam {
   /** As long as the message has room for it: zeros follow what the peer sent. Empty if the event carries none. */
   privateData: Uint8Array
@@ -13,24 +13,24 @@ export interface CmEventParam {
   flowControl?: boolean
   retryCount?: number
   rnrRetryCount?: number
-  /** Whether the peer's QP has an SRQ. */
+  /** True if the peer's QP has an SRQ. */
   srq?: boolean
-  /** The peer's queue pair; of a multicast group 0xffffff. */
+  /** Number of the peer's queue pair; for a multicast group 0xffffff. */
   qpNum?: number
-  /** UD: what to send to the peer or group with. */
+  /** Q_Key and address for sending to the peer or group, for UD. */
   qkey?: number
   ahAttr?: AhAttr
-  /** UD: made in the id's protection domain when it is first asked for, closed with the id. */
+  /** Address handle, for UD: made in the id's protection domain when it is first read, closed with the id. */
   readonly ah?: AddressHandle
-  /** Of `joinMulticast`. */
+  /** The `context` of `joinMulticast`. */
   context?: unknown
 }
 
-/** What an event says of its id in words. */
+/** Properties of the id that an event's text contains. */
 export interface EventId {
   readonly qpType: QpType
   readonly peerAddress: { readonly address: string; readonly port: number } | undefined
-  /** What a rejection by a missing listener means. */
+  /** Text for a rejection because of a missing listener. */
   readonly nobodyListens: string
 }
 
@@ -38,7 +38,7 @@ export interface EventId {
 export class IdEvent<Id extends EventId> {
   readonly type: CmEventType
   readonly id: Id
-  /** Of a ConnectRequest: the id that listens; `id` is then the new one. */
+  /** Listening id of a ConnectRequest; `id` is then the new one. */
   readonly listenId: Id | undefined
   /** 0, a negative errno, or the reason of a rejection (`CmRejReason`) or of a SIDR_REP. */
   readonly status: number
@@ -57,7 +57,7 @@ export class IdEvent<Id extends EventId> {
     return eventText(this.type)
   }
 
-  /** The status in words: "ETIMEDOUT", "reason 8, invalid service id: nobody listens there". */
+  /** Text of the status: "ETIMEDOUT", "reason 28, consumer reject". */
   get statusText(): string {
     const { type, status } = this
     if (status < 0) return Object.entries(errno).find(([, code]) => code === -status)?.[0] ?? `errno ${-status}`

@@ -1,4 +1,4 @@
-/** Address handles that events of a UD id offer. They are made when a program asks for one, and closed with the id. */
+/** Address handles of events of a UD id. Each is made when the program first reads it, and closed with the id. */
 import type { AddressHandle, AhAttr } from '../../verbs/index.ts'
 import type { CmEventParam } from './event.ts'
 

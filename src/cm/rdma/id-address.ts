@@ -35,7 +35,7 @@ export class IdAddress {
   path: Path | undefined
   #local: Local | undefined
   #zone = ''
-  /** Of an id that came with a request: the port of the one that listens. */
+  /** Port number of the listening id, for an id that came with a request. */
   #portNumber = 0
 
   constructor(portSpace: PortSpace, options: Readonly<IdOptionValues>) {
@@ -47,12 +47,12 @@ export class IdAddress {
     return socketAddress(this.ip, this.port?.number ?? this.#portNumber, this.#zone)
   }
 
-  /** Which GID of the device is the source. */
+  /** Index of the source GID in the device's table. */
   get sgidIndex(): number {
     return this.path?.sgidIndex ?? this.#local?.sgidIndex ?? 0
   }
 
-  /** What a rejection by a missing listener means, with a hint where an address may mean another adapter than expected. */
+  /** Text for a rejection because of a missing listener, with a hint if an address may mean another adapter than expected. */
   get nobodyListens(): string {
     const { path } = this
     if (path === undefined || path.agent.ethernet || !sameBytes(path.dgid, path.gid)) return 'nobody listens there'
@@ -108,7 +108,7 @@ export class IdAddress {
     )
   }
 
-  /** Of an id that came with a request: what the request says. */
+  /** Sets the addresses of an id that came with a request. */
   requested(agent: Agent, ip: Uint8Array, portNumber: number, peer: CmSocketAddress, zone: string): void {
     this.#zone = isLinkLocal(ip) ? zone : ''
     this.agent = agent

@@ -14,7 +14,7 @@ import {
 import { RdmaCmError } from './errors.ts'
 import type { IdQpInit, IdQpType } from './params.ts'
 
-/** What `createQp` made for the id, and closes with it. */
+/** Object that `createQp` made for the id, and closes with it. */
 interface Made {
   close(): void
 }
@@ -29,7 +29,7 @@ export class IdQp {
   sendCqChannel: CompletionChannel | undefined
   recvCqChannel: CompletionChannel | undefined
   readonly #made: Made[] = []
-  /** It belongs to a library that uses its memory for nothing else before it is reclaimed. */
+  /** Flag: the queue pair belongs to a library that uses its memory for nothing else before it is reclaimed. */
   #adopted = true
 
   /** Takes over a queue pair in INIT. */

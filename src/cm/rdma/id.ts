@@ -129,7 +129,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return this.#address.agent?.context
   }
 
-  /** That of `createQp`, before it one that all ids of the device share. */
+  /** Protection domain of `createQp`; before it, the one that all ids of the device share. */
   get pd(): ProtectionDomain | undefined {
     return this.#idQp?.qp.pd ?? this.#address.agent?.pd
   }
@@ -173,12 +173,12 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return this.#address.peer
   }
 
-  /** What a rejection by a missing listener means, with a hint where an address may mean another adapter than expected. */
+  /** Text for a rejection because of a missing listener, with a hint if an address may mean another adapter than expected. */
   get nobodyListens(): string {
     return this.#address.nobodyListens
   }
 
-  /** `rdma_cm_id.route`: which GIDs, and LIDs where there are any, messages go between; undefined until that is known. */
+  /** `rdma_cm_id.route`: GIDs, and LIDs if there are any, of source and destination; undefined until they are known. */
   get route(): CmRoute | undefined {
     const { agent, path } = this.#address
     const peer = this.#connecting?.peer
@@ -188,7 +188,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     return { sgid: agent.context.queryGid(1, sgidIndex), sgidIndex, dgid, dlid: path?.dlid ?? peer?.dlid ?? 0 }
   }
 
-  /** Which GID of the device is the source. */
+  /** Index of the source GID in the device's table. */
   get sgidIndex(): number {
     return this.#connecting?.peer?.grh?.sgidIndex ?? this.#address.sgidIndex
   }
@@ -444,7 +444,7 @@ export class CmId implements ConnectionHost, ListenerOwner {
     if (this.#disconnect()) await this.#finished('disconnect', CmEventType.Disconnected)
   }
 
-  /** Whether Disconnected is still to be seen. */
+  /** Disconnects; true if the event Disconnected is still to be taken. */
   #disconnect(): boolean {
     const connecting = this.#connection('disconnect')
     const over = connecting.phase === 'over' && !this.#channel.has(this, CmEventType.Disconnected)
@@ -616,8 +616,8 @@ export function createEventChannel(options: EventChannelOptions = {}): EventChan
 }
 
 /**
- * An id without a channel: `rdma_create_id` with channel NULL. Each call waits, blocking the thread, until what it asks for
- * has happened, and throws an RdmaCmError if it fails; the `Async` forms wait in the event loop.
+ * Creates an id without a channel: `rdma_create_id` with channel NULL. Each call blocks the thread until its operation has completed, and
+ * throws an RdmaCmError if it fails; the `Async` forms wait in the event loop.
  */
 export function createId(portSpace: PortSpace, options: IdOptions & EventChannelOptions = {}): CmId {
   return new CmId(new EventChannel(options), portSpace, options, true)

@@ -1,4 +1,4 @@
-/** What an id has while it is bound or listens: a port, and a listener on every device that its address stands for. */
+/** State of an id while it is bound or listens: a port, and a listener on every device that its address stands for. */
 import type { MadAddress } from '../../gsi/index.ts'
 import { QpType, VerbsError } from '../../verbs/index.ts'
 import {
@@ -29,7 +29,7 @@ const serviceTypes: Partial<Record<IdQpType, number>> = { [QpType.RC]: 0, [QpTyp
 
 type Request = CmMessageOf<'REQ'> | CmMessageOf<'SIDR_REQ'>
 
-/** How often a number that was free on the first device, and is not on another, is given up for another number. */
+/** Maximum number of attempts: a number that is free on the first device, but not on another, is given up for another number. */
 const mostAttempts = 64
 
 /** A port that an id is bound to, on every device that its address stands for. */
@@ -71,12 +71,12 @@ export class BoundPort {
     return this.#taken[0]!.port.port
   }
 
-  /** What listeners of several threads share, 0 for nothing. */
+  /** Group of listeners of several threads that share the port, 0 for none. */
   get group(): number {
     return this.#group
   }
 
-  /** For which addresses it listens. */
+  /** Listens; returns the addresses that it serves. */
   listen(afOnly: boolean): Int32Array {
     const served = servedBy(this.#ip, afOnly)
     for (const { host, port } of this.#taken) listenOnPort(host, port, served)
@@ -126,7 +126,7 @@ export class Listening {
     return this.#listeners.map(({ agent }) => agent)
   }
 
-  /** Whether a request is of the id's type, and for its address. */
+  /** True if a request is of the id's type, and for its address. */
   #isForThis(message: Request, agent: Agent): boolean {
     const serviceType = message.type === 'REQ' ? message.transportServiceType : undefined
     if (serviceType !== serviceTypes[this.#qpType]) return false

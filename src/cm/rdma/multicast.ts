@@ -20,7 +20,7 @@ export interface Joined {
 export class Groups {
   readonly #members: Member[] = []
 
-  /** Attaches the queue pair, if the id has one, and says what to send to the group with. */
+  /** Attaches the queue pair, if the id has one, and returns the parameters for sending to the group. */
   join(address: Uint8Array, qp: QueuePair | undefined, sgidIndex: number, trafficClass: number): Joined {
     if (!isMulticast(address))
       throw new RdmaCmError(

@@ -1,4 +1,4 @@
-/** What programs give to `connect` and `accept`, checked, and what the parts of an id share. */
+/** Parameters of programs for `connect` and `accept`, checked, and values that the parts of an id share. */
 import type {
   CompletionQueue,
   Context,
@@ -22,7 +22,7 @@ export interface ConnParam {
   retryCount?: number
   /** Retries while the peer has no receive posted; default 7: without limit. */
   rnrRetryCount?: number
-  /** Of a queue pair that is not the id's: its number and whether it has an SRQ. */
+  /** Number of a queue pair that is not the id's, and whether that one has an SRQ. */
   qpNum?: number
   srq?: boolean
   /** UD: the Q_Key of the queue pair; default 0x01234567. */
@@ -57,9 +57,9 @@ export interface IdOptionValues {
   ackTimeout: number
   /** RNR timer of the queue pair, a code from 0 to 31; default 12, 0.64 ms. */
   minRnrTimer: number
-  /** How long an answer of the peer's communication manager may take, a code; default 20, 4.3 s. */
+  /** Maximum time for an answer of the peer's communication manager, a code; default 20, 4.3 s. */
   responseTimeout: number
-  /** How often a message to it is repeated; default 15. */
+  /** Maximum number of repetitions of a message to it; default 15. */
   maxRetries: number
 }
 

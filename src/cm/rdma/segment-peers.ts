@@ -1,12 +1,12 @@
 /**
- * The peers of connections in a segment. No kernel disconnects for a process that dies on `shm`, so connected ids look for
- * dead peers: for agents whose slot in the segment another one has, or none. The end of an agent is an event for all others.
+ * The peers of connections in a segment. No kernel disconnects for a process that dies on `shm`, so connected ids look for dead peers: for
+ * agents whose slot in the segment another agent has, or none. The end of an agent is an event for all other agents.
  */
 import { untilLook } from '../../memory/index.ts'
 import type { QpType, QueuePair } from '../../verbs/index.ts'
 import { agentAt, agentSlotOfCommId } from '../../verbs/provider/index.ts'
 
-/** How long a wait may be before the peers are checked, in case that event is lost. */
+/** Maximum wait before the peers are checked, in case that event is lost. */
 const lookMs = untilLook(1000)
 
 export interface SegmentConnection {
@@ -16,7 +16,7 @@ export interface SegmentConnection {
 
 export class SegmentPeers {
   readonly #qp: QueuePair<typeof QpType.GSI>
-  /** By the slot of the peer's agent: the agent, and the connections to it. */
+  /** Agents of peers and the connections to them, by the agent's slot. */
   readonly #peers = new Map<number, { agent: number; connections: Set<SegmentConnection> }>()
   constructor(qp: QueuePair<typeof QpType.GSI>) {
     this.#qp = qp
@@ -26,7 +26,7 @@ export class SegmentPeers {
     return this.#peers.size > 0 ? lookMs : Number.POSITIVE_INFINITY
   }
 
-  /** Notifies the connection when its peer is gone, until the function that is returned is called. */
+  /** Notifies the connection when its peer is gone, until the returned function is called. */
   watch(remoteCommId: number, connection: SegmentConnection): () => void {
     const slot = agentSlotOfCommId(remoteCommId)
     if (slot === 0) return () => {}
@@ -43,7 +43,7 @@ export class SegmentPeers {
     }
   }
 
-  /** Checks the peers; how many connections have lost theirs. */
+  /** Checks the peers; returns the number of connections that have lost theirs. */
   look(): number {
     let gone = 0
     for (const [slot, { agent, connections }] of this.#peers) {

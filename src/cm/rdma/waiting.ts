@@ -14,7 +14,7 @@ export const failures: ReadonlySet<CmEventType> = new Set([
   CmEventType.MulticastError,
 ])
 
-/** Whether an event ends a call of this id that waits for one of these. */
+/** Returns a predicate: true for an event that ends a call of this id that waits for one of these. */
 export function endsCall<Id extends EventId, Event extends IdEvent<Id>>(
   id: Id,
   wanted: readonly CmEventType[],

@@ -18,25 +18,25 @@ type Stdio = 'pipe' | 'inherit' | 'ignore'
 export interface RunOptions {
   /** Adapters, by names that `openDevice` takes (default: `shm:run`). Programs of other runs with the same name meet there. */
   readonly devices?: readonly string[]
-  /** As the program sees them (default: `rxe0`, `rxe1`, …); names begin with `rxe`. */
+  /** Names of the adapters in the program (default: `rxe0`, `rxe1`, …); they begin with `rxe`. */
   readonly names?: readonly string[]
-  /** Says on the program's standard error why a verb, an event of the RDMA CM or a management datagram failed, each reason once. */
+  /** Explains on the program's standard error why a verb, an event of the RDMA CM or a management datagram failed, each reason once. */
   readonly explain?: boolean
-  /** Tells of each command, work request, completion, event and management datagram: the event `record`. */
+  /** Reports each command, work request, completion, event and management datagram: the event `record`. */
   readonly trace?: boolean
-  /** Counts: `counters`. */
+  /** Flag: counts events; the result is `counters`. */
   readonly counters?: boolean
-  /** Stops at doorbells, so that `ibv_post_send` has the kernel's errors. */
+  /** Flag: stops at doorbells, so that `ibv_post_send` has the kernel's errors. */
   readonly strict?: boolean
   /** Standard streams, as those of `child_process.spawn` (default: `pipe`). */
   readonly stdio?: Stdio | readonly [stdin: Stdio, stdout: Stdio, stderr: Stdio]
   readonly env?: NodeJS.ProcessEnv
   readonly cwd?: string | URL
-  /** Ends the program and all that came of it; `ended` rejects with its reason then. */
+  /** Signal that ends the program and all its descendants; `ended` then rejects with its reason. */
   readonly signal?: AbortSignal
 }
 
-/** How a program has ended: with a code, or by a signal. */
+/** End of a program: an exit code, or the signal that ended it. */
 export interface RunEnded {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -56,13 +56,13 @@ export class RunFailure extends Error {
 
 /** Events: `record` for each of the trace. */
 export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
-  /** The program's. */
+  /** Process id of the program. */
   readonly pid: number
   readonly stdin: Writable | null
   readonly stdout: Readable | null
   readonly stderr: Readable | null
   /**
-   * Resolves when the program and all that came of it have ended, and its streams and records are complete. Rejects only where the
+   * Resolves when the program and all its descendants have ended, and its streams and records are complete. Rejects only if the
    * `AbortSignal` of its options has ended it.
    */
   readonly ended: Promise<RunEnded>
@@ -82,7 +82,7 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
         if (record.type === 'counters') this.#counters = record
         else this.emit('record', record)
       })
-    // Whoever gets this object listens before the first record comes.
+    // The caller adds its listeners before the first record is read.
     const records = new Promise((resolve) => setImmediate(resolve)).then(read)
     const closed = new Promise<RunEnded>((resolve) => child.once('close', (code, by) => resolve({ code, signal: by })))
     const abort = (): void => this.end()
@@ -93,11 +93,11 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
       signal?.throwIfAborted()
       return ended
     })
-    // Whoever does not wait for it is not to end by that.
+    // A caller that does not wait for it must not be ended by its rejection.
     this.ended.catch(() => {})
   }
 
-  /** Null while it runs, and where a signal has ended it. */
+  /** Exit code; null while the program runs, and if a signal has ended it. */
   get exitCode(): number | null {
     return this.#process.exitCode
   }
@@ -106,7 +106,7 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
     return this.#process.signalCode
   }
 
-  /** What was counted: null before `ended`, and where it was not asked for. */
+  /** Counters of the run: null before `ended`, and if they were not requested. */
   get counters(): CountersRecord | null {
     return this.#counters
   }
@@ -121,14 +121,14 @@ export class RunChild extends EventEmitter<{ record: [TraceRecord] }> {
     }
   }
 
-  /** Ends the program and all that came of it at once (SIGKILL). */
+  /** Ends the program and all its descendants at once (SIGKILL). */
   end(): void {
-    // Where we disconnect ourselves, Node.js never says that the process has closed.
+    // If this process disconnects the channel itself, Node.js never emits `close` for the child.
     if (this.#process.connected) this.#process.send(endMessage, () => {})
   }
 }
 
-/** One whose streams are pipes. */
+/** A `RunChild` whose streams are pipes. */
 export interface PipedRunChild extends RunChild {
   readonly stdin: Writable
   readonly stdout: Readable
@@ -136,8 +136,8 @@ export interface PipedRunChild extends RunChild {
 }
 
 /**
- * Starts a program with adapters of ours; resolves when it runs. Throws `RunFailure` where it cannot be started or served. When this process
- * ends, the program and all that came of it are ended.
+ * Starts a program with adapters of ours; resolves when it runs. Throws `RunFailure` if it cannot be started or served. When this process
+ * ends, the program and all its descendants are ended.
  */
 export function run(
   program: string,
@@ -162,7 +162,7 @@ export async function run(program: string, args: readonly string[] = [], options
   })
   return await new Promise((resolve, reject) => {
     child.once('error', ({ code = '', message }: NodeJS.ErrnoException) => {
-      // Of a folder that is not there Node.js says the same as of a program.
+      // For a missing folder Node.js reports the same error as for a missing program.
       const isFolder = cwd !== undefined && code === 'ENOENT'
       reject(new RunFailure(code, isFolder ? `cwd: there is no folder ${cwd}` : message))
     })

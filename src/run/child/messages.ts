@@ -1,4 +1,4 @@
-/** What `run` and the process that it starts tell each other. */
+/** Messages between `run` and the process that it starts. */
 
 export interface ChildSettings {
   readonly program: string
@@ -14,7 +14,7 @@ export interface ChildSettings {
 /** The descriptor on which the process writes records, one a line. */
 export const recordsDescriptor = 3
 
-/** Asks the process to end the program and all that came of it. */
+/** Message that requests the process to end the program and all its descendants. */
 export const endMessage = 'end'
 
 export type ChildMessage =

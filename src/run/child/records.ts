@@ -1,8 +1,8 @@
-/** Records from the lines in which they come. */
+/** Parses the lines in which records arrive. */
 import type { Readable } from 'node:stream'
 import type { TraceRecord } from '../watch/records.ts'
 
-/** Calls back for each; resolves when there are no more. */
+/** Calls `onRecord` for each record; resolves when there are no more. */
 export async function readRecords(stream: Readable, onRecord: (record: TraceRecord) => void): Promise<void> {
   let rest = ''
   stream.setEncoding('utf8')

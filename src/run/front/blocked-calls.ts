@@ -1,29 +1,29 @@
 /**
- * Calls that have nothing to give yet. The kernel has them: they block in their file, natively, so that signals interrupt them, handlers
- * run, and what the kernel restarts comes as a new call. When there may be something, the thread is made to make its call again
- * (`beginRestart`), and gets it as if it had asked now: nothing is ever written into a call that has waited.
+ * Calls that have no result yet. The kernel has them: they block in their file, natively, so that signals interrupt them, handlers run, and
+ * a restart by the kernel arrives as a new call. When there may be a result, the thread is made to repeat its call (`beginRestart`), and
+ * gets it like a new call: no result is ever written into a call that has waited.
  */
 import { beginRestart, mayBeIn, type Notification, restarted, yieldProcessor } from '../../memory/index.ts'
 import type { BlockedCall } from '../door.ts'
 
-/** How often it is looked at once whether a thread has stopped, each time after others had the processor; and how long afterwards, in ms. */
+/** Number of immediate checks whether a thread has stopped, with the processor yielded between them; then the interval of checks, in ms. */
 const looks = 100
 const stopsLaterMs = 0.2
 
-/** What a thread has called: descriptor, address, length. */
+/** Number of compared arguments of a thread's call: descriptor, address, length. */
 const comparedArguments = 3
 
 export class BlockedCalls {
   readonly #n: Notification
   readonly #byThread = new Map<number, Blocked>()
-  /** Those that are being made again. */
+  /** Calls that are being restarted. */
   readonly #restarting = new Set<Blocked>()
 
   constructor(notification: Notification) {
     this.#n = notification
   }
 
-  /** The call that is just being answered, and that the kernel is to have then. */
+  /** Registers the call that is just being answered, and that is then left to the kernel. */
   block(left: () => void): BlockedCall {
     const n = this.#n
     const args = Array.from({ length: comparedArguments }, (_, i) => n.argument(i))
@@ -32,12 +32,12 @@ export class BlockedCalls {
     return blocked
   }
 
-  /** A call has come, of a thread that is in no other any more, then. */
+  /** Called for each call: its thread is in no other call any more. */
   came(tid: number): void {
     if (this.#byThread.size > 0) this.#byThread.get(tid)?.leave()
   }
 
-  /** Looks after threads that had not stopped at once. For how long the supervisor may sleep now, in ms. */
+  /** Checks threads that had not stopped at once. Returns for how long the supervisor may sleep now, in ms. */
   restMs(): number {
     for (const blocked of this.#restarting) blocked.tryToEnd()
     return this.#restarting.size > 0 ? stopsLaterMs : Number.POSITIVE_INFINITY
@@ -87,7 +87,7 @@ class Blocked implements BlockedCall {
     if (!this.#restarting.has(this) && !mayBeIn(this.#tid, this.#number, this.#args)) this.leave()
   }
 
-  /** The thread is not in the call any more. */
+  /** Called when the thread is not in the call any more. */
   leave(): void {
     const left = this.#left
     this.forget()

@@ -13,13 +13,13 @@ const JMP_JSET_K = 0x45
 const RET_K = 0x06
 
 export const Data = { number: 0, architecture: 4 } as const
-/** Where the low half of an argument is. */
+/** Returns the offset of the low half of an argument. */
 export const argumentOffset = (index: number): number => 16 + 8 * index
 
-/** What becomes of a call: SECCOMP_RET_…. */
+/** Verdicts on a call: SECCOMP_RET_…. */
 export const Verdict = { allow: 0x7fff0000, notify: 0x7fc00000, fail: (errno: number): number => 0x00050000 | errno }
 
-/** A conditional jump reaches so many instructions. */
+/** Maximum distance of a conditional jump, in instructions. */
 const reach = 255
 
 type Statement =
@@ -37,7 +37,7 @@ export class Assembler {
   readonly #statements: Statement[] = []
   #labels = 0
 
-  /** A name for a place that nothing else has. */
+  /** Returns a label that is not used yet. */
   newLabel(): string {
     return `L${this.#labels++}`
   }
@@ -54,17 +54,17 @@ export class Assembler {
     this.#statements.push({ kind: 'plain', code: RET_K, k: verdict >>> 0 })
   }
 
-  /** If what was loaded is `k`, goes on at `to`; otherwise at `otherwise`, or at the next instruction. */
+  /** Jumps to `to` if the loaded word is `k`; otherwise to `otherwise`, or to the next instruction. */
   ifEqual(k: number, to: string, otherwise = ''): void {
     this.#jump(JMP_JEQ_K, k, to, otherwise)
   }
 
-  /** The same if it is `k` or more, without signs. */
+  /** Jumps likewise if the word is `k` or more, unsigned. */
   ifAtLeast(k: number, to: string, otherwise = ''): void {
     this.#jump(JMP_JGE_K, k, to, otherwise)
   }
 
-  /** The same if it has one of the bits of `k`. */
+  /** Jumps likewise if the word has one of the bits of `k`. */
   ifAnyBit(k: number, to: string, otherwise = ''): void {
     this.#jump(JMP_JSET_K, k, to, otherwise)
   }
@@ -77,7 +77,7 @@ export class Assembler {
     this.#statements.push({ kind: 'jump', code, k: k >>> 0, to, otherwise })
   }
 
-  /** The program. Jumps only go forward; one whose label is missing, behind it or too far away is an error of the caller. */
+  /** Returns the program. Jumps only go forward; a label that is missing, before its jump or too far away is an error of the caller. */
   assemble(): BpfInstruction[] {
     const places = new Map<string, number>()
     let count = 0

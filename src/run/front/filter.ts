@@ -1,14 +1,15 @@
 /**
- * Which system calls of programs stop for an answer: as few as can be, because each costs two changes of threads.
+ * Selects the system calls of programs that stop for an answer: as few as possible, because each costs two thread switches.
  *
- * Calls with paths stop if the path may be one of ours. A filter cannot read it, so all stop that are absolute or relative to the working
- * folder; of those relative to a descriptor, not the ones that follow no link, as `find`, `rm -r` and `tar` walk through trees, and
- * which name files in a folder that was opened before. What opens ours so reaches the files of the front's own folder.
+ * Calls with paths stop if the path may be one of ours. A filter cannot read the path, so all calls stop whose path is absolute or relative
+ * to the working folder. Of those relative to a descriptor, calls that follow no link do not stop: `find`, `rm -r` and `tar` walk through
+ * trees with them, and they name files in a folder that was opened before. If one of them opens a path of ours, it reaches the files of the
+ * front's own folder.
  *
- * `ioctl` is known by the number of the request, which nothing else has: descriptors that were duplicated, inherited or
- * sent to another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping.
- * `read` and other writes are known by the number of the descriptor, and so is whether the file has doorbells. So what duplicates a
- * polled file stops, to get a number of ours for its copy.
+ * `ioctl` is recognized by the number of the request, which no other file uses: descriptors that were duplicated, inherited or sent to
+ * another process need no list. `write` of 32 bytes is a doorbell of the provider rxe, and goes to the file without stopping. `read` and
+ * other writes are recognized by the number of the descriptor, which also determines whether the file has doorbells. So calls that
+ * duplicate a polled file stop, and the copy gets a number of ours.
  */
 import { type BpfInstruction, errnos, type Processor } from '../../memory/index.ts'
 import { doorbellBytes, type OpenedFile, servedRequests } from '../door.ts'
@@ -22,14 +23,16 @@ const F_DUPFD = 0
 const F_DUPFD_CLOEXEC = 1030
 const AF_NETLINK = 16
 const NETLINK_RDMA = 20
-/** Numbers of calls of the x32 ABI begin here. */
+/** First number of calls of the x32 ABI. */
 const x32 = 0x40000000
 
 export interface FilterOptions {
   readonly processor: Processor
-  /** Numbers that descriptors of ours have. */
+  /** Ranges of numbers of our descriptors in programs. */
   readonly ranges: readonly NumberRange[]
-  /** Doorbells stop, too: their errno is the kernel's. And descriptors of ours are known where programs have duplicated them. */
+  /**
+   * Flag: doorbells stop, too, since their errno is the kernel's. And descriptors of ours are recognized if programs have duplicated them.
+   */
   readonly strict?: boolean
 }
 
@@ -40,7 +43,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   const on = (number: number | undefined, label: string): void => {
     if (number !== undefined) a.ifEqual(number, label)
   }
-  /** A part of the program for one call, behind all comparisons of numbers. */
+  /** Part of the program for one call, placed after all comparisons of numbers. */
   const handle = (number: number, part: () => void): void => {
     const label = a.newLabel()
     a.ifEqual(number, label)
@@ -52,7 +55,9 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   const notify = (): void => a.return(Verdict.notify)
   const allow = (): void => a.return(Verdict.allow)
   const onOthers = strict ? notify : allow
-  /** The argument `index` is a descriptor of a range of ours, as far as its number says; with `kind`, one of such a file. */
+  /**
+   * Branches on whether the number of descriptor argument `index` is in one of our ranges; with `kind`, in the part for files of that kind.
+   */
   const ifOurs = (index: number, ours: () => void, others: () => void, kind?: OpenedFile['kind']): void => {
     const isOurs = a.newLabel()
     const is = a.newLabel()
@@ -71,7 +76,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     a.label(isOurs)
     ours()
   }
-  /** `flags`: the argument that says whether links are followed. */
+  /** Handles a call with a path. `flags`: index of the argument that determines whether links are followed. */
   const ofPath = (flags: number, noFollow: number): void => {
     const stops = a.newLabel()
     const walks = a.newLabel()
@@ -84,7 +89,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
     a.label(walks)
     allow()
   }
-  /** The path may be empty, and the descriptor what is meant. */
+  /** Handles a call whose path may be empty, and then means the descriptor. */
   const ofStat = (flags: number): void => {
     const path = a.newLabel()
     const empty = a.newLabel()
@@ -170,7 +175,7 @@ export function filterProgram({ processor, ranges, strict = false }: FilterOptio
   })
   for (const name of ['open', 'stat', 'lstat', 'access', 'readlink'] as const) on(calls[name], stops)
   for (const name of ['readlinkat', 'faccessat', 'faccessat2', 'openat2'] as const) on(calls[name], stops)
-  // `ls -l` asks for access control lists.
+  // `ls -l` queries access control lists.
   for (const name of ['getxattr', 'lgetxattr', 'listxattr', 'llistxattr'] as const) on(calls[name], stops)
   a.label(other)
   allow()

@@ -1,6 +1,6 @@
 /**
- * The front's own folder, in which the files are that programs read: below it is /sys and /dev as far as they are ours, and programs get
- * descriptors of what is there. Nobody else can enter it. It is made when the first program looks at one of these paths.
+ * The front's own folder, with the files that programs read: below it are our parts of /sys and /dev, and programs get descriptors of the
+ * files there. No other user can enter it. It is made when the first program accesses one of these paths.
  */
 import {
   accessSync,
@@ -18,10 +18,10 @@ import { dirname, join } from 'node:path'
 import type { SysfsTree } from '../door.ts'
 import { RunError } from './host.ts'
 
-/** Where programs list what is served, though nothing is. */
+/** Folders that programs list even if nothing is served. */
 const always = ['/dev/infiniband', '/sys/class/infiniband', '/sys/class/infiniband_verbs']
 
-/** Where the folder of a front is, whose name nobody guesses. Descriptors are known by their paths, in which there are no links. */
+/** Returns the folder of a front; its name cannot be guessed. Descriptors are recognized by their paths, which contain no links. */
 export function folderPath(name: string): string {
   for (const place of [tmpdir(), '/dev/shm'])
     try {
@@ -40,9 +40,9 @@ export class Folder {
   readonly path: string
   readonly #tree: SysfsTree
   readonly #devices: readonly string[]
-  /** The folders that are there. */
+  /** Folders that have been made. */
   readonly #made = new Set<string>()
-  /** Whether somebody has asked for a path, and all is there. */
+  /** True once a path has been requested and all files have been made. */
   #isMade = false
 
   /** `path` must not exist yet. `devices`: paths of character devices, for which empty files are there. */
@@ -52,7 +52,7 @@ export class Folder {
     this.#devices = devices
   }
 
-  /** Where the file is that is `path` for programs. */
+  /** Returns the file that programs see as `path`. */
   real(path: string): string {
     if (!this.#isMade) this.#make()
     return `${this.path}${path}`
@@ -75,7 +75,7 @@ export class Folder {
     this.#isMade = true
   }
 
-  /** Before a file is opened: what is in it is asked for, if that changes. */
+  /** Updates the content of a file before it is opened, if that changes. */
   refresh(path: string): void {
     const { live } = this.#tree
     if (live.size === 0) return
@@ -83,7 +83,7 @@ export class Folder {
     try {
       own = realpathSync(this.real(path)).slice(this.path.length)
     } catch {
-      // There is no such file, which opening it says.
+      // There is no such file: opening it returns that error.
       return
     }
     const content = live.get(own)

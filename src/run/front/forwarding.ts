@@ -1,25 +1,25 @@
 /**
- * Signals to a front while its program runs. The program is in the same process group, so that what the terminal sends (Ctrl-C, Ctrl-\,
- * Ctrl-Z, a new size) reaches it without us; what somebody sends to the front alone is forwarded.
+ * Signals to a front while its program runs. The program is in the same process group, so that signals of the terminal (Ctrl-C, Ctrl-\,
+ * Ctrl-Z, a new size) reach it directly; signals sent to the front alone are forwarded.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 
 const forwarded = ['SIGHUP', 'SIGTERM', 'SIGUSR1', 'SIGUSR2'] as const
-/** Those that a terminal sends to all of its foreground group. */
+/** Signals that a terminal sends to its foreground process group. */
 const ofTerminal = ['SIGINT', 'SIGQUIT'] as const
 
 export interface Forwarding {
-  /** The program runs under this number. */
+  /** Called when the program runs, with its process id. */
   started(pid: number): void
-  /** It has ended: signals go to those of its descendants now that have no other parent than this process. */
+  /** Called when it has ended: signals then go to its descendants whose only parent is this process. */
   ended(): void
-  /** Signals do what they did before. */
+  /** Restores the previous handling of signals. */
   stop(): void
 }
 
 /**
- * Forwards from now on. A signal that comes before the program is known waits for it where `maySpawn` says that it may be there already, and that this
- * process must not leave it; otherwise it ends this process, as any other.
+ * Forwards signals from now on. A signal that arrives before the program is known waits for it if `maySpawn` returns true: the program may
+ * exist already, and this process must not abandon it. Otherwise the signal ends this process, as it would any other.
  */
 export function forwardSignals(maySpawn: () => boolean): Forwarding {
   let program: number | undefined
@@ -78,14 +78,14 @@ export function endDescendants(): void {
   kill()
 }
 
-/** Whether this process group is the one in the foreground of its terminal. */
+/** True if this process group is the foreground group of its terminal. */
 function isForeground(): boolean {
   const stat = readFileSync('/proc/self/stat', 'latin1')
   const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return group === foreground
 }
 
-/** Of all threads of this process, those that have not ended. */
+/** Returns the children of all threads of this process that have not ended. */
 function children(): number[] {
   try {
     const lists = readdirSync('/proc/self/task').map((tid) => readFileSync(`/proc/self/task/${tid}/children`, 'latin1'))
@@ -96,7 +96,7 @@ function children(): number[] {
       .map(Number)
       .filter((pid) => isChild(`${pid}`))
   } catch {
-    // A kernel without CONFIG_PROC_CHILDREN: each process says whose child it is.
+    // A kernel without CONFIG_PROC_CHILDREN: the stat file of each process names its parent.
     return readdirSync('/proc').filter(isChild).map(Number)
   }
 }

@@ -1,9 +1,9 @@
 /**
- * What ends programs whose supervisor was killed: without one each of their opens fails (ENOSYS), which few programs understand. A small
- * shell waits for the end of a pipe from this process. It is no child of ours, which waits for all of those, and detached,
- * so that no terminal reaches it. It knows the programs by a mark that all have which the launcher has started, whatever
- * they do about their environment. One that has ended and whose parent does not ask for it, as in a container, has the mark and takes signals
- * for ever: it is not waited for.
+ * Ends programs whose supervisor was killed: without it each of their opens fails (ENOSYS), which few programs handle. A small shell waits
+ * for the end of a pipe from this process. It is not a child of ours, since this process waits for all its children, and it is detached, so
+ * that no signal of a terminal reaches it. It recognizes the programs by a mark that all processes started by the launcher carry, whatever
+ * they do to their environment. A process that has ended and whose parent does not wait for it, as in a container, keeps the mark and
+ * accepts signals for ever: the guardian does not wait for it.
  */
 import { spawn } from 'node:child_process'
 import type { Writable } from 'node:stream'
@@ -37,8 +37,8 @@ export class Guardian {
   }
 
   /**
-   * Starts one for programs with this mark (`withMark`). `folder` is removed, too. Must have resolved before this
-   * process adopts descendants. Where there is no shell, nobody watches.
+   * Starts a guardian for programs with this mark (`withMark`), which also removes `folder`. Must have resolved before this process adopts
+   * descendants. If there is no shell, no process guards the programs.
    */
   static start(mark: number, folder: string): Promise<Guardian> {
     return new Promise((resolve) => {
@@ -47,19 +47,19 @@ export class Guardian {
         stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
       })
       const pipe = child.stdio[3] as Writable | null
-      // It may be killed itself.
+      // The guardian may have been killed itself.
       pipe?.on('error', () => {})
       child.on('error', () => resolve(new Guardian(null)))
       child.on('exit', () => resolve(new Guardian(pipe)))
     })
   }
 
-  /** The supervisor has failed: the programs that are left are to end. */
+  /** Ends the remaining programs: the supervisor has failed. */
   release(): void {
     this.#pipe?.end()
   }
 
-  /** All programs have ended. */
+  /** Dismisses the guardian: all programs have ended. */
   dismiss(): void {
     this.#pipe?.end('done\n')
   }

@@ -1,4 +1,4 @@
-/** What serving programs needs of this host, and the sentence that says what is missing. */
+/** Requirements on this host for serving programs, and the sentence that names what is missing. */
 import { readFileSync } from 'node:fs'
 import { mayTrace, nativeAvailable, nativeReason, type Processor, thisProcessor } from '../../memory/index.ts'
 
@@ -14,7 +14,7 @@ export class RunError extends Error {
   }
 }
 
-/** This processor. Throws `RunError` where programs cannot be served. */
+/** Returns this processor. Throws `RunError` if programs cannot be served. */
 export function checkHost(): Processor {
   if (!nativeAvailable) throw new RunError('EOPNOTSUPP', `programs cannot be served: ${nativeReason}`)
   if (thisProcessor === undefined)
@@ -31,7 +31,7 @@ export function checkHost(): Processor {
 
 const CAP_SYS_PTRACE = 19n
 
-/** Why memory of programs cannot be reached, by Yama's setting and the status of this process; null if it can. */
+/** Returns why memory of programs cannot be accessed, from Yama's setting and the status of this process; null if it can. */
 export function traceReason(scope: string, status: string): string | null {
   const level = Number(scope.trim() || 0)
   if (level < 2) return null
@@ -43,14 +43,14 @@ export function traceReason(scope: string, status: string): string | null {
     : `${setting}: no process may reach the memory of another until the machine has started again with a lower one`
 }
 
-/** Why a program could not be started. */
+/** Returns why a program could not be started. */
 export function startFailure(code: string, message: string): string {
   if (code === 'ENOENT') return 'there is no such program: give its path, or a name that PATH finds'
   if (code === 'EACCES') return 'it is not executable: chmod +x, or start it by its interpreter'
   return message
 }
 
-/** What it means that the filter cannot be installed. */
+/** Returns the error that explains why the filter cannot be installed. */
 export function seccompError(code: string, message: string): RunError {
   if (code === 'EBUSY')
     return new RunError(
@@ -70,18 +70,21 @@ export interface FileLimits {
   readonly hard: number
 }
 
-/** What this process has open itself, twice as many as with one program: each program, and each of its files, takes some more. */
+/**
+ * Minimum limit of open files: twice the number that this process has open with one program. Each program, and each of its files, adds
+ * some.
+ */
 const leastOpenFiles = 128
 
-/** Why this process may not have enough files open to serve programs; null if it may. */
+/** Returns why this process may not have enough files open to serve programs; null if it may. */
 export function openFilesReason(hard: number): string | null {
   if (hard >= leastOpenFiles) return null
   return `the hard limit of open files is ${hard}, and serving programs needs ${leastOpenFiles}: raise it (ulimit -Hn, LimitNOFILE of systemd, --ulimit nofile of a container)`
 }
 
 /**
- * Limits of open files that a program is to have: those that this process was started with. Node.js has raised its own; the parent
- * still has what it gave. Throws `RunError` where these do not do.
+ * Returns the limits of open files for programs: those that this process was started with. Node.js has raised its own; the parent still has
+ * the original one. Throws `RunError` if they are not enough.
  */
 export function openFileLimits(): FileLimits & { own: number } {
   const { soft, hard } = limitsIn(read('/proc/self/limits')) ?? { soft: 1024, hard: 1024 }
@@ -99,7 +102,7 @@ function limitsIn(text: string): FileLimits | undefined {
   return { soft: number(soft), hard: number(hard) }
 }
 
-/** Whether this process is below a front: its calls are filtered, and the environment names it. */
+/** True if this process runs below a front: its calls are filtered, and the environment names the front. */
 export function isServed(outer: string | undefined): boolean {
   return outer !== undefined && /^Seccomp:\s*2$/m.test(read('/proc/self/status'))
 }

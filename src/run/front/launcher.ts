@@ -33,10 +33,10 @@ import { fail, failUnlessFiltered, letStart, newState, State, Word } from './sha
 import type { SpawnerData, SpawnerMessage } from './spawner-thread.ts'
 import type { SupervisorData } from './supervisor-thread.ts'
 
-/** So long after a moment in which it could not be seen who has ended that is asked again. */
+/** Delay before the next attempt if it could not be determined which child has ended. */
 const hiddenMs = 5
 
-/** Says to a nested `verbena run` that its program is served already. */
+/** Environment variable that informs a nested `verbena run` that its program is served already. */
 export const runVariable = 'VERBENA_RUN'
 
 export interface LaunchOptions {
@@ -45,25 +45,25 @@ export interface LaunchOptions {
   readonly env: NodeJS.ProcessEnv
   /** A thread whose module calls `runSupervisor`. */
   readonly supervisor: () => Worker
-  /** For what that opens. */
+  /** Settings for the `open` of that module. */
   readonly settings: unknown
   readonly verbose: boolean
-  /** Doorbells of the provider stop, too. */
+  /** Flag: doorbells of the provider stop, too. */
   readonly strict?: boolean
   /**
-   * This process ends by `endAtOnce` as soon as all programs have: threads are ready for that then, and have not ended, unless Node.js takes them
-   * down (`endsAtOnce`). It may wait for ever for the spawner, whose calls nothing answers any more.
+   * Flag: this process ends by `endAtOnce` as soon as all programs have. Threads are prepared for that then, and have not ended, unless
+   * Node.js takes them down (`endsAtOnce`). The process could wait for ever for the spawner, whose calls are not answered any more.
    */
   readonly leavesThreads?: boolean
-  /** The program runs. */
+  /** Called when the program runs. */
   readonly onStarted?: (pid: number) => void
-  /** Says what goes wrong without ending it. */
+  /** Reports problems that do not end the run. */
   readonly onWarning: (text: string) => void
 }
 
 /**
- * Starts the program and resolves when it and all of its descendants have ended. Throws `RunError` where that cannot be. This process must
- * have no other children: it waits for all of them.
+ * Starts the program and resolves when it and all of its descendants have ended. Throws `RunError` if it cannot be started. This process
+ * must have no other children: it waits for all of them.
  */
 export async function launch(options: LaunchOptions): Promise<Ended> {
   const processor = checkHost()
@@ -132,7 +132,7 @@ export async function launch(options: LaunchOptions): Promise<Ended> {
   }
 }
 
-/** Resolves when there are no descendants any more. `failure`: of the supervisor. */
+/** Resolves when there are no descendants any more. `failure`: that of the supervisor. */
 function follow(
   { program, onWarning }: LaunchOptions,
   words: Int32Array,
@@ -166,7 +166,7 @@ function follow(
     }
     process.on('SIGCHLD', look)
     failure.catch((error: Error) => {
-      // What programs wait for is never answered; calls fail once nobody can answer them.
+      // Calls that programs wait in are never answered; later calls fail once no listener is left.
       if (Atomics.load(words, Word.state) === State.filtered) {
         closeFd(Atomics.load(words, Word.listener))
         Atomics.store(words, Word.broken, 1)

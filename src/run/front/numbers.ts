@@ -11,9 +11,9 @@ import type { OpenedFile } from '../door.ts'
 
 export interface NumberRange {
   readonly from: number
-  /** The first that is for queue files. */
+  /** First number for queue files. */
   readonly queues: number
-  /** The first that does not belong to it. */
+  /** First number after the range. */
   readonly to: number
 }
 
@@ -28,7 +28,7 @@ const usualLimits = [
 const cheapLimit = 4096
 const leastNumbers = 8
 
-/** For programs that start with these limits of open files (`ulimit -n`, `ulimit -Hn`), ascending. */
+/** Returns the ranges for programs that start with these limits of open files (`ulimit -n`, `ulimit -Hn`), ascending. */
 export function numberRanges(soft: number, hard: number): NumberRange[] {
   const ranges: NumberRange[] = usualLimits
     .filter(({ limit }) => limit <= hard)
@@ -44,7 +44,9 @@ export function numberRanges(soft: number, hard: number): NumberRange[] {
   return ranges.sort((a, b) => a.from - b.from)
 }
 
-/** In which order they are tried: the highest that is cheap first, then downwards, then what costs a long table. */
+/**
+ * Returns the ranges in the order in which they are tried: the highest cheap one first, then downwards, then those that need a long table.
+ */
 export function preferredRanges(ranges: readonly NumberRange[]): NumberRange[] {
   const cheap = ranges.filter(({ to }) => to <= cheapLimit).reverse()
   return [...cheap, ...ranges.filter(({ to }) => to > cheapLimit)]
@@ -55,7 +57,7 @@ export interface Numbers {
   readonly to: number
 }
 
-/** The numbers of a range for files of a kind. */
+/** Returns the part of a range for files of a kind. */
 export function numbersFor(kind: OpenedFile['kind'], { from, queues, to }: NumberRange): Numbers {
   return kind === 'queues' ? { from: queues, to } : { from, to: queues }
 }

@@ -1,7 +1,7 @@
 /**
- * Files that programs have open at doors. One is known by its inode, so that it does not matter how a program came to
- * its descriptor: opened, duplicated, inherited, or received from another process. No call has to be stopped to learn that nobody has a file
- * any more: of a queue file inotify says so, and that a program has written a doorbell; of a polled file the other end of its pipe.
+ * Files that programs have open at doors. A file is identified by its inode, however a program came to its descriptor: opened, duplicated,
+ * inherited, or received from another process. No call has to be stopped to detect that no process has a file open any more: for a queue
+ * file inotify reports it, and reports doorbells as well; for a polled file the other end of its pipe does.
  */
 import {
   closeFd,
@@ -29,22 +29,22 @@ export class OpenFiles implements FileEvents {
   readonly #onFailure: (path: string, error: unknown) => void
   readonly #watcher = new FileWatcher()
   readonly #hangups = new HangupWatcher()
-  /** By file system, of which there are two, and inode. */
+  /** Entries by file system, of which there are two, and inode. */
   readonly #byInode = new Map<number, Map<number, Entry>>()
   readonly #byWatch = new Map<number, Entry<QueueFile>>()
   readonly #byOtherEnd = new Map<number, Entry<PolledFile>>()
 
-  /** `onFailure`: a file could not do what it was told, which ends nothing else. */
+  /** `onFailure`: called when a file could not execute a notification; nothing else ends by that. */
   constructor(onFailure: (path: string, error: unknown) => void) {
     this.#onFailure = onFailure
   }
 
-  /** Readable when `look` has something to do. */
+  /** Descriptor that is readable when `look` has work to do. */
   get descriptor(): number {
     return this.#watcher.fd
   }
 
-  /** Readable when `lookForEnds` has. */
+  /** Descriptor that is readable when `lookForEnds` has work to do. */
   get endsDescriptor(): number {
     return this.#hangups.fd
   }
@@ -54,8 +54,8 @@ export class OpenFiles implements FileEvents {
   }
 
   /**
-   * Takes a file that a door has opened: returns the descriptor for the program, which the caller closes after it was handed over. If
-   * it was not, that closes the file.
+   * Adds a file that a door has opened: returns the descriptor for the program, which the caller closes after it was handed over. If it was
+   * not, closing it ends the file.
    */
   add(door: Door, file: OpenedFile): number {
     try {
@@ -96,7 +96,7 @@ export class OpenFiles implements FileEvents {
     files.set(ino, entry)
   }
 
-  /** The file that descriptor `fd` of a thread is, undefined if it is none of ours. */
+  /** Returns the file of descriptor `fd` of a thread, undefined if it is not one of ours. */
   find(tid: number, fd: number): OpenFile | undefined {
     if (this.count === 0 || !identify(tid, fd)) return undefined
     return this.#byInode.get(fileIdentity.dev)?.get(fileIdentity.ino)
@@ -119,7 +119,7 @@ export class OpenFiles implements FileEvents {
 
   closed(watch: number): void {
     const entry = this.#byWatch.get(watch)
-    // Whoever has one descriptor can have opened others by way of /proc.
+    // A process with one descriptor can have opened further ones through /proc.
     if (entry?.file.isLeft()) this.#endQueues(watch, entry)
   }
 
@@ -158,7 +158,7 @@ export class OpenFiles implements FileEvents {
     }
   }
 
-  /** Ends all that are open, as if programs had closed them. */
+  /** Ends all open files, as if programs had closed them. */
   close(): void {
     for (const entry of [...this.#byOtherEnd.values()]) this.#endPolled(entry)
     for (const [watch, entry] of [...this.#byWatch]) this.#endQueues(watch, entry)

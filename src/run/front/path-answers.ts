@@ -1,4 +1,4 @@
-/** Answers calls on paths of ours, from the front's folder and from what is known of character devices. */
+/** Answers calls on paths of ours, from the front's folder and from the numbers of character devices. */
 import {
   accessPath,
   closeFd,
@@ -19,7 +19,7 @@ import { type Door, Errno } from '../door.ts'
 import type { Folder } from './folder.ts'
 
 const pathMax = 4096
-/** Most paths are shorter; what is behind the end of a page may not be mapped. */
+/** Bytes that are read first: most paths are shorter, and the page after them may not be mapped. */
 const firstBytes = 256
 const pageBytes = 4096
 
@@ -29,7 +29,7 @@ const X_OK = 1
 /** struct statx. */
 const Statx = { mode: 28, rdevMajor: 128, rdevMinor: 132 } as const
 
-/** Flags of open that mean something for what can only be read; the rest is said by the kernel's answer. */
+/** Flags of open that have a meaning for files that can only be read; the kernel's answer covers the others. */
 const O_ACCMODE = 3
 const O_CREAT = 0o100
 const O_EXCL = 0o200
@@ -39,7 +39,7 @@ export const O_CLOEXEC = 0o2000000
 
 const characters = Buffer.from(programBytes.buffer, programBytes.byteOffset, programBytes.length)
 
-/** A path at `address` of a thread; null if it cannot be read or is too long, which the kernel then says itself. */
+/** Reads a path at `address` of a thread; null if it cannot be read or is too long: the kernel then returns that error itself. */
 export function readPath(tid: number, address: number): string | null {
   let text = ''
   let room = firstBytes
@@ -67,7 +67,7 @@ export class PathAnswers {
     this.#processor = processor
   }
 
-  /** Opens a file or folder for the thread that waits: it is answered. */
+  /** Opens a file or folder for the waiting thread, and so answers its call. */
   open(n: Notification, path: string, flags: number): void {
     const { directory, noFollow } = this.#processor.openFlags
     if ((flags & O_CREAT) !== 0 && (flags & O_EXCL) !== 0) throw new Errno(errnos.EEXIST, `${path} exists`)
@@ -83,7 +83,7 @@ export class PathAnswers {
     }
   }
 
-  /** struct stat at `address`. */
+  /** Writes struct stat to `address`. */
   stat(n: Notification, path: string, address: number, flags: number): void {
     check(statPath(this.#folder.real(path), flags), path)
     const { bytes, mode, rdev } = this.#processor.stat
@@ -131,7 +131,7 @@ export class PathAnswers {
   }
 }
 
-/** As stat(2) has it: the minor number around the major one. */
+/** Encodes a device number as stat(2) does: the minor number around the major one. */
 function deviceNumber([major, minor]: readonly [number, number]): number {
   return ((minor & 0xff) | (major << 8) | ((minor & ~0xff) << 12)) >>> 0
 }
@@ -143,7 +143,7 @@ function set32(at: number, value: number): void {
   pathResult[at + 3] = value >>> 24
 }
 
-/** The result of a call, which is an errno if it is negative. */
+/** Checks the result of a call, which is an errno if it is negative. */
 function check(result: number, path: string): number {
   if (result < 0) throw new Errno(-result, path)
   return result

@@ -1,6 +1,6 @@
 /**
- * Which paths of programs are ours, and what stands for them in the front's own folder. The kernel has the rest, which is nearly all:
- * so most paths are turned away by a look at their characters.
+ * Paths of programs that are ours, and their counterparts in the front's own folder. The kernel handles all others, nearly all paths: so
+ * most are ruled out by a check of their characters.
  */
 import { readlinkSync } from 'node:fs'
 
@@ -19,7 +19,7 @@ const folders = [
   '/sys/devices/virtual/misc/rdma_cm',
 ] as const
 
-/** Without `.`, empty parts and `..`, as text: links are not looked at, of which there is none above these folders. */
+/** Returns a path without `.`, empty parts and `..`, as text: links are not resolved; there are none above these folders. */
 export function normalPath(path: string): string {
   const parts: string[] = []
   for (const part of path.split('/')) {
@@ -29,12 +29,15 @@ export function normalPath(path: string): string {
   return `/${parts.join('/')}`
 }
 
-/** Whether a normal path is one of ours or below one. */
+/** True if a normal path is one of ours or below one. */
 export function isOurs(path: string): boolean {
   return folders.some((folder) => path === folder || (path.startsWith(folder) && path[folder.length] === '/'))
 }
 
-/** Whether a path is the parent of a folder of ours, as `ls -a` shows it: the front's own folder has one, the host may not even have the folder. */
+/**
+ * True if a path is the parent of a folder of ours, as `ls -a` shows it: the front's own folder has one, the host may not even have the
+ * folder.
+ */
 function isParent(path: string): boolean {
   return path.endsWith('/..') && isOurs(normalPath(path.slice(0, -2)))
 }
@@ -42,14 +45,14 @@ function isParent(path: string): boolean {
 export class Paths {
   readonly #folder: string
 
-  /** `folder`: what stands for the root; a normal path. */
+  /** `folder`: the folder that stands for the root; a normal path. */
   constructor(folder: string) {
     this.#folder = folder
   }
 
   /**
-   * The normal path of ours that a program means, null for any other; a slash at its end, which only folders may have, stays. `tid` is the thread that asks, `directory` what a relative
-   * path is relative to: a descriptor of its, or −100 (AT_FDCWD).
+   * Returns the normal path of ours that a program means, null for any other; a slash at its end, which only folders may have, is kept.
+   * `tid` is the calling thread, `directory` the base of a relative path: one of its descriptors, or −100 (AT_FDCWD).
    */
   meant(path: string, tid: number, directory: number): string | null {
     if (!characteristic.test(path)) return null
@@ -71,7 +74,7 @@ function baseOf(tid: number, directory: number): string | null {
   try {
     return readlinkSync(directory === -100 ? `/proc/${tid}/cwd` : `/proc/${tid}/fd/${directory}`)
   } catch {
-    // No such descriptor: the kernel says so.
+    // No such descriptor: the kernel returns that error.
     return null
   }
 }

@@ -1,4 +1,4 @@
-/** What the limits of a program leave it: numbers of descriptors that are free, and the size of files. */
+/** Resources within the limits of a program: free descriptor numbers, and the size of files. */
 import { lstatSync, readFileSync } from 'node:fs'
 import { errnos } from '../../memory/index.ts'
 import { Errno } from '../door.ts'
@@ -7,8 +7,8 @@ import type { Numbers } from './numbers.ts'
 const quiet = { throwIfNoEntry: false } as const
 
 /**
- * The lowest of these numbers that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes what is
- * open under its number, as dup2 does; so nothing may be.
+ * Returns the lowest of these numbers that is free in the process of a thread, −1 if there is none. Putting a descriptor there closes one
+ * that is open under its number, as dup2 does; so it must be free.
  */
 export function freeNumber(tid: number, { from, to }: Numbers): number {
   for (let number = from; number < to; number++)
@@ -16,7 +16,7 @@ export function freeNumber(tid: number, { from, to }: Numbers): number {
   return -1
 }
 
-/** How large the files may become that the process of a thread writes to (`ulimit -f`), bytes; Infinity without a limit. */
+/** Returns the maximum size of files that the process of a thread writes (`ulimit -f`), bytes; Infinity without a limit. */
 export function fileSizeLimit(tid: number): number {
   try {
     const soft = /^Max file size\s+(\d+)/m.exec(readFileSync(`/proc/${tid}/limits`, 'latin1'))?.[1]
@@ -28,7 +28,10 @@ export function fileSizeLimit(tid: number): number {
 
 const O_NONBLOCK = 0o4000
 
-/** Whether a descriptor of a thread does not block: what `fcntl` was told last. Throws an Errno where that cannot be known: a guess could block a call for ever. */
+/**
+ * True if a descriptor of a thread does not block, by the last `fcntl`. Throws an Errno if that cannot be determined: a guess could block a
+ * call for ever.
+ */
 export function isNonBlocking(tid: number, fd: number): boolean {
   try {
     const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/${tid}/fdinfo/${fd}`, 'latin1'))?.[1]

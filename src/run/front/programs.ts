@@ -1,6 +1,6 @@
 /**
- * The processes that have files of ours: whose memory commands are read from. A process is one image: after `execve` it is another one, of
- * the same number, which does not have what the first registered.
+ * The processes that have files of ours, and whose memory commands are read from. A process is one image: after `execve` it is another one,
+ * of the same number, which does not have what the first registered.
  */
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs'
 import {
@@ -96,7 +96,7 @@ export class Programs {
   readonly #byPid = new Map<number, Program>()
   readonly #byTid = new Map<number, Program>()
 
-  /** The process of a thread that waits for an answer. Throws an Errno where its memory cannot be reached. */
+  /** Returns the process of a thread that waits for an answer. Throws an Errno if its memory cannot be accessed. */
   of(tid: number): ProgramProcess {
     const known = this.#byTid.get(tid)
     if (known?.isThere && known.has(tid)) {
@@ -115,7 +115,7 @@ export class Programs {
     return program
   }
 
-  /** Forgets the images that have gone, and the threads of others that have ended. */
+  /** Drops the images that have gone, and the threads of other images that have ended. */
   #sweep(): void {
     for (const [pid, program] of this.#byPid) {
       if (program.isThere) continue

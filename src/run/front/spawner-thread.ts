@@ -14,10 +14,10 @@ export interface SpawnerData {
   readonly program: string
   readonly args: readonly string[]
   readonly env: NodeJS.ProcessEnv
-  /** Of open files: the program's, and this process's. */
+  /** Limits of open files: the program's, and this process's. */
   readonly limits: FileLimits
   readonly ownSoftLimit: number
-  /** By which a guardian knows the program, if there is one. */
+  /** Mark by which a guardian recognizes the program; null without a guardian. */
   readonly mark: number | null
 }
 
@@ -60,7 +60,8 @@ function start(): void {
     return
   }
   say({ kind: 'started', pid: child.pid })
-  // While this thread is there the listener has somebody to listen to: otherwise it reports its end for ever. And it must not look whether the
-  // program has ended: one that is stopped for a moment (`beginRestart`) has for libuv. The main thread looks. `launch` terminates this one.
+  // While this thread exists the listener has a filtered task; without one it reports a hang-up permanently. This thread must not reap the
+  // program: for libuv, one that is stopped for a moment (`beginRestart`) has ended. The main thread reaps it. `launch` terminates this
+  // thread.
   Atomics.wait(words, Word.ends, 0)
 }

@@ -1,4 +1,4 @@
-/** What the thread of a supervisor does: a module that knows doors calls it, and `launch` starts that module. */
+/** Thread of a supervisor: a module that knows doors calls it, and `launch` starts that module. */
 import { writeSync } from 'node:fs'
 import { parentPort } from 'node:worker_threads'
 import { atExitLast, letThreadRest, thisProcessor } from '../../memory/index.ts'
@@ -13,31 +13,31 @@ export interface SupervisorData {
   readonly wake: number
   readonly ranges: readonly NumberRange[]
   readonly verbose: boolean
-  /** Of `folderPath`. */
+  /** Folder from `folderPath`. */
   readonly folder: string
-  /** For `open`. */
+  /** Settings for `open`. */
   readonly settings: unknown
 }
 
 export interface Served {
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
-  /** A device could not be opened, or a call on one has failed whose door does not tell of that itself. */
+  /** Called when a device could not be opened, or a call on one has failed whose door does not report that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
-  /** All programs have ended, and the doors are closed. */
+  /** Called when all programs have ended, and the doors are closed. */
   readonly ended?: () => void
 }
 
-/** In this thread's own time: streams of a worker write from an event loop, in which this one never is. */
+/** Writes a line synchronously in this thread: streams of a worker write from an event loop, in which this one never is. */
 function sayNow(text: string): void {
   try {
     writeSync(2, `verbena run: ${text}\n`)
   } catch {
-    // Nobody reads it, or not now.
+    // The stream is closed, or not read at the moment.
   }
 }
 
-/** What `launch` says to this thread, which may have been there before. */
+/** Resolves with the message of `launch` to this thread, which may have been started before. */
 const given = (): Promise<SupervisorData> => new Promise((resolve) => parentPort!.once('message', resolve))
 
 /** Opens doors, supervises programs until all have ended, and closes the doors. `open` gets the settings that `launch` was given. */
@@ -46,7 +46,7 @@ export async function runSupervisor<Settings>(
   say: (text: string) => void = sayNow,
 ): Promise<void> {
   letThreadRest()
-  // Behind what others do then: `launch` need not wait until Node.js has taken this thread down.
+  // After the exit handlers of other modules: `launch` need not wait until Node.js has taken this thread down.
   atExitLast(() => parentPort!.postMessage('ended'))
   const { words, wake, ranges, verbose, folder, settings } = await given()
   // First, since it needs a watcher of files, of which a user has few; doors do without.

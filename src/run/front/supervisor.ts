@@ -1,10 +1,10 @@
 /**
- * The supervisor: one thread that is not filtered answers the calls of all programs below a front, tells doors of doorbells and of files that
- * have gone, and lets them make progress. When there is nothing to do it sleeps until a call, a doorbell, a door's completion or
- * the end of the front wakes it; it looks at nothing now and then.
+ * The supervisor: one unfiltered thread answers the calls of all programs below a front, notifies doors of doorbells and of files that have
+ * gone, and lets them make progress. When there is nothing to do it sleeps until a call, a doorbell, a door's completion or the end of the
+ * front wakes it; it polls nothing at intervals.
  *
- * What a call is about is read first, then the kernel is asked whether the caller still waits, and only then something is done.
- * A call is left to the kernel only if its path is none of ours: a program that changes a path meanwhile opens what it could open anyway.
+ * The data of a call are read first, then the kernel is queried whether the caller still waits, and only then the call is executed. A call
+ * is left to the kernel only if its path is not one of ours: a program that changes a path meanwhile opens what it could open anyway.
  */
 import {
   closeFd,
@@ -44,48 +44,48 @@ import { Paths } from './paths.ts'
 import { fileSizeLimit, freeNumber, isNonBlocking } from './program-descriptors.ts'
 import { Programs } from './programs.ts'
 
-/** How long programs that post many requests may go on before they are looked at, in ms; what the kernel adds is as much. */
+/** Time for which programs that post many requests may go on before their queues are checked, in ms; the kernel adds as much. */
 const gatherMs = 0.03
-/** Calls that are answered after that before doors make progress. */
+/** Number of calls that are answered after that before doors make progress. */
 const callsAtOnce = 4
 
 const AT_FDCWD = -100
 const AT_SYMLINK_NOFOLLOW = 0x100
 const AT_EMPTY_PATH = 0x1000
 const F_DUPFD_CLOEXEC = 1030
-/** What files of programs may become: doorbells, behind their position. */
+/** Minimum limit on the size of files of programs: their doorbells are written at `doorbellPosition` and beyond. */
 const leastFileSize = 2 * doorbellPosition
 /** struct open_how begins with the flags. */
 const openHowBytes = 24
-/** Descriptors that are always waited for: calls, doorbells, ends of polled files, the end of the front. */
+/** Number of descriptors that are always waited for: calls, doorbells, ends of polled files, the end of the front. */
 const ownDescriptors = 4
 
-/** What `readProgram` has read of a call that may be for `QueueFile.notifies`. */
+/** Words that `readProgram` has read of a call that may be for `QueueFile.notifies`. */
 const notifyWords = new Uint32Array(programBytes.buffer, programBytes.byteOffset, notifyBytes / 4)
 
 export interface SupervisorOptions {
-  /** Of the filter. */
+  /** Descriptor of the filter's listener. */
   readonly listener: number
-  /** An event descriptor: once it is signalled, and `ends` says so, the supervisor returns. */
+  /** Event descriptor: once it is signalled and `ends` returns true, the supervisor returns. */
   readonly wake: number
   readonly ends: () => boolean
   readonly processor: Processor
   readonly ranges: readonly NumberRange[]
   readonly doors: readonly Door[]
   readonly sysfs: SysfsTree
-  /** Without any yet. Made before there are programs, since it needs what a user has few of. */
+  /** Open files, none yet. Made before there are programs, since it needs a resource of which a user has few. */
   readonly files: OpenFiles
-  /** Where the front's own folder is to be. */
+  /** Path for the front's own folder. */
   readonly folder: string
-  /** Says what cannot be answered though it should. */
+  /** Reports what cannot be answered though it should be. */
   readonly onProblem: (text: string) => void
-  /** A program could not open a device, or a call on one has failed whose door does not tell of that itself. */
+  /** Called when a program could not open a device, or a call on one has failed whose door does not report that itself. */
   readonly onRefused?: (pid: number, reason: string) => void
-  /** Says what programs do, if anybody wants to know. */
+  /** Reports what programs do, for an observer. */
   readonly onNote?: (text: string) => void
 }
 
-/** Supervises until it is to end; doors and files are closed then. */
+/** Supervises until the end of the front; closes doors and files. */
 export function supervise(options: SupervisorOptions): void {
   const supervisor = new Supervisor(options)
   try {
@@ -107,16 +107,16 @@ class Supervisor {
   readonly #blocked: BlockedCalls
   readonly #parkings: readonly Parking[]
   readonly #ranges: readonly NumberRange[]
-  /** By number of the call. */
+  /** Handlers by number of the call. */
   readonly #handlers = new Map<number, () => void>()
   readonly #fds: Int32Array
   readonly #readable: Uint8Array
-  /** That of the file on which the call is that is answered. */
+  /** Door of the file of the call that is being answered. */
   #door: Door | null = null
   #inPlace = false
-  /** Whether the call that was answered last was `ibv_req_notify_cq`. */
+  /** True if the call that was answered last was `ibv_req_notify_cq`. */
   #notified = false
-  /** Whether the call that was answered last has changed nothing here: it was left to the kernel, or `ibv_req_notify_cq`. */
+  /** True if the call that was answered last has changed nothing here: it was left to the kernel, or was `ibv_req_notify_cq`. */
   #left = false
 
   constructor(options: SupervisorOptions) {
@@ -188,7 +188,7 @@ class Supervisor {
     return any
   }
 
-  /** What one program brings about must not end the others. */
+  /** Lets a door make progress; an error that one program causes must not end the others. */
   #progress(door: Door): boolean {
     try {
       return door.progress()
@@ -220,18 +220,19 @@ class Supervisor {
     for (const parking of this.#parkings) parking.endWait()
   }
 
-  /** For how long everything may rest, while doors are armed. */
+  /** Returns for how long all may rest, while doors are armed, in ms. */
   #restMs(): number {
     let restMs = Number.POSITIVE_INFINITY
     for (const door of this.#options.doors) restMs = Math.min(restMs, door.restMs())
-    // Behind the doors, which have calls made again.
+    // After the doors, which restart calls.
     return Math.min(restMs, this.#blocked.restMs())
   }
 
   /**
-   * Chooses for the call that is answered, `ibv_req_notify_cq` or another, whether callers and this thread wake each other on the processor on which
-   * they run. Each open and stat takes a fourth then, where it would wake another one; `ibv_req_notify_cq`, whose callers sleep, takes less CPU time.
-   * Not so other calls on files, which would bring programs that poll later together on one processor: 35 µs a message were 2,000.
+   * Selects, for the call that is answered, `ibv_req_notify_cq` or another, whether callers and this thread wake each other on the
+   * processor on which they run. Each open and stat then takes a fourth of the time of a wake-up on another one; `ibv_req_notify_cq`, whose
+   * callers sleep, takes less CPU time. Other calls on files do not, since they would bring programs that poll later together on one
+   * processor: 35 µs a message were 2,000.
    */
   #wakeFor(notifies: boolean): void {
     this.#notified = notifies
@@ -241,7 +242,7 @@ class Supervisor {
     this.#n.wakeInPlace(inPlace)
   }
 
-  /** Waits at most that long, and answers one call; between two calls doors make progress. How many descriptors were readable. */
+  /** Waits at most that long, and answers one call; between two calls doors make progress. Returns the number of readable descriptors. */
   #wait(ms: number, descriptors: number): number {
     const readable = this.#readable
     const count = waitReadable(this.#parkings, this.#fds, descriptors, ms, readable)
@@ -261,7 +262,7 @@ class Supervisor {
   #answer(): void {
     const n = this.#n
     this.#door = null
-    // An ioctl is looked at first.
+    // For an ioctl, its handler determines this after examining it.
     if (n.number !== this.#options.processor.calls.ioctl) this.#wakeFor(false)
     const handler = this.#handlers.get(n.number)
     if (handler === undefined) {
@@ -290,7 +291,7 @@ class Supervisor {
     }
   }
 
-  /** The path of ours that argument `index` is, relative to `directory`. If it is none, the kernel has the call. */
+  /** Returns the path of ours in argument `index`, relative to `directory`. Otherwise the call is left to the kernel. */
   #pathOf(directory: number, index: number): string | null {
     const n = this.#n
     const path = readPath(n.tid, n.argument(index))
@@ -301,7 +302,7 @@ class Supervisor {
     return meant
   }
 
-  /** The kernel has the call. */
+  /** Leaves the call to the kernel. */
   #leave(): void {
     this.#left = true
     this.#n.proceed()
@@ -337,7 +338,7 @@ class Supervisor {
     }
   }
 
-  /** Says why a call has failed, to whoever wants to know. */
+  /** Reports why a call has failed, if there is an observer. */
   #refused(reason: string, errno: number): void {
     const { onRefused } = this.#options
     if (onRefused === undefined) return
@@ -379,7 +380,7 @@ class Supervisor {
         if (number < 0) continue
         const result = n.addDescriptor(descriptor, closeOnExec, number, true)
         if (result >= 0 || result === -errnos.ENOENT) return
-        // A number behind the program's limit of open files.
+        // The number is beyond the program's limit of open files.
         if (result !== -errnos.EBADF) throw new Errno(-result, 'the file cannot be given to the program')
         isBeyond = true
       }
@@ -388,7 +389,7 @@ class Supervisor {
         : 'no number is left for another file'
       throw new Errno(errnos.EMFILE, `${reason}; ${this.#files.count} are open`)
     } finally {
-      // Where nobody has got it, this ends the file.
+      // If no program has received the descriptor, this closes the file.
       closeFd(descriptor)
     }
   }
@@ -484,8 +485,8 @@ class Supervisor {
   }
 
   /**
-   * Duplicates a polled file, under a number that the filter knows, `least` at least. The copy has a description of its own, so that its
-   * O_NONBLOCK is, too.
+   * Duplicates a polled file, under a number of at least `least` that the filter knows. The copy has a description of its own, and so its
+   * own O_NONBLOCK.
    */
   #copy(least: number, closeOnExec: boolean): void {
     const fd = this.#n.word(0)
@@ -494,7 +495,7 @@ class Supervisor {
       this.#give(loopAgain(file.otherEnd, isNonBlocking(this.#n.tid, fd)), 'polled', closeOnExec, least)
   }
 
-  /** The same, to a number that the program has chosen. */
+  /** Duplicates a polled file to a number that the program has chosen. */
   #copyTo(number: number, closeOnExec: boolean): void {
     const n = this.#n
     const fd = n.word(0)
@@ -538,19 +539,19 @@ class Supervisor {
     return null
   }
 
-  /** A call on a file of ours that the caller has as `fd`. */
+  /** Returns a call on a file of ours that the caller has as `fd`. */
   #callOn(fd: number): Call {
     const { tid } = this.#n
     return this.#call(() => isNonBlocking(tid, fd))
   }
 
-  /** Answers, or lets the call block in its file. */
+  /** Answers, or leaves a blocked call to its file. */
   #finish(result: Result): void {
     if (typeof result === 'number') this.#n.answer(result)
     else this.#n.proceed()
   }
 
-  /** The file that a descriptor of the caller's is; if it is none of ours, the kernel has the call. */
+  /** Returns the file of a descriptor of the caller; if it is not one of ours, the call is left to the kernel. */
   #fileOf(fd: number): OpenFile | null {
     const n = this.#n
     const file = this.#files.find(n.tid, fd)
@@ -573,7 +574,7 @@ class Supervisor {
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? (error.stack ?? error.message) : String(error)
 
-/** An address or length of a program. */
+/** Returns an address or length of a program as a number. */
 function safe(value: number): number {
   if (value > Number.MAX_SAFE_INTEGER) throw new Errno(errnos.EFAULT, `0x${value.toString(16)} is no address`)
   return value

@@ -1,21 +1,21 @@
 /**
- * What sysfs shows of adapters, as the kernel's driver rxe does: what libibverbs reads to find them, and what other programs look for
- * (UCX, hwloc, Open MPI, the Prometheus node exporter). See Documentation/ABI/stable/sysfs-class-infiniband of Linux.
+ * Files of sysfs for adapters, as the kernel's driver rxe provides them: those that libibverbs reads to find adapters, and those that other
+ * programs look for (UCX, hwloc, Open MPI, the Prometheus node exporter). See Documentation/ABI/stable/sysfs-class-infiniband of Linux.
  */
 import { leastGidSlots, type SysfsTree } from '../door.ts'
 
 export interface SysfsGid {
   readonly gid: Uint8Array
-  /** Null on InfiniBand. */
+  /** Type of the GID; null on InfiniBand. */
   readonly type: 'RoCE v2' | 'IB/RoCE v1' | null
-  /** The interface that it belongs to; empty without one. */
+  /** Interface that the GID belongs to; empty without one. */
   readonly netdev: string
 }
 
 export interface SysfsAdapter {
-  /** As programs see it: `rxe0`. */
+  /** Name for programs: `rxe0`. */
   readonly name: string
-  /** Of its character device: the 0 of uverbs0. */
+  /** Index of its character device: the 0 of uverbs0. */
   readonly index: number
   readonly device: readonly [major: number, minor: number]
   readonly nodeGuid: bigint
@@ -25,11 +25,11 @@ export interface SysfsAdapter {
   readonly state: number
   readonly lid: number
   readonly smLid: number
-  /** As the file `rate` says it: `10 Gb/sec (4X SDR)`. */
+  /** Content of the file `rate`: `10 Gb/sec (4X SDR)`. */
   readonly rate: string
   readonly capMask: number
   readonly firmware: string
-  /** Files of the port whose content changes, by their path below it: each says its content. */
+  /** Files of the port whose content changes, by their path below it; each function returns the content. */
   readonly live: Readonly<Record<string, () => string>>
 }
 
@@ -53,7 +53,7 @@ export function sysfsOf(adapters: readonly SysfsAdapter[]): SysfsTree {
   return { files, links, live }
 }
 
-/** What librdmacm reads to see that there is an RDMA CM: the version of its ABI, and its device. */
+/** Returns the files by which librdmacm recognizes an RDMA CM: the version of its ABI, and its device. */
 export function rdmaCmSysfs([major, minor]: readonly [number, number]): SysfsTree {
   const root = '/sys/devices/virtual/misc/rdma_cm'
   const files = new Map([
@@ -109,7 +109,7 @@ function add(
     board_id: 'rxe',
     uevent: `NAME=${name}`,
     parent: [...netdevs][0] ?? '',
-    // There is no PCI device; but who asks for its interfaces, and where its memory is near, finds an answer.
+    // There is no PCI device; but programs that query its interfaces, and its NUMA node, find an answer.
     'device/numa_node': '-1',
   }
   for (const [file, content] of Object.entries(ofDevice)) files.set(`${root}/${file}`, `${content}\n`)

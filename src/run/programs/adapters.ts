@@ -1,4 +1,4 @@
-/** The adapters of a run, opened in the supervisor's thread: what sysfs shows of them, and the doors to them. */
+/** The adapters of a run, opened in the supervisor's thread: their files of sysfs, and the doors to them. */
 import { wrapsOfEnvironment } from '../../devices/middleware/index.ts'
 import { shmDriver } from '../../devices/shm/index.ts'
 import { hostLinks } from '../../memory/index.ts'
@@ -11,17 +11,17 @@ import { IssmDoor, UmadDoor, UmadPort } from '../umad/index.ts'
 import { processWaist, UverbsDoor } from '../uverbs/index.ts'
 import { lineOf, Output, programName, Watch, type WatchSettings } from '../watch/index.ts'
 
-/** By its name: an adapter of which packets leave. */
+/** True if packets leave an adapter of this name. */
 const isOnNetwork = (device: string): boolean => device === 'roce' || device.startsWith('roce:')
 
 export interface RunAdapter {
   /** A name that `openDevice` takes. */
   readonly device: string
-  /** As programs see it: `rxe0`. */
+  /** Name for programs: `rxe0`. */
   readonly name: string
 }
 
-/** What happens to packets of adapters on a network, in the terms of the environment: VERBENA_FAULTS, VERBENA_TAP. */
+/** Middleware of adapters on a network, in the syntax of the environment: VERBENA_FAULTS, VERBENA_TAP. */
 export interface RunMiddleware {
   readonly faults?: string
   readonly tap?: string
@@ -29,19 +29,19 @@ export interface RunMiddleware {
 
 export interface RunSettings {
   readonly adapters: readonly RunAdapter[]
-  /** What is said of programs; null for nothing. */
+  /** Reports about programs; null for none. */
   readonly watch: WatchSettings | null
-  /** Doorbells are answered as commands. */
+  /** Flag: doorbells are answered as commands. */
   readonly strict: boolean
   readonly middleware: RunMiddleware
 }
 
 /** IB_PORT_CM_SUP. */
 const capMask = 0x10000
-/** What the kernel's driver says of an interface whose speed is not known. */
+/** Rate that the kernel's driver reports for an interface of unknown speed. */
 const rate = '10 Gb/sec (4X SDR)'
 
-/** Before `openAdapters`: loads what drives the adapters of a network, if there are any. It takes longer to load than all else. */
+/** Loads the drivers of adapters on a network, if there are any, before `openAdapters`. They take longer to load than all other modules. */
 export async function loadDrivers({ adapters }: RunSettings): Promise<void> {
   if (!adapters.some(({ device }) => isOnNetwork(device))) return
   const { roceDriver } = await import('../../devices/roce/index.ts')
@@ -55,7 +55,7 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
   const opened: { readonly adapter: RunAdapter; readonly context: Context; readonly before: Counts }[] = []
   const doors: Door[] = []
   const shown: SysfsAdapter[] = []
-  /** Contexts of the RDMA CM, so that each door is told of its own objects alone. */
+  /** Contexts of the RDMA CM, so that each door receives the events of its own objects alone. */
   const contexts: Context[] = []
   for (const [index, adapter] of adapters.entries()) {
     const { device, name } = adapter
@@ -86,7 +86,7 @@ export function openAdapters({ adapters, middleware, watch: wanted, strict }: Ru
   }
 }
 
-/** Doorbells are not seen as commands, and that library's commands of their size would be lost in silence. */
+/** Warns of an old library: doorbells are not seen as commands, and that library's commands of their size would be lost in silence. */
 function onOldLibrary(pid: number): void {
   new Output(2).line(
     `verbena run: ${lineOf({ pid, program: programName(pid) }, 'its libibverbs is older than rdma-core 22: of its commands those of 32 bytes (ibv_attach_mcast, ibv_detach_mcast, ibv_modify_srq) are not seen. Start it with verbena run --strict')}`,
@@ -95,7 +95,7 @@ function onOldLibrary(pid: number): void {
 
 type Counts = Readonly<Record<string, number>>
 
-/** What was counted between two readings. */
+/** Returns the counts between two readings. */
 function since(before: Counts, after: Counts): Counts {
   const grown = Object.entries(after).map(([name, value]) => [name, value - (before[name] ?? 0)] as const)
   return Object.fromEntries(grown.filter(([, value]) => value !== 0))
@@ -114,7 +114,7 @@ function joined(trees: readonly SysfsTree[]): SysfsTree {
   }
 }
 
-/** What sysfs shows of an adapter. */
+/** Describes an adapter for sysfs. */
 function describe(context: Context, name: string, index: number, numbers: readonly [number, number]): SysfsAdapter {
   const device = context.queryDevice()
   const port = context.queryPort(1)

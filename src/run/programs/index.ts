@@ -1,4 +1,4 @@
-/** Unmodified RDMA programs: each is started so that Verbena answers what it asks the kernel about adapters. */
+/** Unmodified RDMA programs: each is started so that Verbena answers its requests to the kernel about adapters. */
 import { type Ended, launch } from '../front/index.ts'
 import type { WatchSettings } from '../watch/index.ts'
 import type { RunAdapter, RunMiddleware, RunSettings } from './adapters.ts'
@@ -14,13 +14,13 @@ export interface RunOptions {
   readonly env: NodeJS.ProcessEnv
   readonly adapters: readonly RunAdapter[]
   readonly middleware?: RunMiddleware
-  /** Says on standard error what programs open and what fails. */
+  /** Reports on standard error which files programs open and which calls fail. */
   readonly verbose: boolean
-  /** Doorbells have errnos, for the time of a system call that stops; what old libraries need. */
+  /** Flag: doorbells have errnos, for the time of a system call that stops; needed by old libraries. */
   readonly strict?: boolean
-  /** What is said of programs; null for nothing. */
+  /** Reports about programs; null for none. */
   readonly watch: WatchSettings | null
-  /** This process ends as soon as all programs have: see `LaunchOptions`. */
+  /** Flag: this process ends as soon as all programs have, see `LaunchOptions`. */
   readonly leavesThreads?: boolean
   readonly onStarted?: (pid: number) => void
   readonly onWarning: (text: string) => void

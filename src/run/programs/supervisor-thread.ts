@@ -10,19 +10,19 @@ let waiting: Worker | null = null
 
 const start = (): Worker => startThread(entryModule(import.meta.url, './run-thread'))
 
-/** It holds up no end of this process until it is taken. */
+/** Starts the thread. It does not keep this process alive until it is taken. */
 export function startSupervisorEarly(): void {
   if (waiting !== null) return
   const thread = start()
   waiting = thread
   thread.unref()
-  // Another one is started then, of whose failure the command tells.
+  // Another thread is started then; the command reports the failure of that one.
   thread.once('error', () => {
     if (waiting === thread) waiting = null
   })
 }
 
-/** The thread that waits, or one that is started now. */
+/** Returns the waiting thread, or one that is started now. */
 export function takeSupervisor(): Worker {
   const thread = waiting ?? start()
   waiting = null

@@ -15,13 +15,13 @@ const sizes: Readonly<Record<number, number>> = { [Family.inet]: 16, [Family.ine
 
 export interface ProgramAddress extends Required<CmAddress> {
   readonly isIb: boolean
-  /** That the service id of AF_IB names. */
+  /** Port space that the service id of AF_IB names. */
   readonly portSpace: number | undefined
 }
 
 /**
- * The address in `bytes`, undefined if it is of no family and may be missing. `size`: as the program says it, which must be that of the
- * family; undefined where the command has room for addresses of IP alone.
+ * Returns the address in `bytes`, undefined if it has no family and is optional. `size`: as given by the program; it must be that of the
+ * family. Undefined if the command has room for IP addresses alone.
  */
 export function decodeAddress(verb: string, bytes: Uint8Array, size?: number): ProgramAddress {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
@@ -47,12 +47,12 @@ export function decodeAddress(verb: string, bytes: Uint8Array, size?: number): P
   }
 }
 
-/** Whether there is an address at all. */
+/** True if there is an address at all. */
 export function hasAddress(bytes: Uint8Array): boolean {
   return (bytes[0]! | (bytes[1]! << 8)) !== Family.unspecified
 }
 
-/** For a trace; undefined where there is none. */
+/** Returns an address as text for a trace; undefined if there is none. */
 export function addressText(bytes: Uint8Array): string | undefined {
   if (!hasAddress(bytes)) return undefined
   const family = bytes[0]! | (bytes[1]! << 8)
@@ -71,7 +71,10 @@ export interface EncodedAddress {
   readonly size: number
 }
 
-/** As struct sockaddr_in or sockaddr_in6; nothing for an address that is not known. `scopeOf`: the number of an interface by name. */
+/**
+ * Encodes an address as struct sockaddr_in or sockaddr_in6; empty for an address that is not known. `scopeOf`: the number of an interface
+ * by name.
+ */
 export function encodeAddress(address: CmSocketAddress | undefined, scopeOf: (zone: string) => number): EncodedAddress {
   const bytes = new Uint8Array(128)
   if (address === undefined) return { bytes, size: 0 }
@@ -86,7 +89,7 @@ export function encodeAddress(address: CmSocketAddress | undefined, scopeOf: (zo
   return { bytes, size: sizes[isV4 ? Family.inet : Family.inet6]! }
 }
 
-/** As struct sockaddr_ib, with a service id of the port space. */
+/** Encodes a GID as struct sockaddr_ib, with a service id of the port space. */
 export function encodeGid(gid: Uint8Array, pkey: number, portSpace: number, port: number): EncodedAddress {
   const bytes = new Uint8Array(128)
   const view = new DataView(bytes.buffer)
@@ -98,7 +101,7 @@ export function encodeGid(gid: Uint8Array, pkey: number, portSpace: number, port
   return { bytes, size: sizes[Family.ib]! }
 }
 
-/** The GID that an address of AF_IB stands for. */
+/** Returns the GID that an address of AF_IB stands for. */
 export function gidOfAddress(address: CmSocketAddress | undefined): Uint8Array {
   const ip = address === undefined ? undefined : parseIp(address.address.split('%')[0]!)
   return ip === undefined ? new Uint8Array(16) : gidOfIp(ip)

@@ -1,4 +1,4 @@
-/** A file of rdma_cm as it is watched: its commands, and the events that its program is given. */
+/** A file of rdma_cm with an observer: its commands, and the events that its program receives. */
 import type { CmEvent } from '../../cm/index.ts'
 import { type DoorWatch, FileWatch } from '../watch/index.ts'
 import { argumentsOf, resultOf } from './described.ts'
@@ -8,12 +8,12 @@ import type { NamedCommand } from './schema.ts'
 import { whyEventFailed } from './why-failed.ts'
 
 export interface CmWatch extends Pick<DoorWatch, 'observer'> {
-  /** What programs call the run's adapters, and what `openDevice` calls them. */
+  /** The run's adapters: the name that programs use, and the one that `openDevice` takes. */
   readonly adapters: readonly { readonly name: string; readonly device: string }[]
 }
 
 export class CmFileWatch extends FileWatch {
-  /** For sentences. */
+  /** Names of the adapters, for sentences. */
   readonly #adapters: string
 
   constructor({ observer, adapters }: CmWatch, opener: number) {
@@ -29,7 +29,7 @@ export class CmFileWatch extends FileWatch {
     this.results(() => resultOf(command, answer))
   }
 
-  /** Process `pid` has got the event. */
+  /** Records an event that process `pid` has received. */
   handedOut(event: CmEvent, { number }: Subject, pid: number): void {
     const listener = event.listenId?.context
     const reason = whyEventFailed(event, this.#adapters)

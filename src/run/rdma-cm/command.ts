@@ -1,13 +1,13 @@
-/** A command as its handler sees it. */
+/** Input of a command's handler. */
 import type { Call } from '../door.ts'
 import type { CmFile } from './station.ts'
 
 export interface Command {
   readonly file: CmFile
   readonly call: Call
-  /** The function of librdmacm that sends it. */
+  /** Function of librdmacm that sends the command. */
   readonly verb: string
-  /** The request, behind the header; as long as its structure, with zeros for what an old library leaves out. */
+  /** Request after the header; as long as its structure, with zeros for fields that an old library leaves out. */
   readonly request: Uint8Array
   /** Room for the answer. */
   readonly room: number
@@ -15,7 +15,7 @@ export interface Command {
 
 export interface Answer {
   readonly bytes: Uint8Array
-  /** Takes back what was done, where the answer cannot be written. */
+  /** Reverts the command, if the answer cannot be written. */
   undo?(): void
 }
 

@@ -1,4 +1,4 @@
-/** Who executes which command. */
+/** Handlers of commands. */
 import type { Handler } from './command.ts'
 import * as connections from './connection-commands.ts'
 import * as groups from './group-commands.ts'

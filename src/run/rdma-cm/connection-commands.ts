@@ -1,4 +1,4 @@
-/** Connections: asked for, listened for, accepted, rejected, ended. */
+/** Commands of connections: connect, listen, accept, reject, disconnect. */
 import type { ConnParam } from '../../cm/index.ts'
 import { fail } from '../errnos.ts'
 import { decode } from '../struct.ts'
@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { idOf } from './id-commands.ts'
 import * as s from './structs.ts'
 
-/** `rdma_ucm_conn_param` at `at`; undefined if it is not valid, which accept means something by. */
+/** Returns the `rdma_ucm_conn_param` at `at`; undefined if it is not valid, which has a meaning for accept. */
 function connParam(request: Uint8Array, at: number): ConnParam | undefined {
   const bytes = request.subarray(at, at + s.connParam.sizeBytes)
   const param = decode(s.connParam, bytes)
@@ -39,7 +39,7 @@ export function listen(command: Command): undefined {
   idOf(command, id).cm.listen(Math.max(0, backlog))
 }
 
-/** Of a request; or, without parameters, the queue pair of the active side is ready. */
+/** Accepts a request; or, without parameters, notes that the queue pair of the active side is ready. */
 export function accept(command: Command): undefined {
   const { verb, request } = command
   const { uid, id: number } = decode(s.accept, request)
@@ -51,7 +51,7 @@ export function accept(command: Command): undefined {
   }
   if (id.isLost) fail('EINVAL', `${verb}: nothing came of this connection: the peer has given up, or rejected it`)
   const before = id.uid
-  // What follows is told to the program by this.
+  // Events from here on are reported to the program with this identifier.
   id.uid = uid
   try {
     id.cm.accept(param)
@@ -82,6 +82,6 @@ const commEst = 4
 export function notify(command: Command): undefined {
   const { id, event } = decode(s.notify, command.request)
   const { cm } = idOf(command, id)
-  // Data that came before the peer said that it is ready; other events mean nothing to connections.
+  // Data arrived before the peer's message that it is ready; other events mean nothing to connections.
   if (event === commEst) cm.notifyEstablished()
 }

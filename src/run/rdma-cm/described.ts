@@ -1,4 +1,4 @@
-/** Arguments and results of commands by name, as their structures say. */
+/** Arguments and results of commands by name, from their structures. */
 import { nameOf } from '../../verbs/index.ts'
 import { decode, type Struct } from '../struct.ts'
 import { modifiedFields, namedValue } from '../uverbs/index.ts'
@@ -9,9 +9,9 @@ import * as s from './structs.ts'
 
 type Values = Record<string, TraceValue>
 
-/** What says nothing to the program's author, or is shown with something else. */
+/** Fields that mean nothing to the program's author, or are shown with another field. */
 const hidden = new Set(['response', 'uid', 'optval', 'addr_size', 'src_size', 'dst_size', 'ibdev_index', 'valid'])
-/** Where 0 is the usual value, and says nothing. */
+/** Fields that are left out if they are 0, their usual value. */
 const silentZero = new Set(['join_flags', 'qp_type', 'qkey', 'private_data_len', 'srq', 'flow_control'])
 const addresses = new Set(['addr', 'src', 'dst'])
 
@@ -29,7 +29,7 @@ const options: readonly Readonly<Record<string, number>>[] = [
   { RDMA_OPTION_IB_PATH: 1 },
 ]
 
-/** Where the parameters of a connection are in a request. */
+/** Offset of the parameters of a connection in a request. */
 const connParamAt: Readonly<Partial<Record<CommandName, number>>> = { CONNECT: 0, ACCEPT: 8 }
 
 function fieldsOf(struct: Struct, bytes: Uint8Array): Values {
@@ -47,7 +47,7 @@ function fieldsOf(struct: Struct, bytes: Uint8Array): Values {
 export function argumentsOf({ name, request }: NamedCommand, bytes: Uint8Array): Values {
   const values = fieldsOf(request, bytes)
   const at = connParamAt[name]
-  // Of accept, without parameters: the queue pair of the active side is ready.
+  // An accept without parameters: the queue pair of the active side is ready.
   if (at !== undefined && bytes[at + s.connParam.fields.valid[0]] !== 0)
     Object.assign(values, fieldsOf(s.connParam, bytes.subarray(at, at + s.connParam.sizeBytes)))
   if (name === 'CREATE_ID') values.ps = nameOf(portSpaces, values.ps as number)
@@ -76,7 +76,7 @@ function addressesOf(bytes: Uint8Array): Values {
   return { ...(src === undefined ? {} : { src }), ...(dst === undefined ? {} : { dst }), port_num: port_num! }
 }
 
-/** Of all that there is room for, what qp_attr_mask names; paths follow from the addresses. */
+/** Returns those of the attributes that qp_attr_mask names; paths follow from the addresses. */
 function attributesOf(values: Values, bytes: Uint8Array): Values {
   const mask = new DataView(bytes.buffer, bytes.byteOffset).getUint32(s.qpAttr.fields.qp_attr_mask[0], true)
   const shown: Values = { qp_attr_mask: namedValue('qp_attr_mask', mask) }

@@ -12,7 +12,7 @@ import { OpenedCm } from './opened-cm.ts'
 import { ProgramId, ProgramJoin } from './program-id.ts'
 import type { CmFile, Station } from './station.ts'
 
-/** Of all programs of a run. */
+/** Maximum number of ids of all programs of a run. */
 const mostIds = 65_536
 
 export class RdmaCmDoor implements Door, Station {
@@ -29,7 +29,7 @@ export class RdmaCmDoor implements Door, Station {
   readonly #files = new Set<OpenedCm>()
   readonly #arrived = new Set<CmFile>()
   readonly #ids = new Map<number, ProgramId>()
-  /** Those that came with requests which their program has not seen yet. */
+  /** Ids that came with requests which their program has not seen yet. */
   readonly #requests = new Set<ProgramId>()
   readonly #joins = new Map<number, ProgramJoin>()
   #lastNumber = 0

@@ -1,4 +1,4 @@
-/** Events as programs get them: `rdma_ucm_event_resp`. */
+/** Events in the form that programs receive: `rdma_ucm_event_resp`. */
 import type { CmEvent } from '../../cm/index.ts'
 import { CmEventType } from '../../cm/index.ts'
 import { type AhAttr, QpType } from '../../verbs/index.ts'
@@ -6,14 +6,14 @@ import { encode } from '../struct.ts'
 import { ProgramId, ProgramJoin } from './program-id.ts'
 import * as s from './structs.ts'
 
-/** Whose event it is: which counts how many the program has seen, and whose number and `uid` the event has. */
+/** Object of an event: counters of the events that the program has seen, and the number and `uid` of the event. */
 export interface Subject {
   readonly counted: readonly { reported: number }[]
   readonly number: number
   readonly uid: bigint
 }
 
-/** Undefined for what no program can be told. */
+/** Returns the subject of an event; undefined for one that no program can receive. */
 export function subjectOf(event: CmEvent): Subject | undefined {
   const id = event.id.context
   if (!(id instanceof ProgramId)) return undefined
@@ -32,10 +32,10 @@ export function eventBytes(event: CmEvent, { number, uid }: Subject): Uint8Array
   return bytes
 }
 
-/** Messages that end a connection or say that it is there have nothing for the program, whatever private data they carry. */
+/** Events of the end of a connection: their private data are not passed to the program, whatever the message carried. */
 const silent: ReadonlySet<number> = new Set([CmEventType.Disconnected, CmEventType.TimewaitExit])
 
-/** As much as there is room for. */
+/** Returns the private data of an event, as much as there is room for. */
 export function privateDataOf({ type, param }: CmEvent): Uint8Array {
   return silent.has(type) ? new Uint8Array(0) : param.privateData.subarray(0, 255)
 }

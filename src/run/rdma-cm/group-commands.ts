@@ -1,4 +1,4 @@
-/** Multicast groups: joined and left. The program attaches its queue pair itself, when the event says that it may. */
+/** Multicast groups: joined and left. The program attaches its queue pair itself, once the event reports that it may. */
 import { fail } from '../errnos.ts'
 import { decode } from '../struct.ts'
 import { decodeAddress } from './addresses.ts'

@@ -1,4 +1,4 @@
-/** Ids and their addresses: made, bound, resolved, given options, moved to another event channel, destroyed. */
+/** Commands of ids and their addresses: create, bind, resolve, set options, migrate to another event channel, destroy. */
 import { type CmId, PortSpace } from '../../cm/index.ts'
 import { QpType } from '../../verbs/index.ts'
 import { fail } from '../errnos.ts'
@@ -12,7 +12,7 @@ export const idOf = ({ file, verb }: Command, number: number): ProgramId => file
 
 export const numberAnswer = (value: number): Uint8Array => encode(s.oneNumber, { value })
 
-/** Queue pair types of ids by port space; of RDMA_PS_IB the program says it. */
+/** Returns the queue pair type of ids by port space; for RDMA_PS_IB the program gives it. */
 function qpTypeOf(verb: string, ps: number, asked: number): QpType {
   if (ps === PortSpace.Tcp) return QpType.RC
   if (ps === PortSpace.Udp || ps === PortSpace.IpOIb) return QpType.UD
@@ -46,8 +46,8 @@ export function destroyId(command: Command): Answer {
 }
 
 /**
- * The id of our CM for an address. With RDMA_PS_IB the service id of the address names the port space, which ours has to know when it
- * is made.
+ * Returns the id of our CM for an address. With RDMA_PS_IB the service id of the address names the port space, which our id needs when it
+ * is created.
  */
 function cmOf(id: ProgramId, { isIb, portSpace }: ProgramAddress): CmId {
   const { cm } = id
@@ -129,7 +129,7 @@ export function setOption(command: Command): undefined {
   const value = new Uint8Array(optlen)
   if (!(optval <= Number.MAX_SAFE_INTEGER)) fail('EFAULT', `${verb}: the address of the value is none of a process`)
   call.process.read(optval, value)
-  /** A value of so many bytes. */
+  /** Returns an option's value, which must have this number of bytes. */
   const number = (bytes: number): number => {
     if (optlen !== bytes) fail('EINVAL', `${verb}: this option has ${bytes} bytes, not ${optlen}`)
     const view = new DataView(value.buffer)

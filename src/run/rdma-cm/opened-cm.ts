@@ -1,6 +1,6 @@
 /**
- * `/dev/infiniband/rdma_cm` as a program has it open: commands by write(2), and events of the ids that it has made. GET_EVENT without
- * an event blocks until there is one.
+ * `/dev/infiniband/rdma_cm` as a program has it open: commands by write(2), and events of the ids that it has created. GET_EVENT without an
+ * event blocks until there is one.
  */
 import type { CmEvent } from '../../cm/index.ts'
 import type { Call, PolledFile, Result } from '../door.ts'
@@ -53,7 +53,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
     }
   }
 
-  /** The kernel's has none. */
+  /** Fails: the kernel's file has no read either. */
   read(): number {
     fail('EINVAL', 'rdma_cm is not read from: events are asked for by GET_EVENT')
   }
@@ -92,7 +92,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
     return this.#file.block(call)
   }
 
-  /** The first event that the program can be told of. */
+  /** Returns the first event that can be reported to the program. */
   #next(): { bytes: Uint8Array; subject: Subject } | undefined {
     for (let event = this.channel.firstEvent; event !== undefined; event = this.channel.firstEvent) {
       const subject = subjectOf(event)
@@ -102,7 +102,7 @@ export class OpenedCm implements PolledFile, ChannelOwner, CmFile {
     return undefined
   }
 
-  /** `pid`: the process that has got it. */
+  /** `pid`: the process that has received it. */
   #take(subject: Subject, pid: number): void {
     const event = this.channel.tryGetEvent()
     if (event !== undefined) {

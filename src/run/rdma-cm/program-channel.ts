@@ -1,12 +1,12 @@
-/** The event channel of a file that a program has open: which events it is told of. */
+/** The event channel of a file that a program has open: selects the events that are reported to it. */
 import { type CmEvent, CmEventType, EventChannel, type EventChannelOptions } from '../../cm/index.ts'
 
 export interface ChannelOwner {
-  /** A request came; false if there is no room for its id. */
+  /** Called for a request; false if there is no room for its id. */
   requested(event: CmEvent): boolean
-  /** Whether the program can be told what became of an id. */
+  /** True if the event can be reported to the program: it knows the id, or can still learn of it. */
   isKnown(event: CmEvent): boolean
-  /** There is an event. */
+  /** Called when there is an event. */
   arrived(): void
 }
 

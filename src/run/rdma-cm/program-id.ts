@@ -1,6 +1,6 @@
 /**
- * An id of a program: the number by which commands name it, and the id of our RDMA CM. The queue pair is the program's own: it tells its
- * number when it connects, and moves it by what INIT_QP_ATTR says.
+ * An id of a program: the number by which commands name it, and the id of our RDMA CM. The queue pair belongs to the program: it passes the
+ * number when it connects, and modifies the queue pair with the attributes that INIT_QP_ATTR returns.
  */
 import type { CmId, EventChannel } from '../../cm/index.ts'
 
@@ -12,14 +12,14 @@ export interface IdFile {
 export class ProgramId {
   readonly kind = 'id'
   readonly number: number
-  /** Events go to this file: that of the program that made it, or to which it migrated. */
+  /** File that receives the events: that of the program that created it, or to which it migrated. */
   file: IdFile
   cm: CmId
-  /** What names it in events; 0 for one that came with a request and was not accepted yet: there are no events for it. */
+  /** Identifier of the id in events; 0 for an id that came with a request and was not accepted yet: there are no events for it. */
   uid: bigint
-  /** An event has been dropped because nobody could be told: nothing will come of the connection. */
+  /** Flag: an event has been dropped because no file could receive it; the connection will not be established. */
   isLost = false
-  /** Its addresses are to be shown as GIDs, as they were given. */
+  /** Flag: its addresses are to be shown as GIDs, as they were given. */
   isIb = false
   /** Events that the program has seen, of this id and of requests to it: it waits until it has acknowledged as many. */
   reported = 0

@@ -1,4 +1,4 @@
-/** What programs ask of their ids: addresses, paths, and the attributes of queue pairs. */
+/** Queries of programs about their ids: addresses, paths, and the attributes of queue pairs. */
 import type { CmId } from '../../cm/index.ts'
 import { hostNetwork } from '../../memory/index.ts'
 import { type QpAttr, QpState, QpType } from '../../verbs/index.ts'
@@ -13,15 +13,15 @@ import type { ProgramId } from './program-id.ts'
 import * as s from './structs.ts'
 
 const pkey = 0xffff
-/** A library that has not asked the kernel by netlink does not compare it. */
+/** Index value: a library that has not queried the kernel by netlink does not compare it. */
 const noIndex = 0xffffffff
-/** IB_RATE_10_GBPS, and that values are exactly these. */
+/** IB_RATE_10_GBPS, and the selector for exact values. */
 const rate = 3
 const exactly = 2 << 6
 /** Code of the time from one end to the other. */
 const lifeTime = 16
 
-/** Of the device that an address has chosen; a wildcard has none yet, as in the kernel. */
+/** Returns the device that an address has selected; a wildcard has none yet, as in the kernel. */
 function device({ cm }: ProgramId): { node_guid: bigint; port_num: number } {
   const isWildcard = cm.peerAddress === undefined && /^(0\.0\.0\.0|::)$/.test(cm.localAddress.address)
   if (cm.verbs === undefined || isWildcard) return { node_guid: 0n, port_num: 0 }
@@ -41,7 +41,7 @@ function peer({ cm, isIb }: ProgramId): EncodedAddress {
   return encodeGid(gidOfAddress(address), pkey, cm.portSpace, address.port)
 }
 
-/** What both forms say of a path. */
+/** Returns the parts of a path that both forms of the answer contain. */
 function path(cm: CmId): { lids: { dlid: number; slid: number }; mtu: number; rest: Path } | undefined {
   const { route, verbs } = cm
   if (route === undefined || verbs === undefined) return undefined
@@ -52,7 +52,7 @@ function path(cm: CmId): { lids: { dlid: number; slid: number }; mtu: number; re
 }
 type Path = { sgid: Uint8Array; dgid: Uint8Array; pkey: number; hop_limit: number; traffic_class: number; rate: number }
 
-/** Addresses and path in one, of libraries that know IP addresses alone. */
+/** Returns addresses and path in one answer, for libraries that only have IP addresses. */
 export function queryRoute(command: Command): Answer {
   const id = idOf(command, decode(s.queryRoute, command.request).id)
   const found = path(id.cm)
@@ -95,7 +95,7 @@ export function query(command: Command): Answer {
 /** Both bytes of it are the same; but it is big endian where the rest is not. */
 const swapped = (value: number): number => ((value & 0xff) << 8) | (value >> 8)
 
-/** The GIDs that messages go between. */
+/** Returns the GIDs of source and destination. */
 function gids({ cm }: ProgramId): [EncodedAddress, EncodedAddress] {
   const { route, portSpace } = cm
   const own = route?.sgid ?? cm.verbs?.queryGid(1, cm.sgidIndex) ?? new Uint8Array(16)

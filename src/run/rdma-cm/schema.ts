@@ -1,17 +1,17 @@
-/** The commands of rdma_cm (rdma_user_cm.h), by number: who sends them, and what requests and answers look like. */
+/** The commands of rdma_cm (rdma_user_cm.h), by number: the functions that send them, and the layout of requests and answers. */
 import type { Struct } from '../struct.ts'
 import * as s from './structs.ts'
 
 export interface CommandSchema {
   readonly number: number
-  /** The function of librdmacm that sends it. */
+  /** Function of librdmacm that sends the command. */
   readonly verb: string
   readonly request: Struct
-  /** Old libraries send at least so many of them. */
+  /** Minimum bytes of the request that old libraries send. */
   readonly leastBytes?: number
-  /** The least room for an answer; 0 without one. */
+  /** Minimum room for an answer; 0 without one. */
   readonly answerBytes: number
-  /** What a trace shows of an answer. */
+  /** Part of an answer that a trace shows. */
   readonly answer?: Struct
 }
 
@@ -30,13 +30,13 @@ const plain = (
   }
 }
 
-/** Of an answer of one number: what that is. */
+/** Returns the structure of an answer of one number with this name. */
 const one = (name: string): Struct => ({ sizeBytes: 4, fields: { [name]: [0, 'u32'] } })
 const newId = one('id')
 const newGroup = one('group')
 const reported = one('events_reported')
 
-/** What is in an answer behind its `ibdev_index`, and it, came later. */
+/** Returns the length of an answer before its `ibdev_index`: that field, and those after it, were added later. */
 const upTo = (field: readonly [number, string]): number => field[0]
 
 export type CommandName =
@@ -98,7 +98,7 @@ export const commands: Readonly<Record<CommandName, CommandSchema>> = {
   JOIN_MCAST: plain(22, 'rdma_join_multicast_ex', s.joinMcast, 4, newGroup),
 }
 
-/** GET_OPTION, which no kernel has served; and those that came after 22. */
+/** Commands that are not served: GET_OPTION, which no kernel has served, and those after 22. */
 export const unserved: Readonly<Record<number, string>> = {
   13: 'GET_OPTION',
   23: 'RESOLVE_IB_SERVICE',

@@ -7,10 +7,10 @@ export const createId = {
   sizeBytes: 24,
   fields: { uid: [0, 'raw'], response: [8, 'u64'], ps: [16, 'u16'], qp_type: [18, 'u8'] },
 } as const
-/** Also of what leaves a group, where `id` is that of the join. */
+/** Request of destroy, and of leaving a group, where `id` is that of the join. */
 export const destroyId = { sizeBytes: 16, fields: { response: [0, 'u64'], id: [8, 'u32'] } } as const
 export const migrateId = { sizeBytes: 16, fields: { response: [0, 'u64'], id: [8, 'u32'], fd: [12, 's32'] } } as const
-/** Answers of one number: of an id, or how many events were reported. */
+/** Answer of one number: of an id, or the number of events that were reported. */
 export const oneNumber = { sizeBytes: 4, fields: { value: [0, 'u32'] } } as const
 
 /** Addresses are at `addr`, … : see addresses.ts. */
@@ -122,7 +122,7 @@ export const connParam = {
     valid: [271, 'u8'],
   },
 } as const
-/** Where private data is in it, up to 256 bytes. */
+/** Offset of private data in it, up to 256 bytes. */
 export const connPrivateDataAt = 8
 export const udParam = {
   sizeBytes: 304,
@@ -148,9 +148,9 @@ export const ahAttr = {
   },
 } as const
 
-/** A connection's parameters are at 0; what libraries of before rdma-core 32 leave out, ECE, is behind `reserved`. */
+/** Request with a connection's parameters at 0; ECE, which libraries before rdma-core 32 leave out, comes after `reserved`. */
 export const connect = { sizeBytes: 288, leastBytes: 280, fields: { id: [272, 'u32'] } } as const
-/** The same at 8. */
+/** Request with a connection's parameters at 8. */
 export const accept = { sizeBytes: 296, leastBytes: 288, fields: { uid: [0, 'raw'], id: [280, 'u32'] } } as const
 export const listen = { sizeBytes: 8, fields: { id: [0, 'u32'], backlog: [4, 's32'] } } as const
 /** Private data, up to 256 bytes, is at 8. */

@@ -1,9 +1,9 @@
-/** Why an event of the RDMA CM says that something failed: a sentence with the addresses, and what can be done. */
+/** Explanations of RDMA CM events that report a failure: a sentence with the addresses, and what can be done. */
 import { type CmEvent, CmEventType, SidrStatus } from '../../cm/index.ts'
 import { LinkLayer, QpType } from '../../verbs/index.ts'
 import { CmRejReason } from '../../wire/index.ts'
 
-/** Undefined for an event that says no failure. `adapters`: those of the run, in words. */
+/** Explains an event; undefined if it reports no failure. `adapters`: those of the run, as text. */
 export function whyEventFailed(event: CmEvent, adapters: string): string | undefined {
   const why = cause(event, adapters)
   return why === undefined ? undefined : `${event.name}: ${why}`

@@ -20,7 +20,7 @@ const byNumber = new Map<number, NamedCommand>(
   ]),
 )
 
-/** Where the address of the answer is in a request. */
+/** Returns the offset of the answer's address in a request. */
 const responseAt = (name: CommandName): number => (name === 'CREATE_ID' ? s.createId.fields.response[0] : 0)
 
 export function writeCommand(file: CmFile, call: Call, address: number, length: number): Result {
@@ -39,7 +39,7 @@ export function writeCommand(file: CmFile, call: Call, address: number, length: 
   const { name, verb, leastBytes, answerBytes } = known
   const requestBytes = known.request.sizeBytes
   if (room < answerBytes) fail('ENOSPC', `${verb}: room for ${room} bytes of answer is less than ${answerBytes}`)
-  // The kernel copies the whole structure, whatever the header says, but of those that have grown.
+  // The kernel copies the whole structure, whatever length the header has, except for structures that have grown.
   const bytes = leastBytes === undefined ? requestBytes : Math.min(inBytes, requestBytes)
   if (bytes < (leastBytes ?? 0)) fail('EINVAL', `${verb}: a request of ${inBytes} bytes is shorter than ${leastBytes}`)
   const request = new Uint8Array(requestBytes)

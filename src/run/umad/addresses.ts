@@ -1,4 +1,4 @@
-/** Where MADs go to and have come from: the header of programs, and what QP 1 takes and says. */
+/** Addresses of MADs: conversion between the header of programs and the addresses of QP 1. */
 import { type MadAddress, madAddress } from '../../gsi/index.ts'
 import type { AhAttr } from '../../verbs/index.ts'
 import { gsiQkey } from '../../verbs/provider/index.ts'
@@ -7,11 +7,11 @@ import type { Sender } from './agent.ts'
 import type { UserMad } from './structs.ts'
 
 const noGid = new Uint8Array(16)
-/** Where a GRH has the sender's GID. */
+/** Offset of the sender's GID in a GRH. */
 const sourceGidAt = 8
 const gidBytes = 16
 
-/** Where a program's MAD goes. */
+/** Returns the destination of a program's MAD. */
 export function destinationOf(header: UserMad): MadAddress {
   const { lid, sl, pathBits, gid, gidIndex, hopLimit, trafficClass, flowLabel, qpn, qkey } = header
   const hasGrh = header.grhPresent !== 0
@@ -20,7 +20,7 @@ export function destinationOf(header: UserMad): MadAddress {
   return addressOf(path, qpn & 0xffffff, qkey)
 }
 
-/** Back to the sender of a MAD. */
+/** Returns the address for a reply to the sender of a MAD. */
 export function replyAddress({ lid, sl, qpn, grh }: Sender): MadAddress {
   const path: AhAttr = { dlid: lid, sl, portNum: 1 }
   if (grh !== null) {
@@ -38,7 +38,7 @@ function addressOf(path: AhAttr, qpn: number, qkey: number): MadAddress {
   return { ...base, key: `${dlid}/${sl}/${srcPathBits}/${base.key}/${route}`, path, qpn, qkey }
 }
 
-/** The fields of a header that say where a MAD has come from. */
+/** Returns the fields of a header that describe the sender of a MAD. */
 export function senderFields({ lid, qpn, sl, pkeyIndex, grh }: Sender): Partial<UserMad> {
   const fields = { lid, qpn, sl, pkeyIndex }
   return grh === null ? fields : { ...fields, grhPresent: 1, gidIndex: 0, ...grhFields(grh) }

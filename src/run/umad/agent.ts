@@ -4,7 +4,7 @@ import { RmppReceiver } from '../../management/index.ts'
 import type { Registration } from './registration.ts'
 import type { UserMad } from './structs.ts'
 
-/** From where a message has come. */
+/** Sender of a message. */
 export interface Sender {
   readonly lid: number
   readonly qpn: number
@@ -14,12 +14,15 @@ export interface Sender {
   readonly grh: Uint8Array | null
 }
 
-/** Whose agent it is: an opened file. */
+/** Owner of an agent: an opened file. */
 export interface AgentOwner {
   received(agent: UmadAgent, message: Uint8Array, from: Sender): void
-  /** There was no response to what its agent has sent. */
+  /** Called when there was no response to a message that its agent has sent. */
   timedOut(agent: UmadAgent, header: UserMad, message: Uint8Array): void
-  /** Nor will the program be told, which has stopped waiting a moment before. */
+  /**
+   * Called when a message without a response ends with its agent, just before its time is over: the program has stopped waiting a moment
+   * before, and is not notified.
+   */
   gaveUp(header: UserMad, message: Uint8Array): void
 }
 

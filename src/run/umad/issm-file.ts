@@ -1,4 +1,4 @@
-/** `/dev/infiniband/issmN`: while it is open, the port says that a subnet manager is there. One program has it at a time. */
+/** `/dev/infiniband/issmN`: while it is open, the port reports that a subnet manager is there. One program has it open at a time. */
 import type { PolledFile } from '../door.ts'
 import { fail } from '../errnos.ts'
 import { EventFile } from '../event-file.ts'

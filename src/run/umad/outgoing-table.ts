@@ -1,4 +1,7 @@
-/** MADs that wait for a response or for ACKs, found by their transaction: whoever fills it makes no other program's turn longer. */
+/**
+ * MADs that wait for a response or for ACKs, found by their transaction: a program that fills the table makes no other program's turn
+ * longer.
+ */
 import { type Outgoing, transactionOf } from './outgoing.ts'
 
 const none: readonly Outgoing[] = []
@@ -11,12 +14,12 @@ export class OutgoingTable {
     return this.#all.size
   }
 
-  /** In the order in which they were sent; those that are deleted meanwhile are left out. */
+  /** Iterates in the order in which they were sent; those that are deleted meanwhile are left out. */
   [Symbol.iterator](): IterableIterator<Outgoing> {
     return this.#all.values()
   }
 
-  /** Those of the transaction and class of a MAD. The upper half of a request's transaction is its agent's. */
+  /** Returns the MADs with the transaction and class of a MAD. The upper half of a request's transaction is its agent's. */
   alike(mad: Uint8Array): readonly Outgoing[] {
     return this.#byTransaction.get(transactionOf(mad)) ?? none
   }

@@ -1,4 +1,4 @@
-/** MADs that programs have sent and that are not done with: requests without a response yet, and messages of several packets without their ACKs. */
+/** MADs of programs that are not completed: requests without a response yet, and messages of several packets without their ACKs. */
 import type { MadAddress } from '../../gsi/index.ts'
 import { RmppSender } from '../../management/index.ts'
 import { isMadResponse, Mad, u32 } from '../../wire/index.ts'
@@ -7,7 +7,7 @@ import type { UserMad } from './structs.ts'
 
 export class Outgoing {
   readonly agent: UmadAgent
-  /** As the program has written it. */
+  /** Header that the program has written. */
   readonly header: UserMad
   /** A MAD, or all of a message. */
   readonly message: Uint8Array
@@ -17,7 +17,7 @@ export class Outgoing {
   readonly rmpp: RmppSender | null
   readonly timeoutNs: number
   #retriesLeft: number
-  /** When it is sent again, or has failed: while it waits for its response. */
+  /** Time at which it is retried or has failed, while it waits for its response. */
   #deadline = Number.POSITIVE_INFINITY
 
   constructor(agent: UmadAgent, header: UserMad, message: Uint8Array, to: MadAddress, isRmpp: boolean) {
@@ -32,12 +32,12 @@ export class Outgoing {
     this.rmpp = isRmpp ? new RmppSender(message, { timeoutNs: this.timeoutNs, retries: header.retries }) : null
   }
 
-  /** Whether a response is to come. */
+  /** True if a response is expected. */
   get expectsResponse(): boolean {
     return this.timeoutNs > 0
   }
 
-  /** It was sent, all of it: its response has this long from now on. */
+  /** Starts the time for the response: the MAD was sent, all of it. */
   waitFrom(nowNs: number): void {
     this.#deadline = nowNs + this.timeoutNs
   }
@@ -46,7 +46,10 @@ export class Outgoing {
     return Math.min(this.#deadline, this.rmpp?.deadlineNs ?? Number.POSITIVE_INFINITY)
   }
 
-  /** The time for a response is over: whether it may be sent once more. A message of several packets was received, and is not. */
+  /**
+   * True if the MAD may be sent once more: called when the time for a response is over. A message of several packets was received, and is
+   * not repeated.
+   */
   retries(): boolean {
     return this.rmpp === null && this.#retriesLeft-- > 0
   }
@@ -55,12 +58,12 @@ export class Outgoing {
     return this.#deadline <= nowNs
   }
 
-  /** Its time is all but over: a program that measures it as well may be first. */
+  /** True if its time is all but over: a program that measures it as well may be first. */
   isNearlyLate(nowNs: number): boolean {
     return this.#deadline - this.timeoutNs / 10 <= nowNs
   }
 }
 
-/** What names a request and its response: transaction and class. */
+/** Returns the key of a request and its response: transaction and class. */
 export const transactionOf = (mad: Uint8Array): string =>
   `${u32(mad, Mad.transactionId)}/${u32(mad, Mad.transactionId + 4)}/${mad[Mad.mgmtClass]}`

@@ -1,4 +1,4 @@
-/** What counts at the port of an adapter: for performance management, and for files of sysfs, which say the same. */
+/** Traffic counters of an adapter's port: for performance management, and for files of sysfs, which contain the same values. */
 import type { CounterBases, PortTraffic, TrafficName } from '../../management/index.ts'
 import { type Host, layout } from '../../verbs/provider/index.ts'
 
@@ -28,7 +28,7 @@ export function portTraffic(host: Host, index: number): PortTraffic {
   }
 }
 
-/** In the segment, so that whoever resets counters does so for all. */
+/** Returns the bases of counters, which are in the segment: a program that resets counters does so for all. */
 export function counterBases(host: Host, index: number): CounterBases {
   const first = (host.deviceWord(index) + Dev.managementBases) / 2
   const at = (extended: boolean, name: TrafficName): number =>
@@ -41,7 +41,7 @@ export function counterBases(host: Host, index: number): CounterBases {
   }
 }
 
-/** What counts nowhere here, under the names of sysfs. */
+/** Counters that are always 0 here, under the names of sysfs. */
 const zeros = [
   'symbol_error',
   'link_error_recovery',
@@ -65,7 +65,7 @@ const counting: Readonly<Record<string, TrafficName>> = {
   port_xmit_discards: 'xmitDiscards',
 }
 
-/** Files of sysfs below the port: as the kernel makes them of the counters of 64 bits. */
+/** Returns files of sysfs below the port, from the counters of 64 bits as in the kernel. */
 export function counterFiles(host: Host, index: number): Record<string, () => string> {
   const bases = counterBases(host, index)
   const files: Record<string, () => string> = {}

@@ -1,4 +1,4 @@
-/** What a program registers an agent for, by either request, and the rules that it must keep: those of ib_register_mad_agent of Linux. */
+/** Registrations of agents, by either request, and the rules that programs must keep: those of ib_register_mad_agent of Linux. */
 import { hasRmpp, isSubnClass, isVendorClass2, MgmtClass, rmppVersion } from '../../wire/index.ts'
 import type { ProgramProcess } from '../door.ts'
 import { fail } from '../errnos.ts'
@@ -8,13 +8,13 @@ import { flagsAt, registerAgent, registerAgent2, userRmppFlag } from './structs.
 export interface Registration {
   /** 0 for subnet management, else 1. */
   readonly qpn: number
-  /** 0: it gets answers alone. */
+  /** Management class; 0: it only gets responses. */
   readonly mgmtClass: number
   readonly classVersion: number
   readonly oui: number
-  /** Four words, a bit for each method of which requests come. */
+  /** Methods of requests that it receives: four words, a bit for each method. */
   readonly methods: Int32Array
-  /** Messages of several packets are taken apart and put together here. */
+  /** Flag: messages of several packets are segmented and reassembled here. */
   readonly rmpp: boolean
 }
 
@@ -66,7 +66,7 @@ function checked(
   }
 }
 
-/** What is wrong with it; null if nothing is. */
+/** Returns what is wrong with a registration; null if it is valid. */
 function fault(
   qpn: number,
   mgmtClass: number,

@@ -1,6 +1,6 @@
 /**
- * The adapters of a segment as nodes of a subnet, of which management agents answer for each: whichever run is asked, since all that they
- * say is in the segment. An adapter has one port, and the two of a segment are cabled to each other; nothing forwards.
+ * The adapters of a segment as nodes of a subnet. Management agents answer for each of them in whichever run receives the request, since
+ * all that they report is in the segment. An adapter has one port, and the two of a segment are cabled to each other; neither forwards.
  */
 import type { Links, ManagedNode, PortTraffic } from '../../management/index.ts'
 import { type Device, type DeviceAttr, type Host, layout } from '../../verbs/provider/index.ts'
@@ -9,7 +9,7 @@ import { counterBases, portTraffic } from './port-traffic.ts'
 
 const { Dev, maxDevices } = layout
 
-/** Of each PortInfo as of an adapter of four lanes at 2.5 Gb/s with one virtual lane, that a subnet manager has configured. */
+/** Values of each PortInfo: an adapter of four lanes at 2.5 Gb/s with one virtual lane, configured by a subnet manager. */
 const width4x = 2
 const widths1xAnd4x = 3
 const speedSdr = 1
@@ -54,12 +54,12 @@ export class SegmentFabric implements Links {
     return new SegmentNode(this.#host, this.#attr, `${this.#name}/${index}`, index)
   }
 
-  /** Whether a program is subnet manager of a port. */
+  /** True if a program is subnet manager of a port. */
   isManaged(index: number): boolean {
     return isManaged(this.#host, this.#host.deviceWord(index))
   }
 
-  /** This thread's program becomes subnet manager of a port, if no other one is, or stops being it. */
+  /** Makes this thread's program subnet manager of a port, if no other one is, or ends that. */
   manage(index: number, is: boolean): boolean {
     const host = this.#host
     const at = host.deviceWord(index) + Dev.subnetManager
@@ -77,8 +77,8 @@ export class SegmentFabric implements Links {
 }
 
 /**
- * Of the device whose record is at `dev`. A run that was killed is subnet manager no more, also when another thread has got its number
- * since.
+ * True if the device whose record is at `dev` has a subnet manager. A run that was killed is not one any more, even if another thread has
+ * been given its number since.
  */
 function isManaged({ i32, segment }: Host, dev: number): boolean {
   const manager = i32[dev + Dev.subnetManager]!
@@ -93,7 +93,7 @@ class SegmentNode implements ManagedNode {
   readonly #host: Host
   readonly #attr: DeviceAttr
   readonly #index: number
-  /** Of its record. */
+  /** Index of the device's record. */
   readonly #dev: number
 
   constructor(host: Host, attr: DeviceAttr, description: string, index: number) {
@@ -155,7 +155,7 @@ const initialPortInfo: PortInfo = {
   mKey: 0n,
   gidPrefix: linkLocalPrefix,
   lid: 0,
-  // As the port of the device says, until a subnet manager says otherwise.
+  // Value of the device's port, until a subnet manager sets another.
   masterSmLid: 1,
   capabilityMask: capabilities,
   diagCode: 0,

@@ -1,7 +1,7 @@
 /** Structures of the kernel's interface for management datagrams, include/uapi/rdma/ib_user_mad.h. */
 import type { ValuesOf } from '../struct.ts'
 
-/** What ioctl(2) is asked for. */
+/** Request codes of ioctl(2). */
 export const UmadRequest = {
   registerAgent: 0xc01c1b01,
   unregisterAgent: 0x40041b02,
@@ -9,7 +9,7 @@ export const UmadRequest = {
   registerAgent2: 0xc0281b04,
 } as const
 
-/** Before each MAD, in both directions. Programs that have not asked for P_Keys have the first 56 bytes. */
+/** Header before each MAD, in both directions. Programs that have not enabled P_Keys have the first 56 bytes. */
 export const userMad = {
   sizeBytes: 64,
   fields: {
@@ -63,7 +63,7 @@ export const registerAgent2 = {
     rmppVersion: [36, 'u8'],
   },
 } as const
-/** Where `flags` is, which says what is possible when something else was asked for. */
+/** Offset of `flags`, which returns the supported flags if others were requested. */
 export const flagsAt = 12
 
 /** The only flag: the program does RMPP itself. */

@@ -1,6 +1,6 @@
 /**
- * A file `/dev/infiniband/umadN` that a program has open: agents, and messages until they are read. Sizes, checks and errnos are those
- * of Linux' user_mad.c; a message is what read(2) gives, behind a header that says where it has come from.
+ * A file `/dev/infiniband/umadN` that a program has open: agents, and messages until they are read. Sizes, checks and errnos are those of
+ * Linux' user_mad.c; read(2) returns a message after a header with its source.
  */
 import { hasRmpp, isSubnClass, Mad, madDataOffset, Rmpp, RmppFlag } from '../../wire/index.ts'
 import type { Call, PolledFile, ProgramProcess, Result } from '../door.ts'
@@ -28,7 +28,7 @@ const maxSendBytes = 64 << 20
 interface Queued {
   readonly header: Partial<UserMad>
   readonly message: Uint8Array
-  /** It was received, rather than sent in vain. */
+  /** Flag: it was received; else it was sent and had no response. */
   readonly isReceived: boolean
 }
 
@@ -43,7 +43,7 @@ export class UmadFile implements PolledFile, AgentOwner {
   readonly #queue: Queued[] = []
   #queuedBytes = 0
   #headerBytes = headerBytesWithoutPkey
-  /** Whether an agent was ever registered: what headers look like is settled then. */
+  /** True if an agent was ever registered: the format of headers is fixed from then on. */
   #isUsed = false
   #isClosed = false
 
@@ -207,7 +207,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     return whole
   }
 
-  /** Copies the first message to the program, and says how long it is; it stays where it is until it is taken. */
+  /** Copies the first message to the program, and returns its length; it stays in the queue until it is taken. */
   #give(process: ProgramProcess, address: number, length: number): number {
     const { header, message, isReceived } = this.#queue[0]!
     const whole = this.#headerBytes + message.length
@@ -217,7 +217,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     const bytes = new Uint8Array(Math.min(whole, Math.max(length, least)))
     bytes.set(encode(userMad, header).subarray(0, this.#headerBytes))
     if (length < whole) {
-      // The header says how much room it takes, and the first segment whose it is.
+      // The header contains the required length, and the first segment the message's transaction and class.
       bytes.set(message.subarray(0, Mad.totalLength), this.#headerBytes)
       process.write(address, bytes.subarray(0, least))
       fail('ENOSPC', `umad_recv: the next message has ${whole} bytes, and there is room for ${length}`)
@@ -227,7 +227,7 @@ export class UmadFile implements PolledFile, AgentOwner {
     return whole
   }
 
-  /** `pid`: the process that has got it. */
+  /** `pid`: the process that has received it. */
   #take(pid: number): void {
     const { header, message, isReceived } = this.#queue.shift()!
     this.#queuedBytes -= message.length
@@ -250,7 +250,7 @@ export class UmadFile implements PolledFile, AgentOwner {
   }
 }
 
-/** Whether the kernel would take a message apart: of a class and an agent that have RMPP, if the message asks for it. */
+/** True if the kernel would segment the message: its class and its agent support RMPP, and the message requests it. */
 function isMultiPacket({ registration }: UmadAgent, mad: Uint8Array): boolean {
   return registration.rmpp && hasRmpp(mad[Mad.mgmtClass]!) && (mad[Rmpp.flags]! & RmppFlag.active) !== 0
 }

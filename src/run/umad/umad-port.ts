@@ -59,7 +59,9 @@ import type { Registration } from './registration.ts'
 import { SegmentFabric } from './segment-fabric.ts'
 import type { UserMad } from './structs.ts'
 
-/** Messages that can come before this thread looks, and be on their way out; more are lost, as an adapter loses them. */
+/**
+ * Numbers of messages that can arrive before this thread polls, and that can be in flight; further ones are lost, as an adapter loses them.
+ */
 const gsiOptions = { receives: 256, sends: 256, takesMads: true }
 const completionsAtOnce = 32
 /** Requests of all programs that wait for a response. */
@@ -73,13 +75,16 @@ export class UmadPort {
   readonly #agents = new Map<number, UmadAgent>()
   readonly #outgoing = new OutgoingTable()
   readonly #wc = workCompletions(completionsAtOnce)
-  /** While programs have agents. */
+  /** Queue pair and its objects, while programs have agents. */
   #gsi: Gsi | null = null
   #serial = 0
-  /** What `#deadline` says; null after something that may have changed it. Turns of the supervisor ask often, and thousands may wait. */
+  /**
+   * Cached value of `#deadline`; null after an event that may have changed it. The supervisor reads it in each turn, and thousands may
+   * wait.
+   */
   #due: number | null = null
 
-  /** `context`: the port's alone. */
+  /** `context`: one of the port alone. */
   constructor(context: Context) {
     this.context = context
     const { device } = context
@@ -88,7 +93,7 @@ export class UmadPort {
     this.fabric = isEthernet ? null : new SegmentFabric(device)
   }
 
-  /** Files of sysfs below the port whose content changes: each says what it is now. */
+  /** Returns the files of sysfs below the port whose content changes; each function returns the current content. */
   files(): Record<string, () => string> {
     const { host, index } = this.context.device
     const files = counterFiles(host, index)
@@ -117,7 +122,7 @@ export class UmadPort {
     }
   }
 
-  /** Requests of it that wait are forgotten. */
+  /** Drops the agent and its requests that wait. */
   unregister(agent: UmadAgent): void {
     this.#due = null
     this.#agents.delete(agent.transactionHigh)
@@ -132,7 +137,7 @@ export class UmadPort {
     this.#rest()
   }
 
-  /** Without agents nothing is received: the next one begins anew. */
+  /** Closes the queue pair without agents: none receives then, and the next one opens it anew. */
   #rest(): void {
     if (this.#agents.size > 0 || this.#gsi === null) return
     closeGsi(this.#gsi)
@@ -172,7 +177,7 @@ export class UmadPort {
     return false
   }
 
-  /** Sends it, or sends it once more. */
+  /** Sends a MAD, or sends it once more. */
   #transmit(sent: Outgoing): void {
     const now = nowNs()
     if (sent.rmpp !== null) {
@@ -186,7 +191,7 @@ export class UmadPort {
     else this.#sendGeneral(sent, mad)
   }
 
-  /** As many segments as may be in flight. */
+  /** Sends as many segments as may be in flight. */
   #pump(sent: Outgoing, now: number): boolean {
     const { port } = this.#gsi!
     let any = false
@@ -232,13 +237,13 @@ export class UmadPort {
     else this.#gsi!.port.send(mad, sent.to)
   }
 
-  /** Whether an adapter's own agent has dealt with a request. */
+  /** True if an adapter's own agent has handled a request; its response is then delivered. */
   #isAnswered(sent: Outgoing, mad: Uint8Array, from: Sender, answer: Answer): boolean {
     if (answer === 'answered') this.#deliver(sent.agent, mad, from)
     return answer !== 'passed'
   }
 
-  /** To the program that takes it; where there is none, as the kernel answers then. */
+  /** Passes a MAD to the program that serves it; without one, answers as the kernel does then. */
   #pass(sent: Outgoing, mad: Uint8Array, node: number, from: Sender): void {
     const { host } = this.context.device
     if (madReceiver(host, node, mad, 0) >= 0) {
@@ -277,7 +282,7 @@ export class UmadPort {
     return any
   }
 
-  /** To the agent whose transaction it answers, or who has registered its class and method. */
+  /** Delivers to the agent whose transaction a MAD answers, or that has registered its class and method. */
   #dispatch(mad: Uint8Array, sender: Sender): void {
     const { host, index } = this.context.device
     const isResponse = isMadResponse(mad[Mad.method]!)
@@ -294,7 +299,7 @@ export class UmadPort {
     else this.#deliver(agent, mad, from)
   }
 
-  /** A packet of a message of several. */
+  /** Handles a packet of a message of several. */
   #segment(agent: UmadAgent, mad: Uint8Array, from: Sender): void {
     const receiver = agent.receiver!
     const now = nowNs()
@@ -334,7 +339,7 @@ export class UmadPort {
     }
   }
 
-  /** Gives a message to its agent's program. A response ends the wait for it; one that nobody waits for is dropped. */
+  /** Delivers a message to its agent's program. A response ends the wait for it; one for which no request waits is dropped. */
   #deliver(agent: UmadAgent, message: Uint8Array, from: Sender): void {
     if (isMadResponse(message[Mad.method]!)) {
       const request = this.#requestOf(agent, message)
@@ -367,7 +372,7 @@ export class UmadPort {
     return this.#expire() || moved
   }
 
-  /** Repeats, or gives up, what had no response in time. */
+  /** Repeats, or gives up, messages that had no response in time. */
   #expire(): boolean {
     const now = nowNs()
     if (this.#deadline() > now) return false
@@ -460,7 +465,7 @@ function smpSender(mad: Uint8Array, { lid, sl, pkeyIndex }: Sender): Sender {
   return { lid: isDirected ? permissiveLid : lid, qpn: 0, sl, pkeyIndex, grh: null }
 }
 
-/** What a verb throws, as the program's errno. */
+/** Converts an error of a verb to the program's errno. */
 function asErrno(error: unknown): unknown {
   if (!(error instanceof VerbsError)) return error
   return new Errno(errnos[error.code === 'ENOMEM' ? 'ENOMEM' : 'EINVAL'], error.message)

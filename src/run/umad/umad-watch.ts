@@ -1,4 +1,4 @@
-/** A file of umad as it is watched: its agents, and the management datagrams that its program sends, is given, and waits for in vain. */
+/** A file of umad with an observer: its agents, and the management datagrams that its program sends, receives, and has no response to. */
 import { Mad, MgmtClass, madName, Smp, u16, u32 } from '../../wire/index.ts'
 import { type DoorWatch, FileWatch, type MadRecord } from '../watch/index.ts'
 import type { Registration } from './registration.ts'
@@ -73,7 +73,7 @@ function fieldsOf({ lid = 0, qpn = 0 }: Partial<UserMad>, message: Uint8Array): 
   }
 }
 
-/** As infiniband-diags write it: 0 for this port, then the ports by which it goes on. */
+/** Formats a route as infiniband-diags does: 0 for this port, then the ports by which it goes on. */
 function routeOf(message: Uint8Array): string | undefined {
   if (message[Mad.mgmtClass] !== MgmtClass.subnDirected || message.length < Mad.totalLength) return undefined
   const hops = Math.min(message[Smp.hopCount]!, Smp.pathLength - 1)

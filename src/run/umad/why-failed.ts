@@ -1,4 +1,7 @@
-/** Why a management datagram had no response, or one that says no: a sentence with who was asked, and what can be done. */
+/**
+ * Explanations of management datagrams without a response, or with one that reports an error: a sentence with the destination, and what can
+ * be done.
+ */
 import { followRoute } from '../../management/index.ts'
 import { madReceiver } from '../../verbs/provider/index.ts'
 import { isMadResponse, isSubnClass, isVendorClass2, Mad, MadStatus, MgmtClass, u16 } from '../../wire/index.ts'
@@ -36,7 +39,7 @@ function silenceCause({ fabric, context }: UmadPort, { lid }: UserMad, message: 
 }
 
 const manager = ': start opensm in this run or another one on the same adapters'
-/** Who would, of the programs that everyone has. */
+/** Programs in general use that would serve a class. */
 const servers: Readonly<Record<number, string>> = {
   [MgmtClass.subnAdm]: manager,
   [MgmtClass.subnLid]: manager,
@@ -45,13 +48,13 @@ const servers: Readonly<Record<number, string>> = {
   51: ': start ibsysstat -S',
 }
 
-/** Its status: of a directed route the upper bit is a direction. */
+/** Returns the status; on a directed route its upper bit is a direction. */
 export function statusOf(message: Uint8Array): number {
   const status = u16(message, Mad.status)
   return isSubnClass(message[Mad.mgmtClass]!) ? status & 0x7fff : status
 }
 
-/** Undefined unless it is a response that says no. */
+/** Explains a response with an error status; undefined for all other datagrams. */
 export function whyRefused(name: string, lid: number, message: Uint8Array): string | undefined {
   const mgmtClass = message[Mad.mgmtClass]!
   const status = statusOf(message)
@@ -70,7 +73,7 @@ function statusText(status: number, mgmtClass: number): string {
     case MadStatus.unsupportedMethod:
       return 'it does not have this method'
     case MadStatus.unsupportedAttribute:
-      // So an adapter answers requests of classes that nobody serves.
+      // An adapter returns this for requests of classes that no program serves.
       return isVendorClass2(mgmtClass)
         ? `no program serves this class there${servers[mgmtClass] ?? ''}`
         : 'it does not have this attribute, or not with this method'

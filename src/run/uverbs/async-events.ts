@@ -10,7 +10,7 @@ export function asyncEvent(element: bigint, type: number): Uint8Array {
   return bytes
 }
 
-/** Those that happen to a queue pair. */
+/** Events of a queue pair. */
 export const qpEvents: ReadonlySet<number> = new Set([
   EventType.QpFatal,
   EventType.QpReqErr,
@@ -22,5 +22,5 @@ export const qpEvents: ReadonlySet<number> = new Set([
   EventType.QpLastWqeReached,
 ])
 
-/** And to a shared receive queue. */
+/** Events of a shared receive queue. */
 export const srqEvents: ReadonlySet<number> = new Set([EventType.SrqErr, EventType.SrqLimitReached])

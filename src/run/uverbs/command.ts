@@ -1,16 +1,16 @@
-/** A command on its way: what a handler gets, and what it gives. */
+/** Input and output of a command's handler. */
 import type { Call } from '../door.ts'
 
-/** A command of write(2), whichever way it came. */
+/** A command of write(2), by either way. */
 export interface Command {
-  /** The function of the library that sends it, for reasons of errors. */
+  /** Function of the library that sends it, for reasons of errors. */
   readonly verb: string
   readonly call: Call
-  /** The request, with zeros up to all that is known of it. */
+  /** Request, with zeros up to the length of all its known fields. */
   readonly core: Uint8Array
-  /** What the provider has added. */
+  /** Bytes that the provider has appended. */
   readonly driver: Uint8Array
-  /** Bytes that the program has for the response, and for what the provider gets with it. */
+  /** Bytes of room for the response in the program, and for the provider's part of it. */
   readonly coreRoom: number
   readonly driverRoom: number
 }
@@ -18,6 +18,6 @@ export interface Command {
 export interface Answer {
   core?: Uint8Array
   driver?: Uint8Array
-  /** Takes back what was done: the answer could not be written, so that the program will never know of it. */
+  /** Reverts the command: the answer could not be written, so that the program will never learn of it. */
   undo?: () => void
 }

@@ -1,4 +1,4 @@
-/** What executes each write command. */
+/** Handlers of write commands. */
 import type { Answer, Command } from './command.ts'
 import { createCompChannel, createCq, destroyCq, exCreateCq, modifyCq, reqNotifyCq, resizeCq } from './cq-verbs.ts'
 import { exQueryDevice, getContext, queryDevice, queryPortCommand } from './device-verbs.ts'

@@ -24,7 +24,7 @@ import {
   resizeCqRequest,
 } from './structs.ts'
 
-/** Where the program maps queues; zeros stand for one that there is not. */
+/** Returns the offsets at which the program maps queues; zeros stand for a queue that does not exist. */
 export function mapping(...rings: (Ring | null)[]): Uint8Array {
   const bytes = new Uint8Array(mminfo.sizeBytes * rings.length)
   rings.forEach((ring, i) => {
@@ -33,7 +33,7 @@ export function mapping(...rings: (Ring | null)[]): Uint8Array {
   return bytes
 }
 
-/** What a provider that maps nothing cannot use. */
+/** Throws EINVAL for a provider that has no room for mappings, and so cannot use the queues. */
 export function needsMapping(verb: string, driverRoom: number, bytes: number): void {
   if (driverRoom < bytes)
     fail('EINVAL', `${verb}: the provider has room for ${driverRoom} bytes; where the queues are takes ${bytes}`)
@@ -142,7 +142,7 @@ export function reqNotifyCq(context: ProgramContext, { core, verb }: Command): A
   return {}
 }
 
-/** Moderation: an event may come as early as it wants to. */
+/** Sets moderation, without effect: an event may come without delay. */
 export function modifyCq(context: ProgramContext, { core, verb }: Command): Answer {
   const { cq_handle } = decode(notifyCqRequest, core)
   context.find('cq', cq_handle, verb)

@@ -1,4 +1,4 @@
-/** Arguments and results of commands by name, as the table of commands and their structures say (schema.ts, structs.ts). */
+/** Arguments and results of commands by name, from the table of commands and their structures (schema.ts, structs.ts). */
 
 import { decode, type Struct } from '../struct.ts'
 import type { TraceValue } from '../watch/index.ts'
@@ -11,7 +11,7 @@ type Values = Record<string, TraceValue>
 /** The number of an object in its context, by handle. */
 type Ordinal = (handle: number) => number
 
-/** The attributes of a method as they came, and what was answered. */
+/** Attributes of a method as they were received, and its results. */
 export interface GivenAttributes {
   readonly results: ReadonlyMap<string, Uint8Array | number>
   has(name: string): boolean
@@ -21,9 +21,9 @@ export interface GivenAttributes {
   descriptor(name: string): number | undefined
 }
 
-/** What says nothing to the program's author. */
+/** Fields that mean nothing to the program's author. */
 const hidden = new Set(['user_handle', 'reserved', 'response_length', 'mmap_info_addr', 'bad_wr'])
-/** Where 0 is the usual value, and says nothing. */
+/** Names of fields that are left out if they are 0, their usual value. */
 const silentZero = /mask$|^(create_flags|source_qpn|flags|srq|is_srq|srq_limit|limit)$/
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -52,7 +52,7 @@ function put(
   } else values[name] = namedValue(nameIn(struct, name), value)
 }
 
-/** Where one name means two things. */
+/** Returns the name under which a field's values are named: some names have two meanings. */
 function nameIn(struct: Struct, name: string): string {
   if (struct === (reregMrRequest as Struct) && name === 'flags') return 'rereg_flags'
   return struct === (queryQpRequest as Struct) && name === 'attr_mask' ? 'qp_attr_mask' : name
@@ -71,7 +71,7 @@ export function argumentsOf(command: WriteCommand, core: Uint8Array, ordinal: Or
   return request[0] === (modifyQpRequest as Struct) ? modification(values, core) : ofVerb(command.verb, values)
 }
 
-/** Of all that `ibv_modify_qp` has room for, what attr_mask names. */
+/** Returns those of the attributes of `ibv_modify_qp` that attr_mask names. */
 function modification(values: Values, core: Uint8Array): Values {
   const mask = new DataView(core.buffer, core.byteOffset).getUint32(modifyQpRequest.fields.attr_mask[0], true)
   const shown: Values = { qp: values.qp ?? 0, attr_mask: namedValue('qp_attr_mask', mask) }
@@ -83,7 +83,7 @@ function modification(values: Values, core: Uint8Array): Values {
   return shown
 }
 
-/** Without the global part where there is none. */
+/** Returns a path, without the global part if there is none. */
 function pathOf(core: Uint8Array, at: number): Values {
   const { is_global, dgid, flow_label, sgid_index, hop_limit, traffic_class, ...local } = fieldsOf(
     [qpDest],
@@ -105,7 +105,7 @@ export function resultOf({ answer = [] }: WriteCommand, core: Uint8Array | undef
   return core === undefined ? {} : fieldsOf(answer, core, ordinal)
 }
 
-/** What a method's attributes say that go in. */
+/** Returns the input attributes of a method by name. */
 export function methodArguments(method: Method, call: GivenAttributes, ordinal: Ordinal): Values {
   const values: Values = {}
   for (const [name, { kind, bytes = 0, struct }] of Object.entries(method.attributes)) {
@@ -124,7 +124,7 @@ export function methodArguments(method: Method, call: GivenAttributes, ordinal: 
   return ofVerb(method.verb, values)
 }
 
-/** And what came out. */
+/** Returns the output attributes of a method by name. */
 export function methodResult(method: Method, call: GivenAttributes, ordinal: Ordinal): Values {
   const values: Values = {}
   for (const [name, { kind, bytes = 0, struct }] of Object.entries(method.attributes)) {

@@ -1,4 +1,4 @@
-/** What programs ask of the device: its context, limits, port and GIDs. */
+/** Queries and commands of programs on the device: its context, limits, port and GIDs. */
 import { errnos } from '../../memory/index.ts'
 import { type DeviceAttr, type GidEntry, type PortAttr, VerbsError } from '../../verbs/index.ts'
 import { Errno, leastGidSlots } from '../door.ts'
@@ -17,7 +17,7 @@ import {
   portRequest,
 } from './structs.ts'
 
-/** IB_DEVICE_…, for what the adapters of this library do. */
+/** Capabilities IB_DEVICE_… of the adapters of this library. */
 const deviceCaps =
   (1 << 1) /* BAD_PKEY_CNTR */ |
   (1 << 2) /* BAD_QKEY_CNTR */ |
@@ -29,7 +29,7 @@ const deviceCaps =
   (1 << 17) /* MEM_WINDOW */ |
   (1 << 21) /* MEM_MGT_EXTENSIONS */ |
   (1 << 24) /* MEM_WINDOW_TYPE_2B */
-/** Those beyond the 32 bits of the plain answer: FLUSH_GLOBAL, ATOMIC_WRITE. */
+/** Capabilities beyond the 32 bits of the plain answer: FLUSH_GLOBAL, ATOMIC_WRITE. */
 const moreCaps = (1n << 38n) | (1n << 40n)
 /** IB_UVERBS_PCF_CM_SUP. */
 const portCaps = 0x10000
@@ -41,7 +41,10 @@ const atomicCaps: Readonly<Record<DeviceAttr['atomicCap'], number>> = { none: 0,
 
 // --- context ---------------------------------------------------------------------------------------------------------
 
-/** What follows may fail: only what is returned opens the context. Undone if the program cannot be told. */
+/**
+ * Prepares the opening of a context. The steps that follow may fail, so only `open` opens it; `undo` closes it if the answer cannot be
+ * written to the program.
+ */
 function opening(context: ProgramContext, verb: string): { open: () => void; undo: () => void } {
   if (context.opened) fail('EINVAL', `${verb}: this file has a context already`)
   return {
@@ -77,7 +80,7 @@ export function allocAsyncEvent(context: ProgramContext, method: MethodCall): vo
   method.give('descriptor', context.addAsyncFile(method.call))
 }
 
-/** A number in so many bytes. */
+/** Encodes a number in this number of bytes. */
 export function bytesOf(value: number, length: number): Uint8Array {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true)

@@ -1,10 +1,10 @@
-/** An opened device as it is watched: its commands by the table of commands, and the numbers of its objects. */
+/** An opened device with an observer: its commands by the table of commands, and the numbers of its objects. */
 import { type DoorWatch, FileWatch } from '../watch/index.ts'
 import { argumentsOf, type GivenAttributes, methodArguments, methodResult, resultOf } from './described.ts'
 import type { Method, WriteCommand } from './schema.ts'
 
 export interface AdapterWatch extends DoorWatch {
-  /** Whether queue pairs on which the adapter reaches others are in the tables of this host. */
+  /** True if the peers of the adapter's queue pairs are in the tables of this host. */
   readonly seesPeers: boolean
 }
 
@@ -19,7 +19,7 @@ export class DeviceWatch extends FileWatch {
     this.ordinal = ordinal
   }
 
-  /** The call is this command of write(2), whichever way it came. */
+  /** Sets the command of write(2), by either way, as the call that is being executed. */
   command(command: WriteCommand, core: Uint8Array): void {
     this.see(command.verb, () => argumentsOf(command, core, this.ordinal))
   }
@@ -28,7 +28,7 @@ export class DeviceWatch extends FileWatch {
     this.results(() => resultOf(command, core, this.ordinal))
   }
 
-  /** The call is this method. */
+  /** Sets the method as the call that is being executed. */
   method(method: Method, call: GivenAttributes): void {
     this.see(method.verb, () => methodArguments(method, call, this.ordinal))
     this.results(() => methodResult(method, call, this.ordinal))

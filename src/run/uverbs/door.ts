@@ -1,8 +1,8 @@
 /**
  * The door of one uverbs device: opened files, and the work between the queues of all programs and the adapter.
  *
- * Completion queues are polled while something comes for them. Before the supervisor sleeps they are armed, so that a completion,
- * whoever makes it, ends its wait; an event on the channel of this thread then says which queue to poll again.
+ * Completion queues are polled while completions arrive. Before the supervisor sleeps they are armed, so that a completion, from whichever
+ * thread, ends its wait; an event on the channel of this thread then identifies the queue to poll again.
  */
 
 import { nowNs, type Parking } from '../../memory/index.ts'
@@ -33,16 +33,16 @@ import type { Broken, Taken } from './work.ts'
 const { Qp } = layout
 
 const completionsAtOnce = 32
-/** So many requests since it was asked last, and the door gathers. */
+/** Number of requests since the previous call of `gathers` from which the door gathers. */
 const manyPosted = 8
-/** Turns of polling one queue before the others have theirs. */
+/** Turns of polling one queue before the other queues have theirs. */
 const pollTurns = 32
-/** While events wait for room in a pipe, which thousands take that nobody reads: milliseconds between looks. */
+/** Interval of attempts, in milliseconds, while events wait for room in a pipe: it holds thousands, so its program does not read them. */
 const blockedPipesMs = 20
 
 /**
- * So long a program may leave completions in a queue with a channel that it has not armed, before it is looked at whether it waits, and
- * reminded; milliseconds. A program that does other things meanwhile is looked at again each time after twice as long, up to `longestNoticeMs`.
+ * Time, in milliseconds, that a program may leave completions in a queue with a channel that it has not armed, before the door checks
+ * whether it waits, and reminds it. While a program does other work, the interval doubles after each check, up to `longestNoticeMs`.
  */
 const noticeMs = 20
 const longestNoticeMs = 20_000
@@ -52,9 +52,9 @@ const major = 231
 const firstMinor = 192
 
 export interface DoorOptions {
-  /** Who wants to know what programs do with the device. */
+  /** Observer of the programs' use of the device. */
   readonly watch?: AdapterWatch | null
-  /** Told of programs whose library sends commands by write(2), as before rdma-core 22. */
+  /** Called for programs whose library sends commands by write(2), as before rdma-core 22. */
   readonly onOldLibrary?: (pid: number) => void
   /** The time, in nanoseconds. */
   readonly now?: () => number
@@ -84,16 +84,16 @@ export class UverbsDoor implements Door, Station {
   readonly #active: ProgramCq[] = []
   readonly #pending: Taken[] = []
   readonly #broken: Broken[] = []
-  /** Queues whose programs may not have noticed completions, and when that is looked at. */
+  /** Queues whose programs may not have noticed completions, and the time of the next check. */
   readonly #unnoticed: ProgramCq[] = []
   #noticeDueNs = Number.POSITIVE_INFINITY
   readonly #now: () => number
   #polling = false
   #postedBefore = 0
-  /** The queue pair whose requests were posted last, and how many of it in a row, for none of which its program has waited. */
+  /** Queue pair whose requests were posted last, and their number in a row, for none of which its program has waited. */
   #lastTaken: QueuePair | null = null
   #streak = 0
-  /** What others had left to this thread when it last looked (`Segment.workWord`). */
+  /** Value of `Segment.workWord`, the count of work that other threads leave to this one, at the last check. */
   #seenWork = 0
 
   /** `number`: that of `/dev/infiniband/uverbsN`. */
@@ -127,8 +127,8 @@ export class UverbsDoor implements Door, Station {
     device.endSleep?.()
     let moved = this.#takeOver()
     moved = this.#takeEvents() || moved
-    // Queues that others have brought completions to come behind those whose programs have rung. Their programs are told first, since they sleep until
-    // the message is there, where the others wait for its completion only.
+    // Queues for which other threads have produced completions come after those whose programs have rung a doorbell. The programs of the
+    // former are notified first, since they sleep until the message is there, while the others wait for its completion only.
     for (let i = this.#active.length - 1; i >= 0; i--) moved = this.poll(this.#active[i]!) || moved
     moved = this.takeAsyncEvents() || moved
     if (this.#pending.length > 0) moved = this.#takePending() || moved
@@ -138,20 +138,20 @@ export class UverbsDoor implements Door, Station {
     return moved
   }
 
-  /** Requests of other threads of the segment to queue pairs of programs, and those of programs whose time has come. */
+  /** Takes over requests of other threads of the segment to queue pairs of programs, and those of programs whose time has come. */
   #takeOver(): boolean {
     const { device } = this.#context
     const { i32, pendingCount } = device.host
     const work = Atomics.load(i32, device.host.segment.workWord)
     const isNew = work !== this.#seenWork
     this.#seenWork = work
-    // On a network packets come of which nobody tells.
+    // On a network, packets arrive without a notification.
     if (device.look !== undefined) return device.look() > 0 || isNew
     if (isNew || i32[pendingCount] !== 0) device.progress()
     return isNew
   }
 
-  /** The queues for which the channel has events are polled again. */
+  /** Polls the queues again for which the channel has events. */
   #takeEvents(): boolean {
     let any = false
     for (;;) {
@@ -192,8 +192,9 @@ export class UverbsDoor implements Door, Station {
   }
 
   /**
-   * Whether one program posts, and nobody answers: a peer that did would have posted in between. On a network, and where another process drives the
-   * peer, that is not seen. Woken for each of such requests, this thread would take the poster's processor every time.
+   * True if one program posts a stream, and no peer answers: a peer that did would have posted in between. On a network, or if another
+   * process drives the peer, this cannot be determined. If each of such requests woke this thread, it would take the poster's processor
+   * every time.
    */
   #isStream(): boolean {
     const qp = this.#lastTaken
@@ -223,7 +224,7 @@ export class UverbsDoor implements Door, Station {
   }
 
   poll(cq: ProgramCq): boolean {
-    // A completion that ends a queue pair must not poll into the completions that are being looked at.
+    // A completion that ends a queue pair must not poll into the completions that are being processed.
     if (this.#polling) return false
     this.#polling = true
     let any = false
@@ -253,7 +254,7 @@ export class UverbsDoor implements Door, Station {
     this.#noticeDueNs = Math.min(this.#noticeDueNs, cq.noticeDueNs)
   }
 
-  /** Looks at the queues whose time has come. */
+  /** Checks the queues whose time has come. */
   #remind(): void {
     const now = this.#now()
     this.#noticeDueNs = Number.POSITIVE_INFINITY
@@ -269,7 +270,10 @@ export class UverbsDoor implements Door, Station {
     }
   }
 
-  /** `wrId` says whose: the place of a queue pair for its request (0) or its receive (1), the number of a receive of an SRQ (2); that in the low two bits. */
+  /**
+   * Delivers a completion to its queue. The low two bits of `wrId` give the kind: request of a queue pair (0), its receive (1), receive of
+   * an SRQ (2); the bits above them give the slot of the queue pair, or the number of the receive.
+   */
   #complete(wc: WorkCompletion): void {
     const { wrId } = wc
     const at = wrId >>> 2

@@ -1,4 +1,4 @@
-/** How commands fail: errnos by name, each with the sentence that `--explain` shows. */
+/** Failures of commands: errnos by name, each with the sentence that `--explain` shows. */
 import { errnos } from '../../memory/index.ts'
 import { VerbsError } from '../../verbs/index.ts'
 import { Errno } from '../door.ts'
@@ -6,22 +6,22 @@ import { isAnswered } from '../errnos.ts'
 
 export { type ErrnoName, fail } from '../errnos.ts'
 
-/** What a verb of this process, or the system, said, as the errno of `verb` in the program. */
+/** Converts an error of a verb of this process, or of the system, to the errno of `verb` in the program. */
 export function asErrno(error: unknown, verb: string): Errno {
   if (error instanceof Errno) return error
   const { code, message } = error as Error & { code?: string }
   if (error instanceof VerbsError) {
     return new Errno(numberOf(error.code), `${verb}: ${inWordsOfC(message.slice(error.verb.length + 2))}`)
   }
-  // Of the system: of memory and of descriptors there may be no more.
+  // An error of the system: memory or descriptors may be exhausted.
   if (typeof code === 'string') return new Errno(numberOf(code), `${verb}: ${message}`)
   throw error
 }
 
-/** Attributes that are called otherwise in libibverbs than by the rule. */
+/** Attributes whose names in libibverbs do not follow the rule. */
 const otherNames: Readonly<Record<string, string>> = { port: 'port_num', alt_port: 'alt_port_num' }
 
-/** What a verb of this library says, with the names that the program's author knows: `rnrRetry` is `rnr_retry`. */
+/** Returns the message of a verb of this library with the names that the program's author knows: `rnrRetry` is `rnr_retry`. */
 function inWordsOfC(said: string): string {
   const [text = ''] = / \([A-Z]+\)$/.test(said) ? [said.slice(0, said.lastIndexOf(' ('))] : [said]
   const named = text

@@ -1,10 +1,10 @@
 /**
- * Where a program reads events: those of a completion channel, 8 bytes each, or asynchronous ones, 16 bytes. A pipe does what such
- * a descriptor does: one write of an event is one event for a reader of its size, `poll` says when there is one, and O_NONBLOCK is
- * the program's to set.
+ * A pipe from which a program reads events: those of a completion channel, 8 bytes each, or asynchronous ones, 16 bytes. A pipe behaves as
+ * such a descriptor does: one write of an event is one event for a reader of its size, `poll` reports whether there is one, and the program
+ * controls O_NONBLOCK.
  *
- * This process keeps the end for writing. Events that the program has not read are in the pipe still; `takeBack` takes those of an
- * object that is destroyed out again, since the program waits until it has acknowledged as many as were read.
+ * This process keeps the write end. Events that the program has not read are still in the pipe; `takeBack` removes those of an object that
+ * is destroyed, since the program waits until it has acknowledged as many as were read.
  */
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
 import { closeFd, errnos, makePipe, sleepMs, thisProcessor, writeEvent } from '../../memory/index.ts'
@@ -12,35 +12,37 @@ import type { Call } from '../door.ts'
 import { fail } from './errors.ts'
 
 /**
- * How often it is looked at once where a thread is that runs just then, as in the handler of a signal that has interrupted its call, and
- * how long it may run between two looks, in ms: it may wait for this processor.
+ * Number of checks of a thread that is running, as in the handler of a signal that has interrupted its call, and the time that it may run
+ * between two checks, in ms: it may wait for this processor.
  */
 const looks = 4
 const runsMs = 0.05
-/** What the kernel says of a thread in no call. */
+/** Content of /proc/…/syscall for a thread that is in no call. */
 const running = 'running'
 
-/** Events that wait here because the pipe is full, which takes thousands that nobody reads; what comes then is dropped. */
+/**
+ * Maximum number of events that wait here because the pipe is full, which takes thousands that no thread reads; further ones are dropped.
+ */
 const maxWaiting = 65_536
 const maxTakenBytes = 2 ** 20
 
 export class EventPipe {
   readonly eventBytes: number
-  /** What names the pipe among descriptors of a program. */
+  /** Inode that identifies the pipe among descriptors of a program. */
   readonly inode: number
   /** Objects whose events come here. */
   users = 0
-  /** How many of these have been asked for an event that has not come yet. */
+  /** Number of these objects that are armed for an event that has not come yet. */
   armed = 0
-  /** Of the program that made it. */
+  /** Process id of the program that made it. */
   readonly #pid: number
   readonly #write: number
-  /** Those of a door that have something waiting. */
+  /** Pipes of a door with events that wait. */
   readonly #blocked: Set<EventPipe>
   readonly #waiting: Uint8Array[] = []
   #broken = false
 
-  /** Makes one and gives the end for reading to the program: its number there is `descriptor`. While events wait it is in `blocked`. */
+  /** Makes a pipe and gives the read end to the program: its number there is `descriptor`. While events wait it is in `blocked`. */
   static give(call: Call, eventBytes: number, blocked: Set<EventPipe>): { pipe: EventPipe; descriptor: number } {
     const [read, write] = makePipe()
     let blocking = -1
@@ -76,7 +78,7 @@ export class EventPipe {
     return true
   }
 
-  /** Writes what waited for room; true if something did. */
+  /** Writes events that waited for room; true if it wrote any. */
   flush(): boolean {
     let moved = false
     while (this.#waiting.length > 0 && this.#put(this.#waiting[0]!)) {
@@ -87,7 +89,7 @@ export class EventPipe {
     return moved
   }
 
-  /** Whether a thread of the program is blocked in reading from it. */
+  /** True if a thread of the program is blocked in reading from it. */
   isAwaited(): boolean {
     try {
       for (let look = 0; look < looks; look++) {
@@ -102,7 +104,7 @@ export class EventPipe {
     return false
   }
 
-  /** In which call each thread of the program is: its number and arguments, or `running`. */
+  /** Returns the call of each thread of the program: its number and arguments, or `running`. */
   #calls(): string[] {
     const tasks = `/proc/${this.#pid}/task`
     return readdirSync(tasks).map((task) => readFileSync(`${tasks}/${task}/syscall`, 'latin1').trim())
@@ -125,8 +127,8 @@ export class EventPipe {
   }
 
   /**
-   * Takes the events that were not read and that `isOf` says are of an object back, at most `most`; how many. A thread of the program
-   * that reads at this very moment waits until the others are there again.
+   * Removes the unread events for which `isOf` returns true, at most `most`; returns their number. A thread of the program that reads at
+   * this very moment waits until the other events have been written back.
    */
   takeBack(isOf: (event: DataView) => boolean, most: number): number {
     let taken = 0
@@ -163,7 +165,7 @@ export class EventPipe {
     return events
   }
 
-  /** Whether the program, and all that have its descriptors, have closed their end. */
+  /** True if the program, and all processes that have its descriptors, have closed their end. */
   get abandoned(): boolean {
     if (this.#broken) return true
     try {
@@ -182,7 +184,7 @@ export class EventPipe {
   }
 }
 
-/** The inode behind a descriptor of the calling thread; EBADF if it has none of this number. */
+/** Returns the inode of a descriptor of the calling thread; EBADF if it has none of this number. */
 export function inodeOfDescriptor(call: Call, descriptor: number, verb: string, what: string): number {
   if (descriptor >= 0 && descriptor <= 0x7fffffff) {
     try {

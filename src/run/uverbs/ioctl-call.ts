@@ -4,8 +4,8 @@
  *     header 24     u16 length, object, method, count; u64 0; u32 driver, 0
  *     attribute 16  u16 id, length, flags (1 mandatory, 2 was written); u16 0; u64 data
  *
- * Data of up to 8 bytes that goes in is in the attribute, all else behind an address in it; handles and numbers of descriptors are in
- * it in both directions. The order of checks, and what each answers, is the kernel's (uverbs_ioctl.c).
+ * Input of up to 8 bytes is in the attribute, all other data at the address in it; handles and numbers of descriptors are in it in both
+ * directions. The order of checks, and the result of each, is the kernel's (uverbs_ioctl.c).
  */
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
@@ -43,7 +43,7 @@ const byKey = new Map<number, Known>(
   ]),
 )
 
-/** Executes one; returns 0. */
+/** Executes a method; returns 0. */
 export function callMethod(context: ProgramContext, call: Call, request: number, argument: number): number {
   if (request !== verbsRequest) fail('ENOTTY', `ioctl 0x${request.toString(16)} is none of an RDMA device`)
   const header = new Uint8Array(headerBytes)
@@ -77,7 +77,7 @@ function unserved(object: number, method: number): Errno {
   return new Errno(errnos.EPROTONOSUPPORT, verb === undefined ? said : `${verb}: ${said}`, isOptional)
 }
 
-/** What makes a context, and what may wrap that. */
+/** Methods that may be called before there is a context: the one that makes it, and the one that may wrap that. */
 const beforeContext: ReadonlySet<MethodName> = new Set(['INVOKE_WRITE', 'GET_CONTEXT'])
 
 function run(context: ProgramContext, known: Known, method: MethodCall): void {

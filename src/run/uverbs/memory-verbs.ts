@@ -46,7 +46,7 @@ function destroy(context: ProgramContext, object: ProgramPd | ProgramMr | Progra
 
 type Plain = 'pd' | 'mr' | 'mw' | 'ah'
 
-/** For commands that name an object and have no answer. */
+/** Returns the handler of a command that destroys an object and has no answer. */
 export function destroyCommand(kind: Plain): (context: ProgramContext, command: Command) => Answer {
   return (context, { core, verb }) => {
     destroy(context, context.find(kind, decode(handleOnly, core).handle, verb, 'ENOENT'))
@@ -60,7 +60,7 @@ export function destroyMethod(kind: Plain): (context: ProgramContext, method: Me
   }
 }
 
-/** Takes a new object back. */
+/** Returns a function that destroys a new object. */
 function undoing(context: ProgramContext, object: ProgramPd | ProgramMr | ProgramMw | ProgramAh): () => void {
   return () => destroy(context, object)
 }
@@ -74,7 +74,7 @@ export function allocPd(context: ProgramContext): Answer {
 
 // --- memory regions --------------------------------------------------------------------------------------------------
 
-/** The rights that are asked for, without those that may be missing. */
+/** Returns the requested rights, without optional ones. */
 function checkAccess(verb: string, flags: number): number {
   const access = flags & ~optionalAccess
   if ((access & (Access.RemoteWrite | Access.RemoteAtomic)) !== 0 && (access & Access.LocalWrite) === 0)

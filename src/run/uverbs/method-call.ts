@@ -1,4 +1,4 @@
-/** A method of ioctl(2) on its way: its attributes by name, and what is to be written back to the program. */
+/** A call of a method of ioctl(2): its attributes by name, and the answers that are to be written to the program. */
 import { errnos } from '../../memory/index.ts'
 import type { Call } from '../door.ts'
 import { Errno } from '../door.ts'
@@ -27,11 +27,11 @@ export class MethodCall {
   readonly verb: string
   readonly call: Call
   readonly #method: Method
-  /** Where the attributes begin in the program. */
+  /** Address of the attributes in the program. */
   readonly #address: number
   readonly #attributes: ReadonlyMap<number, GivenAttribute>
   readonly #writes: (() => void)[] = []
-  /** What was answered, by name: bytes, or the number of a new object or descriptor. */
+  /** Results by name: bytes, or the number of a new object or descriptor. */
   readonly results: Map<string, Uint8Array | number> = new Map()
 
   constructor(method: Method, call: Call, address: number, attributes: ReadonlyMap<number, GivenAttribute>) {
@@ -96,7 +96,7 @@ export class MethodCall {
     return this.#attributes.get(driverOut)?.length ?? 0
   }
 
-  /** Writes an answer, cut off where the program has less room, with zeros behind it where it has more. */
+  /** Writes an answer: truncated if the program has less room, followed by zeros if it has more. */
   answer(name: string, bytes: Uint8Array): void {
     this.results.set(name, bytes)
     this.#answer(this.#get(name), bytes, true)
@@ -119,7 +119,7 @@ export class MethodCall {
     })
   }
 
-  /** The handle of a new object, or the number of a new descriptor: in the attribute itself. */
+  /** Sets the handle of a new object, or the number of a new descriptor, in the attribute itself. */
   give(name: string, value: number): void {
     const given = this.#get(name)
     if (given === undefined) return

@@ -1,4 +1,4 @@
-/** What executes each method of ioctl(2). */
+/** Handlers of the methods of ioctl(2). */
 import { errnos } from '../../memory/index.ts'
 import { Errno } from '../door.ts'
 import { createCqMethod, destroyCqMethod } from './cq-verbs.ts'
@@ -18,11 +18,11 @@ import type { MethodName } from './schema.ts'
 import { createSrqMethod, destroySrqMethod } from './srq-verbs.ts'
 import { commandOf, execute } from './write-call.ts'
 
-/** Returns what takes it back where the answer cannot be written. */
+/** Returns a function that reverts the call, if the answer cannot be written. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most handlers have nothing to take back, and no return
 type Handler = (context: ProgramContext, method: MethodCall) => (() => void) | void
 
-/** A write command whose request and response are attributes. */
+/** Executes a write command whose request and response are attributes. */
 function invokeWrite(context: ProgramContext, method: MethodCall): (() => void) | undefined {
   const known = commandOf(method.number('command'))
   const core = method.bytes('coreIn')

@@ -16,7 +16,7 @@ export interface Objects {
 
 export type Kind = keyof Objects
 
-/** As the man pages call them. */
+/** Names of kinds in the man pages. */
 export const kindNames: Readonly<Record<Kind, string>> = {
   pd: 'protection domain',
   mr: 'memory region',
@@ -27,5 +27,5 @@ export const kindNames: Readonly<Record<Kind, string>> = {
   srq: 'shared receive queue',
 }
 
-/** In the order in which what is left goes with its file: users before what they use. */
+/** Kinds in the order in which the remaining objects are closed with their file: users before the objects that they use. */
 export const kindsByUse: readonly Kind[] = ['mw', 'qp', 'srq', 'cq', 'ah', 'mr', 'pd']

@@ -7,14 +7,14 @@ import { ProgramContext } from './program-context.ts'
 import type { Station } from './station.ts'
 import { writeCommand } from './write-call.ts'
 
-/** With so few queue pairs looking at all of them takes less time than reading which of them has rung. */
+/** Number of queue pairs up to which checking all of them takes less time than reading which of them has rung. */
 const fewQps = 8
-/** Requests of a doorbell record that are read one by one; after more the log is read again anyway. */
+/** Maximum number of requests of a doorbell record that are read one by one; after more the log is read again anyway. */
 const handlesAtOnce = 512
-/** So many looks without reading the log, then one that gives its memory back. */
+/** Number of checks without reading the log, after which one reads it and so frees its memory. */
 const looksWithoutLog = 8192
 
-/** What the door does when a file is closed. */
+/** Called when a file is closed: the door's part of it. */
 export interface Closing {
   closed(device: OpenedDevice): void
 }
@@ -46,7 +46,7 @@ export class OpenedDevice implements QueueFile {
   }
 
   notifies(argument: Uint32Array): boolean {
-    // Whoever is watched has every call described.
+    // A watched program has every call described.
     return this.context.watch === null && !this.#closed && notifyCall(this.context, argument)
   }
 

@@ -19,6 +19,6 @@ export interface ProgramMw {
 export interface ProgramAh {
   readonly kind: 'ah'
   readonly ah: AddressHandle
-  /** By which work requests name it. */
+  /** Number by which work requests name it. */
   readonly number: number
 }

@@ -1,12 +1,12 @@
-/** The verbs of this process for programs: regions in their memory, and queues that ask for receives. */
+/** The verbs of this process for programs: regions in their memory, and queues that request receives. */
 import type { Context, QueuePair, SharedReceiveQueue } from '../../verbs/index.ts'
 import type { Host } from '../../verbs/provider/index.ts'
 import type { Refilled, Waist } from './waist.ts'
 
-/** Larger than any process has memory; what is registered has to be there. */
+/** Maximum size of a region: more than any process has memory; what is registered has to be mapped. */
 const maxMrBytes = 2 ** 40
 
-/** Who writes receives to the queue pairs and SRQs of a segment, by slot: all adapters of a segment have one hook. */
+/** Owners that post receives to the queue pairs and SRQs of a segment, by slot: all adapters of a segment have one hook. */
 interface Owners {
   readonly qp: Map<number, Refilled>
   readonly srq: Map<number, Refilled>
@@ -24,7 +24,7 @@ function owners(host: Host): Owners {
   return found
 }
 
-/** Of a context that the door has for itself. */
+/** Returns the waist of a context that belongs to the door alone. */
 export function processWaist(context: Context): Waist {
   const known = owners(context.device.host)
   return {

@@ -1,7 +1,7 @@
 /**
- * What a program has in an opened device (`ibv_context`): its objects by handle, its completion channels, where its asynchronous
- * events go, and the file with its queues. Handles belong to this file alone, so that no program can name what another has, and
- * all of it goes with the file.
+ * State of a program in an opened device (`ibv_context`): its objects by handle, its completion channels, the pipes of its asynchronous
+ * events, and the file with its queues. Handles belong to this file alone, so that no program can name objects of another program, and all
+ * of them are closed with the file.
  */
 import { randomInt } from 'node:crypto'
 import type { Call } from '../door.ts'
@@ -19,14 +19,14 @@ import { eventName } from './value-names.ts'
 
 type AnyObject = Objects[Kind]
 
-/** Completion channels and files of asynchronous events that are looked through for abandoned ones at so many. */
+/** Initial number of completion channels, or of files of asynchronous events, at which abandoned ones are closed. */
 const firstSweepAt = 16
 
 /** Pipes by inode. */
 class Pipes extends Map<number, EventPipe> {
   #sweepAt = firstSweepAt
 
-  /** Closes those that nobody reads any more, and that no object of the program uses; whenever there are twice as many. */
+  /** Closes the pipes that no process reads any more and no object of the program uses; runs whenever their number has doubled. */
   sweep(): void {
     if (this.size < this.#sweepAt) return
     for (const [inode, pipe] of this) {
@@ -41,11 +41,11 @@ class Pipes extends Map<number, EventPipe> {
 export class ProgramContext {
   readonly station: Station
   readonly file: QueueFile = new QueueFile()
-  /** Null where nobody wants to know what happens. */
+  /** Observer of the device; null without one. */
   readonly watch: DeviceWatch | null
-  /** Whether `ibv_open_device` has got as far as its context. */
+  /** True once `ibv_open_device` has got as far as its context. */
   opened = false
-  /** Queues that doorbells are for. */
+  /** Queue pairs and SRQs that doorbells are for. */
   readonly qps: ProgramQp[] = []
   readonly srqs: ProgramSrq[] = []
   /** Address handles by the number that work requests have; 0 is none. */
@@ -62,7 +62,7 @@ export class ProgramContext {
   }
   readonly #channels = new Pipes()
   readonly #asyncFiles = new Pipes()
-  /** Handles say nothing of how many there were. */
+  /** Last handle; random at first, so that handles do not show the number of objects. */
   #lastHandle = randomInt(1, 2 ** 30)
 
   /** `opener`: the process that has opened the device. */
@@ -85,7 +85,9 @@ export class ProgramContext {
     return this.#lastHandle
   }
 
-  /** The object of this kind with this handle; `code` if there is none: EINVAL of commands, ENOENT of those that destroy. */
+  /**
+   * Returns the object of this kind with this handle; fails with `code` if there is none: EINVAL of commands, ENOENT of those that destroy.
+   */
   find<K extends Kind>(kind: K, handle: number, verb: string, code: ErrnoName = 'EINVAL'): Objects[K] {
     const object = this.#objects.get(handle)
     if (object?.kind !== kind)
@@ -93,7 +95,7 @@ export class ProgramContext {
     return object as Objects[K]
   }
 
-  /** It has been closed. */
+  /** Removes an object that has been closed. */
   remove(object: AnyObject): void {
     const handle = this.#byKind[object.kind].get(object)
     this.#byKind[object.kind].delete(object)
@@ -102,12 +104,12 @@ export class ProgramContext {
     else if (object.kind === 'srq') this.srqs.splice(this.srqs.indexOf(object), 1)
   }
 
-  /** The handle of an object that is there; 0 for one that is not, or not yet. */
+  /** Returns the handle of an object; 0 for one that has none, or none yet. */
   handleOf(object: AnyObject): number {
     return this.#byKind[object.kind].get(object) ?? 0
   }
 
-  /** The object of this kind with this handle, for doorbells; undefined if there is none. */
+  /** Returns the object of this kind with this handle, for doorbells; undefined if there is none. */
   at<K extends Kind>(kind: K, handle: number): Objects[K] | undefined {
     const object = this.#objects.get(handle)
     return object?.kind === kind ? (object as Objects[K]) : undefined
@@ -123,7 +125,7 @@ export class ProgramContext {
 
   // --- events --------------------------------------------------------------------------------------------------------
 
-  /** A new completion channel: its number in the program. */
+  /** Makes a completion channel; returns its number in the program. */
   addChannel(call: Call): number {
     this.#channels.sweep()
     const { pipe, descriptor } = EventPipe.give(call, 8, this.station.blockedPipes)
@@ -131,7 +133,7 @@ export class ProgramContext {
     return descriptor
   }
 
-  /** A new file for asynchronous events: its number in the program. */
+  /** Makes a file for asynchronous events; returns its number in the program. */
   addAsyncFile(call: Call): number {
     this.#asyncFiles.sweep()
     const { pipe, descriptor } = EventPipe.give(call, 16, this.station.blockedPipes)
@@ -144,7 +146,7 @@ export class ProgramContext {
     return this.#channels.get(inode) ?? fail('EBADF', `${verb}: descriptor ${descriptor} is no completion channel`)
   }
 
-  /** The one behind a descriptor, or without one that of the context. */
+  /** Returns the pipe of a descriptor, or without one that of the context. */
   asyncFile(call: Call, descriptor: number | undefined, verb: string): EventPipe | null {
     if (descriptor === undefined) return this.#asyncFiles.values().next().value ?? null
     const inode = inodeOfDescriptor(call, descriptor, verb, 'the file of asynchronous events')
@@ -154,7 +156,7 @@ export class ProgramContext {
     )
   }
 
-  /** An event of the port or the device. */
+  /** Reports an event of the port or the device. */
   raise(element: bigint, type: number): void {
     const event = asyncEvent(element, type)
     for (const pipe of this.#asyncFiles.values()) {
@@ -165,7 +167,7 @@ export class ProgramContext {
 
   // --- the end -------------------------------------------------------------------------------------------------------
 
-  /** All that is left goes. */
+  /** Closes all remaining objects. */
   close(): void {
     const failures: unknown[] = []
     for (const kind of kindsByUse) {
@@ -188,7 +190,7 @@ export class ProgramContext {
   }
 }
 
-/** Closes what belongs to an object, whatever uses it has gone before. */
+/** Closes what belongs to an object; its users have been closed before. */
 export function closeObject(object: AnyObject): void {
   switch (object.kind) {
     case 'pd':

@@ -1,7 +1,7 @@
 /**
- * A completion queue of a program: the ring that it polls, and the CQ of this process that gets the completions. That one is larger:
- * all requests make completions here, also those that the program does not want to hear of, so that their places in the queues are
- * free as soon as they are executed.
+ * A completion queue of a program: the ring that it polls, and the CQ of this process that gets the completions. That one is larger: all
+ * requests make completions here, also those for which the program wants none, so that their entries in the queues are free as soon as they
+ * are executed.
  */
 import { type CompletionChannel, type CompletionQueue, type Context, WcStatus } from '../../verbs/index.ts'
 import { asyncEvent } from './async-events.ts'
@@ -36,18 +36,21 @@ const armedNext = 2
 
 export class ProgramCq {
   readonly kind = 'cq'
-  /** Of this process. */
+  /** Completion queue of this process. */
   readonly cq: CompletionQueue
   readonly channel: EventPipe | null
   readonly events: EventPipe | null
-  /** What the program knows it by in events. */
+  /** Handle by which the program recognizes it in events. */
   readonly userHandle: bigint
-  /** Whether the door polls it; else it is armed here, and an event says when there is something. */
+  /** True if the door polls it; else it is armed here, and an event reports completions. */
   active = false
-  /** In how many milliseconds the door looks whether the program has noticed its completions, 0 while it does not; and when, ns. */
+  /**
+   * Milliseconds until the door checks whether the program has noticed its completions, 0 while it does not check; and the time of that,
+   * ns.
+   */
   noticeMs = 0
   noticeDueNs = 0
-  /** How many the program had taken when it was looked at last, modulo the size of its ring. */
+  /** Consumer index of the program at the last check. */
   #taken = 0
   /** Requests in queues of this process whose completions are to come. */
   outstanding = 0
@@ -96,17 +99,17 @@ export class ProgramCq {
     return this.#ring.room
   }
 
-  /** Whether one more request may be posted whose completion comes here. */
+  /** True if one more request may be posted whose completion comes here. */
   get hasRoom(): boolean {
     return this.outstanding < this.cq.cqe
   }
 
-  /** Whether the program has polled all that is in its ring. */
+  /** True if the program has polled all completions in its ring. */
   get isPolled(): boolean {
     return this.#ring.consumer === this.#producer
   }
 
-  /** A queue of so many requests completes here from now on; as far as the adapter's largest CQ goes. */
+  /** Adds a queue of this number of requests that completes here, within the adapter's largest CQ. */
   widen(requests: number): void {
     const wanted = this.#wanted + requests
     const most = this.cq.context.device.attr.maxCqe
@@ -118,7 +121,7 @@ export class ProgramCq {
     this.#wanted -= requests
   }
 
-  /** `ibv_req_notify_cq`. What is armed for all is not armed for less. */
+  /** Executes `ibv_req_notify_cq`. A queue that is armed for all completions stays so. */
   arm(solicitedOnly: boolean): void {
     if (this.channel !== null && this.#armed === armedNot) this.channel.armed++
     if (this.#armed !== armedNext) this.#armed = solicitedOnly ? armedSolicited : armedNext
@@ -180,12 +183,12 @@ export class ProgramCq {
     this.raise(0)
   }
 
-  /** An asynchronous event of this queue. */
+  /** Reports an asynchronous event of this queue. */
   raise(type: number): void {
     if (this.events?.push(asyncEvent(this.userHandle, type))) this.asyncEvents++
   }
 
-  /** `ibv_resize_cq`: the program maps the new ring, and unmaps the old one. */
+  /** Executes `ibv_resize_cq`: the program maps the new ring, and unmaps the old one. */
   resize(cqe: number): void {
     const old = this.#ring
     const kept = (this.#producer - old.consumer) & old.mask
@@ -200,15 +203,15 @@ export class ProgramCq {
   }
 
   /**
-   * Whether completions wait that nobody has asked to be told of, neither here nor for another queue of the channel. Usually the program is
-   * about to take them. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before the
-   * call has been seen here, and rsockets, which do not look, then wait for ever.
+   * True if completions wait for which no notification was requested, neither here nor for another queue of the channel. Usually the
+   * program is about to take them. But a signal whose handler does not restart calls ends `ibv_req_notify_cq` with EINTR if it comes before
+   * the call has been received here, and rsockets, which do not check that, then wait for ever.
    */
   get isUnnoticed(): boolean {
     return this.channel !== null && this.channel.armed === 0 && !this.isPolled
   }
 
-  /** Whether the program has taken completions since this was asked last. */
+  /** True if the program has taken completions since the previous call. */
   get goesOn(): boolean {
     const { consumer } = this.#ring
     const before = this.#taken
@@ -216,14 +219,14 @@ export class ProgramCq {
     return consumer !== before
   }
 
-  /** Makes an event that nobody has asked for, if the program waits for one; whether it does. */
+  /** Makes an event that was not requested, if the program waits for one; true if it does. */
   remind(): boolean {
     if (!this.channel?.isAwaited()) return false
     if (this.channel.push(this.#event)) this.compEvents++
     return true
   }
 
-  /** Takes back what the program has not read; how many events of each kind it has. */
+  /** Takes back events that the program has not read; returns the number of those of each kind that it has. */
   reported(): { completion: number; asynchronous: number } {
     const { channel, events, userHandle } = this
     const unread = channel?.takeBack((event) => event.getBigUint64(0, true) === userHandle, this.compEvents) ?? 0
@@ -235,7 +238,7 @@ export class ProgramCq {
     return { completion: this.compEvents - unread, asynchronous: this.asyncEvents - unreadAsync }
   }
 
-  /** EBUSY while queue pairs complete to it. */
+  /** Closes it; EBUSY while queue pairs complete to it. */
   close(): void {
     if (!this.cq.closed) this.cq.close()
     this.#ring.close()

@@ -1,7 +1,7 @@
 /**
- * A queue pair of a program: its rings, the queue pair of this process that executes what they hold, and what is on its way between
- * them. Requests complete in the order of their queue, so that what the program called them (`wr_id`, 64 bits) is kept by the
- * place in the ring.
+ * A queue pair of a program: its rings, the queue pair of this process that executes their requests, and the requests in flight between
+ * them. Requests complete in the order of their queue, so that the program's identifier of each (`wr_id`, 64 bits) is kept by its position
+ * in the ring.
  *
  *     send ring       consumer ── posted here, not complete (#sendDone .. #sendNext) ── not taken yet ── producer
  *     receive ring    the same
@@ -37,11 +37,11 @@ const wqeFlags = 4
 const wantsCompletion = 0x10
 const failing = 0x20
 
-/** How long requests that nobody answers may take to be sent while their queue pair is destroyed, and how often is looked. */
+/** Time that unacknowledged requests may take to be sent while their queue pair is destroyed, and the interval of checks. */
 const sendingMs = 100
 const lookMs = 0.5
 
-/** What of a queue pair is in a program's hands. */
+/** Parts of a queue pair that belong to a program. */
 export interface QpParts {
   qp: QueuePair
   pd: ProtectionDomain
@@ -72,10 +72,10 @@ export class ProgramQp implements Translated {
   /** Multicast groups that it is attached to, by GID as text. */
   readonly groups: Map<string, Uint8Array> = new Map()
   asyncEvents = 0
-  /** Whether the door has it among those with more to take. */
+  /** True if the door has it on its list of queues with more to take. */
   pending = false
   readonly #work: Work
-  /** Place among the queue pairs of the door. */
+  /** Number among the queue pairs of the door. */
   readonly #slot: number
   readonly #send: Ring
   readonly #recv: Ring | null
@@ -91,7 +91,7 @@ export class ProgramQp implements Translated {
   readonly #recvIds: Int32Array
   /** Receives that may complete to its CQ. */
   readonly #recvWidth: number
-  /** Flushed completions are of this process's doing, and nobody's business. */
+  /** Flag: completions are flushed by this process itself, and are not reported. */
   #quiet = false
 
   constructor(work: Work, slot: number, parts: QpParts) {
@@ -121,7 +121,7 @@ export class ProgramQp implements Translated {
 
   // --- from the program ----------------------------------------------------------------------------------------------
 
-  /** Posts what the program has written to its queues; true if it posted something. */
+  /** Posts the requests that the program has written to its queues; true if it posted any. */
   take(): boolean {
     const received = this.refill()
     return this.#takeSends() || received
@@ -137,7 +137,7 @@ export class ProgramQp implements Translated {
     const ids = this.#sendIds
     const { i32, mask } = ring
     const from = this.#sendNext
-    // It may have waited for the completion of its last request, which it has polled.
+    // The program may have waited for the completion of its last request, which it has polled.
     const hasWaited = (this.#what[(from - 1) & mask]! & wantsCompletion) !== 0 && sendCq.isPolled
     while (this.#sendNext !== end) {
       if (this.#sendPosted >= maxSendWr || !sendCq.hasRoom) {
@@ -167,7 +167,8 @@ export class ProgramQp implements Translated {
   /** Posts the receives that the program has written. */
   refill(): boolean {
     const ring = this.#recv
-    // Posting one may let a request go on that waited for it, which finds none for the next and asks again: this goes on anyway.
+    // Posting a receive may resume a request that waited for it, which finds no receive for the next message and calls this again: the
+    // outer call continues anyway.
     if (ring === null || this.#refilling || this.qp.state === QpState.Reset) return false
     this.#refilling = true
     try {
@@ -204,10 +205,10 @@ export class ProgramQp implements Translated {
 
   // --- to the program ------------------------------------------------------------------------------------------------
 
-  // Receives are posted when messages want them. Those that nobody has wanted before an error are to be flushed, too: so this queue pair is
-  // looked at again when something has gone wrong.
+  // Receives are posted when messages need them. Those that no message has needed before an error are to be flushed, too: so this queue
+  // pair is checked again after an error.
 
-  /** The oldest request has completed. */
+  /** Handles the completion of the oldest request. */
   sent(wc: WorkCompletion): void {
     const at = this.#sendDone
     const ring = this.#send
@@ -230,7 +231,7 @@ export class ProgramQp implements Translated {
     if (!sendCq.push(low, high, status, opcode, wc.byteLen, 0, this.qp.qpNum, 0, 0, 0, 0, false)) this.#work.broke(this)
   }
 
-  /** A message, or the end of this queue pair, has taken the oldest receive. */
+  /** Handles the completion of the oldest receive, taken by a message or by the end of this queue pair. */
   received(wc: WorkCompletion): void {
     const ring = this.#recv
     if (ring === null || this.#recvPosted === 0) return
@@ -242,7 +243,7 @@ export class ProgramQp implements Translated {
     this.#receive(wc, this.#recvIds[2 * at]!, this.#recvIds[2 * at + 1]!)
   }
 
-  /** The same, where it was a receive of the SRQ. */
+  /** Handles likewise a receive of the SRQ. */
   receivedShared(wc: WorkCompletion, wrIdLow: number, wrIdHigh: number): void {
     this.#receive(wc, wrIdLow, wrIdHigh)
   }
@@ -263,7 +264,7 @@ export class ProgramQp implements Translated {
       this.#work.broke(this)
   }
 
-  /** An asynchronous event of this queue pair. */
+  /** Reports an asynchronous event of this queue pair. */
   raise(type: number): void {
     this.#work.takeLater(this)
     if (this.#quiet && type === EventType.QpLastWqeReached) return
@@ -273,7 +274,7 @@ export class ProgramQp implements Translated {
 
   // --- states --------------------------------------------------------------------------------------------------------
 
-  /** After it was modified: what waited for the new state is taken. */
+  /** Takes requests that waited for the new state, after it was modified. */
   modified(): void {
     this.take()
     const { state } = this.qp
@@ -284,7 +285,7 @@ export class ProgramQp implements Translated {
   }
 
   /**
-   * Ends all that is on its way without telling the program: what was executed completes, what was not vanishes. Afterwards nothing of
+   * Ends all requests in flight without informing the program: those that were executed complete, the others vanish. Afterwards nothing of
    * this queue pair is in a CQ of this process.
    */
   quiesce(): void {
@@ -301,7 +302,7 @@ export class ProgramQp implements Translated {
     this.#work.takeAsyncEvents()
   }
 
-  /** After RESET: the queues are empty. */
+  /** Empties the queues, after RESET. */
   reset(): void {
     const { sendCq, recvCq } = this.parts
     sendCq.outstanding -= this.#sendPosted
@@ -317,14 +318,14 @@ export class ProgramQp implements Translated {
     this.#recv.consumer = this.#recvDone
   }
 
-  /** Its CQ overran, so that the program cannot learn of its requests: nothing more is executed. */
+  /** Stops executing requests: its CQ overran, so that the program cannot learn of their completion. */
   fatal(): void {
     if (this.qp.closed || this.qp.state === QpState.Reset || this.qp.state === QpState.Err) return
     this.qp.modify({ state: QpState.Err })
     this.raise(EventType.QpFatal)
   }
 
-  /** Takes back asynchronous events that the program has not read; how many it has. */
+  /** Takes back asynchronous events that the program has not read; returns the number of those that it has. */
   reported(): number {
     const { events, userHandle } = this.parts
     const unread =
@@ -341,8 +342,8 @@ export class ProgramQp implements Translated {
   }
 
   /**
-   * Programs destroy a queue pair as soon as they have posted what nobody answers: an adapter has sent it by then. Here another run may have
-   * to be woken for each.
+   * Sends the remaining requests. Programs destroy a queue pair as soon as they have posted requests that no peer acknowledges: an adapter
+   * has sent them by then. Here another run may have to be woken for each.
    */
   sendRest(): void {
     if (this.qp.type === QpType.RC) return

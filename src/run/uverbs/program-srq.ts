@@ -22,9 +22,9 @@ export class ProgramSrq {
   readonly userHandle: bigint
   readonly events: EventPipe | null
   asyncEvents = 0
-  /** Whether the door has it among those with more to take. */
+  /** True if the door has it on its list of queues with more to take. */
   pending = false
-  /** The event comes when fewer receives are left; 0 for none. */
+  /** Limit of the event that fewer receives are left; 0 for none. */
   limit: number
   readonly #work: Work
   readonly #slot: number
@@ -36,7 +36,7 @@ export class ProgramSrq {
   #posted = 0
   #refilling = false
   #ids: Int32Array
-  /** Numbers that are free, a stack. */
+  /** Free numbers, a stack. */
   #free: Int32Array
   #freeCount = 0
 
@@ -76,7 +76,7 @@ export class ProgramSrq {
     return this.#ring
   }
 
-  /** Of the SRQ, for the program. */
+  /** Number of the SRQ, for the program. */
   get number(): number {
     return this.srq.slot
   }
@@ -85,7 +85,7 @@ export class ProgramSrq {
     return this.#maxWr
   }
 
-  /** Makes numbers for so many receives; those that are in use stay. */
+  /** Makes numbers for this number of receives; those in use stay. */
   #number(count: number): void {
     const before = this.#ids.length / 2
     if (count <= before) return
@@ -137,7 +137,7 @@ export class ProgramSrq {
     return this.refill()
   }
 
-  /** A message to `qp` has taken the receive with this number. */
+  /** Handles the completion of the receive with this number, taken by a message to `qp`. */
   received(wc: WorkCompletion, number: number, qp: SharedReceiver | undefined): void {
     if (number >= this.#ids.length / 2) return
     const low = this.#ids[2 * number]!
@@ -158,7 +158,7 @@ export class ProgramSrq {
     if (this.events?.push(asyncEvent(this.userHandle, type))) this.asyncEvents++
   }
 
-  /** `ibv_modify_srq` with a new size: the program maps the new ring, and unmaps the old one. */
+  /** Executes `ibv_modify_srq` with a new size: the program maps the new ring, and unmaps the old one. */
   resize(maxWr: number): void {
     const old = this.#ring
     const kept = (old.producer - this.#done) & old.mask
@@ -181,7 +181,7 @@ export class ProgramSrq {
     old.close()
   }
 
-  /** Takes back asynchronous events that the program has not read; how many it has. */
+  /** Takes back asynchronous events that the program has not read; returns the number of those that it has. */
   reported(): number {
     const { userHandle } = this
     const unread =
@@ -192,7 +192,7 @@ export class ProgramSrq {
     return this.asyncEvents - unread
   }
 
-  /** EBUSY while queue pairs use it. */
+  /** Closes it; EBUSY while queue pairs use it. */
   close(): void {
     this.srq.close()
     this.#ring.close()

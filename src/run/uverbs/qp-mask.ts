@@ -24,7 +24,7 @@ export type QpMaskName =
   | 'PATH_MIG_STATE'
   | 'DEST_QPN'
 
-/** And the attributes that each stands for. */
+/** Bits of attr_mask, with the attributes that each stands for. */
 export const qpMask: Readonly<
   Record<QpMaskName, { readonly bit: number; readonly attributes: readonly QpAttrName[] }>
 > = {
@@ -70,7 +70,7 @@ export function modifiedFields(mask: number): string[] {
   return names
 }
 
-/** Where the field is not called as the bit is. */
+/** Names of fields that differ from the name of their bit. */
 const fieldNames: Readonly<Record<string, readonly string[]>> = {
   state: ['qp_state'],
   cur_state: ['cur_qp_state'],

@@ -44,7 +44,7 @@ const stateName = (state: QpState): string => nameOf(QpState, state).toUpperCase
 
 type Request = ValuesOf<typeof modifyQpRequest>
 
-/** What a request changes; the state is left out where it does not say. */
+/** Returns the attributes that a request modifies; without the state if the request does not set it. */
 export function modifications(verb: string, request: Request, core: Uint8Array): QpModify<typeof QpType.RC> {
   const mask = request.attr_mask
   const values: Partial<QpAttr> = {}
@@ -66,7 +66,7 @@ export function modifications(verb: string, request: Request, core: Uint8Array):
   if (has('TIMEOUT')) values.timeout = request.timeout
   if (has('RETRY_CNT')) values.retryCnt = request.retry_cnt
   if (has('RNR_RETRY')) values.rnrRetry = request.rnr_retry
-  // Numbers of packets and queue pairs have 24 bits; what is above is not looked at.
+  // Packet sequence numbers and queue pair numbers have 24 bits; higher bits are ignored.
   if (has('RQ_PSN')) values.rqPsn = request.rq_psn & 0xffffff
   if (has('SQ_PSN')) values.sqPsn = request.sq_psn & 0xffffff
   if (has('DEST_QPN')) values.destQpNum = request.dest_qp_num & 0xffffff
@@ -91,7 +91,7 @@ function state(verb: string, name: string, value: number): QpState {
   return value as QpState
 }
 
-/** A path that names no port is by that of the queue pair. */
+/** Returns a path; one that names no port is by that of the queue pair. */
 function path(core: Uint8Array, at: number): QpAttr['ah'] {
   const values = decode(qpDest, core.subarray(at, at + qpDest.sizeBytes))
   return ahAttr({ ...values, port_num: values.port_num === 0 ? 1 : values.port_num })
@@ -120,7 +120,7 @@ function destBytes(attr: QpAttr['ah']): Uint8Array {
   })
 }
 
-/** `ibv_query_qp`; `own` is what the program knows otherwise than this process. */
+/** Returns the answer of `ibv_query_qp`; `own` has the values that differ between the program and this process. */
 export function queryBytes(attr: QpAttr, own: Partial<ValuesOf<typeof queryQpAnswer>>): Uint8Array {
   const bytes = encode(queryQpAnswer, {
     qkey: attr.qkey,

@@ -36,7 +36,7 @@ const sendWqeBytes = 208
 const sgeBytes = 16
 /** UVERBS_QP_… of the ioctl: bit 12 is what the command has as sq_sig_all. */
 const sigAllFlag = 1 << 12
-/** An ATOMIC WRITE carries its 8 bytes itself, whatever the program asked for. */
+/** Minimum inline data: an ATOMIC WRITE carries its 8 bytes itself, whatever size the program requested. */
 const leastInline = 16
 
 type Cap = ValuesOf<typeof qpCap>
@@ -78,7 +78,7 @@ function check(context: ProgramContext, verb: string, { type, cap, srq, flags }:
     if (cap[name] > most) fail('EINVAL', `${verb}: cap.${name} is ${cap[name]}; the device allows ${most}`)
 }
 
-/** What the provider gets: elements and inline data share their room, and so each has as much as the other. */
+/** Returns the capabilities for the provider: elements and inline data share their room, so both limits are raised to the larger one. */
 function rounded(cap: Cap, srq: ProgramSrq | null): Cap {
   const inline = Math.max(cap.max_send_sge * sgeBytes, cap.max_inline_data)
   const own = srq ? { max_recv_wr: 0, max_recv_sge: 0 } : {}
@@ -119,7 +119,7 @@ function create(context: ProgramContext, verb: string, driverRoom: number, init:
             maxRecvSge: Math.max(1, cap.max_recv_sge),
             maxInlineData: Math.max(leastInline, cap.max_inline_data),
           },
-          // Every request completes here; the program hears of those that it wants to.
+          // Every request completes here; the program receives the completions that it requested.
           sqSigAll: true,
         },
         { refill: () => made?.refill() },
@@ -165,7 +165,7 @@ function capOf({ parts }: ProgramQp): Cap {
   }
 }
 
-/** By command; `core` begins with the fields that both forms have. */
+/** Creates a queue pair by either command; `core` begins with the fields that both forms have. */
 function createByCommand(context: ProgramContext, command: Command, core: Uint8Array, flags: number): Answer {
   const { call, verb, driverRoom } = command
   const request = decode(createQpRequest, core)
@@ -269,12 +269,12 @@ export function exModifyQp(context: ProgramContext, command: Command): Answer {
 export function queryQp(context: ProgramContext, { core, verb }: Command): Answer {
   const qp = context.find('qp', decode(queryQpRequest, core).handle, verb)
   const { sigAll, sendRing, recvRing } = qp.parts
-  // As the kernel: asked for its sizes, a queue pair says what its rings hold, which is more than was asked for.
+  // As in the kernel: when its sizes are queried, a queue pair returns those of its rings, which are larger than requested.
   const rooms = { max_send_wr: sendRing.room, max_recv_wr: recvRing?.room ?? 0 }
   return { core: queryBytes(qp.qp.query().attr, { ...capOf(qp), ...rooms, sq_sig_all: sigAll ? 1 : 0 }) }
 }
 
-/** A doorbell that is a command: it has an errno where the other has none. */
+/** Executes a doorbell that is a command: it has an errno where the other has none. */
 export function postSend(context: ProgramContext, { core, verb }: Command): Answer {
   const qp = context.find('qp', decode(postSendRequest, core).qp_handle, verb)
   const { state } = qp.qp

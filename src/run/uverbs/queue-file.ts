@@ -1,12 +1,12 @@
 /**
- * The memory file behind an opened uverbs device: queues from its beginning on, each mapped by the program and by this process,
- * and behind them the records that the program's doorbells write at the position of its description.
+ * The memory file of an opened uverbs device: queues from its beginning on, each mapped by the program and by this process, and after them
+ * the records that the program's doorbells write at the position of its description.
  *
  *     0                queues, on whole pages, where there is room
- *     2^30             doorbells: 32 bytes each; the kernel appends them, what was read is given back
+ *     2^30             doorbells: 32 bytes each; the kernel appends them, memory of those read is freed
  *
- * The program can write all of it, and only itself is hurt by that: the length of the file cannot shrink, indexes are masked when
- * they are read, and a log that makes no sense says nothing but that all queues are to be looked at.
+ * The program can write all of it, and harms only itself: the length of the file cannot shrink, indexes are masked when they are read, and
+ * an invalid log only causes all queues to be checked.
  */
 import { fstatSync, readSync } from 'node:fs'
 import {
@@ -36,22 +36,24 @@ export interface QueueSpace {
 
 /** A doorbell is this command, as write(2) has it. */
 const postSendCommand = writeCommands.POST_SEND.number
-/** Of a record: the header of POST_SEND and the address of its response are before the handle of the queue pair. */
+/** Offset of the handle of the queue pair in a record: after the header of POST_SEND and the address of its response. */
 const handleAt = 16
-/** Doorbells that are read at a time; more are not worth reading one by one. */
+/** Maximum number of doorbells that are read at a time; more are not worth reading one by one. */
 const maxDoorbells = 512
-/** Doorbells whose memory is given back at once. */
+/** Bytes of doorbells whose memory is freed at once. */
 const punchBytes = 2 ** 18
 /** A program that writes elsewhere in the file than doorbells are can make it longer than any log gets. */
 const maxLogBytes = 2 ** 40
 
 export class QueueFile {
-  /** Of this process. */
+  /** Descriptor of this process. */
   readonly #fd: number
-  /** Sorted by offset. */
+  /** Ranges in use, sorted by offset. */
   readonly #spaces: QueueSpace[] = []
   #bytes = 0
-  /** Behind the space that was given last: what was freed is used again as late as can be, since a program may still have it mapped. */
+  /**
+   * Position after the space that was allocated last: freed space is reused as late as possible, since a program may still have it mapped.
+   */
   #next = 0
   #logRead = doorbellPosition
   #logKept = doorbellPosition
@@ -62,12 +64,12 @@ export class QueueFile {
     this.#fd = makeMemoryFile('uverbs', doorbellPosition)
   }
 
-  /** A descriptor for the program, at the position of its doorbells. */
+  /** Returns a descriptor for the program, at the position of its doorbells. */
   open(): number {
     return reopenMemoryFile(this.#fd, doorbellPosition)
   }
 
-  /** Whether no program has it any more. */
+  /** True if no program has it any more. */
   get isLeft(): boolean {
     return isSoleDescription(this.#fd)
   }
@@ -91,7 +93,7 @@ export class QueueFile {
     return space
   }
 
-  /** The first gap of so many bytes from `#next` on, or from the beginning. */
+  /** Returns the first gap of this number of bytes from `#next` on, or from the beginning. */
   #gap(bytes: number): number {
     const behind = this.#gapFrom(this.#next, bytes)
     if (behind + bytes <= doorbellPosition) return behind
@@ -120,7 +122,8 @@ export class QueueFile {
   }
 
   /**
-   * Handles of the queue pairs whose doorbells were rung since the last call, into `into`; how many, or −1 if they may be any.
+   * Writes the handles of the queue pairs whose doorbells were rung since the last call to `into`; returns their number, or −1 if they may
+   * be any.
    */
   doorbells(into: Uint32Array): number {
     const { size } = fstatSync(this.#fd)
@@ -137,7 +140,7 @@ export class QueueFile {
     if (count === 0) return 0
     if (readSync(this.#fd, this.#records, 0, count * doorbellBytes, from) !== count * doorbellBytes) return -1
     for (let i = 0; i < count; i++) {
-      // What is no doorbell was written by somebody else than the provider, or was given back before it was read.
+      // An invalid doorbell was not written by the provider, or its memory was freed before it was read.
       if (this.#words.getUint32(i * doorbellBytes, true) !== postSendCommand) return -1
       into[i] = this.#words.getUint32(i * doorbellBytes + handleAt, true)
     }

@@ -1,4 +1,4 @@
-/** Queues of programs: plain ones, or watched ones where somebody wants to know what happens. */
+/** Queues of programs: plain ones, or watched ones if there is an observer. */
 import type { ProgramContext } from './program-context.ts'
 import { ProgramCq } from './program-cq.ts'
 import { ProgramQp, type QpParts } from './program-qp.ts'

@@ -1,4 +1,4 @@
-/** Work requests in the queue of a program, as records say them: what lies there, legal or not. */
+/** Work requests in the queue of a program, in the form of records: its contents, valid or not. */
 import { Opcode, QpType, SendFlag } from '../../verbs/index.ts'
 import type { ReceiveRecord, RequestRecord, TraceSge, TraceValue } from '../watch/index.ts'
 import type { Ring } from './ring.ts'

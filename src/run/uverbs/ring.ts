@@ -5,8 +5,8 @@
  *     128    producer's index                256   consumer's index
  *     384    entries
  *
- * One entry always stays free: a full queue has `mask` entries. Each side writes its own index, after what it stands for, and never
- * believes that its own is still what it wrote: the program can write both.
+ * One entry always stays free: a full queue has `mask` entries. Each side writes its own index after the entries that it covers, and never
+ * relies on its own index still having the value that it wrote: the program can write both.
  */
 import type { QueueFile, QueueSpace } from './queue-file.ts'
 
@@ -24,7 +24,7 @@ export class Ring {
   /** log2 of the words of an entry. */
   readonly #shift: number
 
-  /** For `entries` of `entryBytes` each; `verb` and `what` are for errors. */
+  /** Makes a ring for `entries` of `entryBytes` each; `verb` and `what` are for errors. */
   constructor(file: QueueFile, entries: number, entryBytes: number, verb: string, what: string) {
     const log2 = Math.max(smallestEntryLog2, 32 - Math.clz32(entryBytes - 1))
     const slots = 2 ** Math.max(1, 32 - Math.clz32(entries))
@@ -38,7 +38,7 @@ export class Ring {
     this.i32[1] = this.mask
   }
 
-  /** Entries that fit. */
+  /** Maximum number of entries. */
   get room(): number {
     return this.mask
   }
@@ -47,7 +47,7 @@ export class Ring {
     return Atomics.load(this.i32, producerWord) & this.mask
   }
 
-  /** Stored after all that it stands for. */
+  /** Stores the index, after all entries that it covers. */
   set producer(index: number) {
     Atomics.store(this.i32, producerWord, index)
   }
@@ -71,7 +71,7 @@ export class Ring {
     this.i32.set(from.i32.subarray(start, start + 2 ** this.#shift), this.entry(index))
   }
 
-  /** The program may still have it mapped. */
+  /** Frees the ring; the program may still have it mapped. */
   close(): void {
     this.#file.free(this.space)
   }

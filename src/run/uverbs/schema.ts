@@ -59,11 +59,11 @@ export interface WriteCommand {
   readonly extended: boolean
   /** The function of the library that sends it. */
   readonly verb: string
-  /** The least bytes of the request, with the address of the response where it has one. */
+  /** Minimum bytes of the request, with the address of the response if it has one. */
   readonly requestBytes: number
-  /** The least bytes of room for the response; 0: it has none, and its request begins at once. */
+  /** Minimum bytes of room for the response; 0: it has none, and its request begins at once. */
   readonly responseBytes: number
-  /** All bytes of a request that are known; others have to be zero. */
+  /** Bytes of all known fields of a request; others have to be zero. */
   readonly knownBytes?: number
   /** The structures that the request has, from byte `requestAt` on; and those of the response. */
   readonly request?: readonly Struct[]
@@ -399,19 +399,19 @@ export const writeCommands: Readonly<Record<WriteCommandName, WriteCommand>> = {
 // --- ioctl -----------------------------------------------------------------------------------------------------------
 
 /**
- * What an attribute is. `in` is a value or a structure of the program's, `out` an address for one of ours; `object` the handle of
- * an object that is there, `new` of one that is made; `descriptor` and `newDescriptor` likewise by number of a descriptor.
+ * Kind of an attribute. `in` is a value or a structure of the program, `out` an address for one of ours; `object` is the handle of an
+ * existing object, `new` of a new one; `descriptor` and `newDescriptor` likewise by number of a descriptor.
  */
 export type AttributeKind = 'in' | 'out' | 'object' | 'new' | 'descriptor' | 'newDescriptor'
 
 export interface Attribute {
   readonly id: number
   readonly kind: AttributeKind
-  /** Of `in` and `out`: the least length. */
+  /** Minimum length, for `in` and `out`. */
   readonly bytes?: number
-  /** Of `in`: what is longer has to be zero behind this. */
+  /** Length, for `in`, after which all further bytes have to be zero. */
   readonly knownBytes?: number
-  /** What it is, if it is no number. */
+  /** Structure of the attribute, unless it is a number. */
   readonly struct?: Struct
   readonly optional?: true
 }
@@ -656,5 +656,5 @@ export const unservedMethods: ReadonlyMap<string, string> = new Map([
   ['19', 'ibv_create_comp_cntr'],
 ])
 
-/** Of those, what the library asks first and does without: it goes another way, or leaves a value out. */
+/** Methods among these that the library tries first and can do without: it takes another path, or omits a value. */
 export const optionalMethods: ReadonlySet<string> = new Set(['0 7', '0 8'])

@@ -1,9 +1,9 @@
-/** Things by small numbers, which are used again. */
+/** Objects by small numbers, which are reused. */
 export class Slots<T> {
   readonly #things: (T | undefined)[] = []
   readonly #free: number[] = []
 
-  /** Gives the next number; it stays free if `make` throws. */
+  /** Assigns the next number; it stays free if `make` throws. */
   add(make: (slot: number) => T): T {
     const slot = this.#free.at(-1) ?? this.#things.length
     const thing = make(slot)

@@ -78,7 +78,7 @@ function commandAnswer(context: ProgramContext, srq: ProgramSrq): Answer {
   }
 }
 
-/** What both commands of the kernel say. */
+/** Fields that both commands of the kernel have. */
 interface CreateRequest {
   readonly user_handle: bigint
   readonly pd_handle: number

@@ -1,4 +1,4 @@
-/** What commands need of the door: where queues register, and the verbs of this process. */
+/** Interface of the door to commands: registration of queues, and the verbs of this process. */
 import type { CompletionChannel, Context } from '../../verbs/index.ts'
 import type { AdapterWatch } from './device-watch.ts'
 import type { EventPipe } from './event-pipe.ts'
@@ -10,18 +10,18 @@ import type { Taken, Work } from './work.ts'
 
 export interface Station extends Work {
   readonly waist: Waist
-  /** Null where nobody wants to know what programs do. */
+  /** Observer of programs; null without one. */
   readonly watch: AdapterWatch | null
-  /** A program whose library sends commands by write(2) has opened the device. */
+  /** Called when a program whose library sends commands by write(2) has opened the device. */
   onOldLibrary(pid: number): void
-  /** Those whose events wait until the program has read others. */
+  /** Pipes whose events wait until the program has read earlier ones. */
   readonly blockedPipes: Set<EventPipe>
-  /** Takes what the program has written to a queue; true if there was something. */
+  /** Takes the requests that the program has written to a queue; true if there were any. */
   takeFrom(queue: Taken): boolean
   /** `make` gets the context of the device and the channel that wakes this thread. */
   addCq(make: (context: Context, wakes: CompletionChannel) => ProgramCq): ProgramCq
   forgetCq(cq: ProgramCq): void
-  /** Takes the next place for a queue pair or SRQ; if `make` throws, it stays free. */
+  /** Assigns the next number to a queue pair or SRQ; if `make` throws, it stays free. */
   addQp(make: (slot: number) => ProgramQp): ProgramQp
   addSrq(make: (slot: number) => ProgramSrq): ProgramSrq
 }

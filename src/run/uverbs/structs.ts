@@ -3,7 +3,7 @@
  * that are answered begin with the address of the response, which is read only where a command comes by write(2).
  */
 
-/** Where a program maps a queue: offset in the file, and length. */
+/** Mapping of a queue for the program: offset in the file, and length. */
 export const mminfo = { sizeBytes: 16, fields: { offset: [0, 'u64'], size: [8, 'u32'] } } as const
 
 // --- device ----------------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ export const deviceAnswer = {
   },
 } as const
 export const exDeviceRequest = { sizeBytes: 8, fields: { comp_mask: [0, 'u32'], reserved: [4, 'u32'] } } as const
-/** What follows the 176 bytes of the plain answer. */
+/** Fields after the 176 bytes of the plain answer. */
 export const exDeviceAnswer = {
   sizeBytes: 304,
   fields: {
@@ -59,7 +59,7 @@ export const exDeviceAnswer = {
 } as const
 
 export const portRequest = { sizeBytes: 16, fields: { port_num: [8, 'u8'] } } as const
-/** By write(2) the first 40 bytes. */
+/** Answer of both forms; that of write(2) is the first 40 bytes. */
 export const portAnswer = {
   sizeBytes: 48,
   fields: {
@@ -198,7 +198,7 @@ export const exCreateCqAnswer = {
 } as const
 export const resizeCqRequest = { sizeBytes: 16, fields: { cq_handle: [8, 'u32'], cqe: [12, 'u32'] } } as const
 export const resizeCqAnswer = { sizeBytes: 8, fields: { cqe: [0, 'u32'] } } as const
-/** Of all commands that name one object and are answered. */
+/** Request of all commands that name one object and have an answer. */
 export const objectRequest = { sizeBytes: 16, fields: { handle: [8, 'u32'] } } as const
 export const destroyCqAnswer = {
   sizeBytes: 8,
@@ -209,7 +209,7 @@ export const modifyCqRequest = { sizeBytes: 16, fields: { cq_handle: [0, 'u32'],
 
 // --- queue pairs -----------------------------------------------------------------------------------------------------
 
-/** What both forms have, 48 bytes: after the response's address in the plain one. */
+/** Fields of both forms, 48 bytes: after the response's address in the plain one. */
 export const createQpRequest = {
   sizeBytes: 48,
   fields: {
@@ -228,7 +228,7 @@ export const createQpRequest = {
     is_srq: [46, 'u8'],
   },
 } as const
-/** What follows them in the extended form. */
+/** Fields after them in the extended form. */
 export const exCreateQpRequest = {
   sizeBytes: 64,
   fields: { comp_mask: [48, 'u32'], create_flags: [52, 'u32'], source_qpn: [60, 'u32'] },
@@ -259,7 +259,7 @@ export const qpCap = {
   },
 } as const
 
-/** `ib_uverbs_qp_dest`: at 0 in what modifies and queries, and the alternate path at 32. */
+/** `ib_uverbs_qp_dest`: at 0 in requests that modify and answers of queries, the alternate path at 32. */
 export const qpDest = {
   sizeBytes: 32,
   fields: {
@@ -276,7 +276,7 @@ export const qpDest = {
     port_num: [31, 'u8'],
   },
 } as const
-/** The extended form has a rate limit and four more bytes behind it. */
+/** Request of both forms; the extended one has a rate limit and four more bytes after it. */
 export const modifyQpRequest = {
   sizeBytes: 112,
   fields: {

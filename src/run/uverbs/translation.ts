@@ -36,17 +36,17 @@ import { Recv, sgeWords, Wqe } from './work-words.ts'
 
 const kept = SendFlag.Fence | SendFlag.Solicited
 const maxSges = 32
-/** More than the adapter allows is cut off before. */
+/** Bytes of inline data of a request; more than the adapter allows is rejected before. */
 const stagingBytes = 1024
-/** Requests that are posted together. */
+/** Maximum number of requests that are posted together. */
 const most = 32
-/** What a window opens: remote rights, and `ZeroBased`. */
+/** Rights that a window grants: remote rights, and `ZeroBased`. */
 const windowAccess = Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic | Access.ZeroBased
-/** Rights that the kernel takes in a request as well, and that mean nothing for a window. */
+/** Rights that the kernel accepts in a request as well, and that mean nothing for a window. */
 const ignoredAccess =
   Access.LocalWrite | Access.MwBind | Access.FlushGlobal | Access.FlushPersistent | Access.RelaxedOrdering
 
-/** What a translation needs to know of the queue pair. */
+/** Properties of the queue pair that a translation uses. */
 export interface Translated {
   readonly qp: QueuePair
   readonly pd: ProtectionDomain
@@ -66,7 +66,7 @@ class Slot<Request> {
     this.wr = wr
   }
 
-  /** The first so many elements. */
+  /** Returns the first `count` elements. */
   first(count: number): ScatterGather[] {
     this.#first[count] ??= this.sges.slice(0, count)
     return this.#first[count]
@@ -86,7 +86,7 @@ class RequestList<Request extends { next: Request | null }> {
     return this.count === most
   }
 
-  /** The next request, behind those that there are. */
+  /** Appends a request to the list. */
   add(): Slot<Request> {
     const { slots, count } = this
     const slot = slots[count]!
@@ -96,7 +96,7 @@ class RequestList<Request extends { next: Request | null }> {
     return slot
   }
 
-  /** The first of all, which are no longer in the list then; null if there is none. */
+  /** Returns the first request and empties the list; null if it is empty. */
   take(): Request | null {
     if (this.count === 0) return null
     this.count = 0
@@ -106,18 +106,18 @@ class RequestList<Request extends { next: Request | null }> {
 
 export class Translation {
   readonly #sends = new RequestList(() => new SendWorkRequest(0, Opcode.Send, 0, []))
-  /** May be asked for while requests are posted. */
+  /** Receives; may be requested while requests are posted. */
   readonly #receives = new RequestList(() => new RecvWorkRequest(0, []))
-  /** Of the request that is translated. */
+  /** Slot of the request that is being translated. */
   #slot = this.#sends.slots[0]!
-  /** Where inline data of each is put together for the adapter, which takes it from there when the list is posted. */
+  /** Address of the buffer in which inline data of each request are assembled; the adapter reads them when the list is posted. */
   readonly #staging: number
   readonly #stagingWords: Int32Array
-  /** Of the request that was posted last: its operation, and whether it stands for one that cannot be executed; then why. */
+  /** Operation of the request that was posted last; whether it stands for one that cannot be executed; then the reason. */
   opcode = 0
   failing = false
   reason = ''
-  /** How many requests were posted, ever. */
+  /** Number of requests posted since the start. */
   posted = 0
 
   constructor(context: Context) {
@@ -126,7 +126,7 @@ export class Translation {
     this.#stagingWords = new Int32Array(staging.buffer, staging.byteOffset, (most * stagingBytes) / 4)
   }
 
-  /** Whether what was added has to be posted before there is room for more. */
+  /** True if the added requests have to be posted before there is room for more. */
   get isFull(): boolean {
     return this.#sends.isFull
   }
@@ -174,7 +174,7 @@ export class Translation {
     this.failing = false
   }
 
-  /** The path of a datagram; false if there is none. */
+  /** Sets the path of a datagram; false if there is none. */
   #address(to: Translated, u32: Uint32Array, w: number): boolean {
     const { wr } = this.#slot
     const number = u32[w + Wqe.ahNumber]!
@@ -187,7 +187,7 @@ export class Translation {
     return true
   }
 
-  /** Where the request's bytes are; false if it has more than its queue pair may. */
+  /** Sets the request's scatter/gather list; false if it exceeds the limits of its queue pair. */
   #data(to: Translated, i32: Int32Array, u32: Uint32Array, w: number, flags: number): boolean {
     const { wr } = this.#slot
     const { opcode } = wr
@@ -280,13 +280,16 @@ export class Translation {
       : this.#fails(`mw_access_flags has bits 0x${unknown.toString(16)}, which windows do not have`)
   }
 
-  /** Why the request cannot be executed. */
+  /** Records why the request cannot be executed. */
   #fails(reason: string): false {
     this.reason = reason
     return false
   }
 
-  /** Makes it a request that fails: on a connected queue pair it invalidates a key that nothing has, on UD it sends what nobody registered. */
+  /**
+   * Makes it a request that fails: on a connected queue pair it invalidates a key that does not exist, on UD it sends memory that is not
+   * registered.
+   */
   #makeFailing(to: Translated, wrId: number): void {
     const { wr } = this.#slot
     this.failing = true
@@ -307,7 +310,7 @@ export class Translation {
     }
   }
 
-  /** As `isFull`, of receives. */
+  /** True if the added receives have to be posted before there is room for more. */
   get receivesFull(): boolean {
     return this.#receives.isFull
   }
@@ -340,7 +343,7 @@ export class Translation {
   }
 }
 
-/** The other order of bytes: immediate data is big endian in memory, and a number here. */
+/** Returns a word in the other byte order: immediate data is big endian in memory, and a number here. */
 export function swapped(word: number): number {
   return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0
 }

@@ -22,7 +22,7 @@ type Table = Readonly<Record<string, number>>
 /** `RnrRetryExcErr` as libibverbs writes names. */
 const capitals = (name: string): string => name.replace(/(?<=[a-z0-9])(?=[A-Z])/g, '_').toUpperCase()
 
-/** Where its name is not made of ours. */
+/** Names of libibverbs that are not formed from ours. */
 const others: Readonly<Record<string, string>> = {
   WR_WRITE: 'WR_RDMA_WRITE',
   WR_WRITE_WITH_IMM: 'WR_RDMA_WRITE_WITH_IMM',
@@ -61,7 +61,7 @@ export const eventName = (value: number): string => named('EVENT', EventType, va
 export const accessNames = (value: number): string => flags('ACCESS', Access, value)
 const qpTypes = { ...QpType, RawPacket: 8, XrcSend: 9, XrcRecv: 10, Driver: 255 }
 
-/** Of a field of a structure, or an attribute of a method, by its name. */
+/** Formatters of values, by name of the field of a structure or the attribute of a method. */
 const numbers: Readonly<Record<string, (value: number) => TraceValue>> = {
   qp_type: (value) => named('QPT', qpTypes, value),
   qp_state: (value) => named('QPS', QpState, value),

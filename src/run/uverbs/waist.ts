@@ -1,6 +1,6 @@
 /**
- * The verbs of this process, as the door uses them: the one place that knows how memory of a program becomes a region, and how
- * a queue pair asks for receives that the program has written to its queue meanwhile.
+ * The verbs of this process, as the door uses them: the one place that determines how memory of a program becomes a region, and how a queue
+ * pair requests receives that the program has written to its queue meanwhile.
  */
 import type {
   Context,
@@ -12,9 +12,9 @@ import type {
 } from '../../verbs/index.ts'
 import type { ProgramProcess } from '../door.ts'
 
-/** What a program registers. */
+/** Range of memory that a program registers. */
 export interface ProgramRange {
-  /** In the program. */
+  /** Address in the program. */
   address: number
   length: number
   /** Bits of `Access`. */
@@ -23,20 +23,20 @@ export interface ProgramRange {
   iova: number
 }
 
-/** What owns a receive queue of a program: called when a message finds no receive, posts those that are there by now. */
+/** Owner of a receive queue of a program: called when a message finds no receive, posts the receives that are there by now. */
 export interface Refilled {
   refill(): void
 }
 
 export interface Waist {
-  /** The device that the door serves; of the door alone. */
+  /** Context of the device that the door serves; of the door alone. */
   readonly context: Context
   /** The largest region, bytes. */
   readonly maxMrBytes: number
   regMr(pd: ProtectionDomain, process: ProgramProcess, range: ProgramRange): MemoryRegion
   createQp(pd: ProtectionDomain, init: QpInit<ProgramQpType>, owner: Refilled): QueuePair
   createSrq(pd: ProtectionDomain, init: { maxWr: number; maxSge: number }, owner: Refilled): SharedReceiveQueue
-  /** It was closed: its owner is not asked any more. */
+  /** Drops a queue that was closed: its owner is not called any more. */
   forget(queue: QueuePair | SharedReceiveQueue): void
 }
 

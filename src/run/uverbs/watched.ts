@@ -1,6 +1,6 @@
 /**
- * Queues whose doings are told. Where somebody watches, the door makes these in place of the plain ones; so the plain ones ask for
- * nothing, and cost nothing for it.
+ * Queues that report their events. With an observer, the door makes these in place of the plain ones; so the plain ones check for no
+ * observer, and have no cost for it.
  */
 import {
   EventType,
@@ -23,7 +23,7 @@ import { eventName, hex, hex64, wcOpcodeName, wcStatusName } from './value-names
 import { type Failed, whyReceiveFailed, whyRequestFailed } from './why-failed.ts'
 import type { Work } from './work.ts'
 
-/** What is translated is told to whose it is. */
+/** Translation that reports each request and receive to the queue that it belongs to. */
 export class WatchedTranslation extends Translation {
   override add(to: Translated, ring: Ring, w: number, wrId: number): void {
     const request = requestAt(to, ring, w)
@@ -37,7 +37,7 @@ export class WatchedTranslation extends Translation {
   }
 }
 
-/** Whose the queues of this process are. */
+/** Owners of the queues of this process. */
 const receivers = new WeakMap<QueuePair | SharedReceiveQueue, { receives(ring: Ring, w: number, wrId: number): void }>()
 
 const qpReasons: Readonly<Record<number, string>> = {
@@ -51,7 +51,7 @@ export class WatchedQp extends ProgramQp {
   readonly #watch: DeviceWatch
   readonly #context: ProgramContext
   readonly #failed: Failed
-  /** Those that have not completed, in their order; with why they cannot be executed. */
+  /** Requests that have not completed, in their order; with the reason if one cannot be executed. */
   readonly #requests: { request: Request; reason: string | undefined }[] = []
   readonly #receives: Receive[] = []
 
@@ -173,7 +173,7 @@ export class WatchedSrq extends ProgramSrq {
 }
 
 export class WatchedCq extends ProgramCq {
-  /** Why the completion that is written next has failed. */
+  /** Reason for the failure of the completion that is written next. */
   reason: string | undefined
   readonly #watch: DeviceWatch
   readonly #context: ProgramContext

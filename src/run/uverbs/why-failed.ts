@@ -1,4 +1,7 @@
-/** Why a request or a receive completed with an error, as far as this side can know: a sentence with the values, and what is allowed. */
+/**
+ * Explanations of requests and receives that completed with an error, as far as this side can know: a sentence with the values, and the
+ * limits.
+ */
 import { Access, nameOf, QpState, QpType, type QueuePair, WcStatus, wcStatusText } from '../../verbs/index.ts'
 import { type Host, layout, refusalOf } from '../../verbs/provider/index.ts'
 import type { Receive, Request } from './request-records.ts'
@@ -6,15 +9,15 @@ import { accessNames, hex } from './value-names.ts'
 
 const { Qp } = layout
 
-/** What the queue pair of a request can be asked for. */
+/** State of a failed request's queue pair. */
 export interface Failed {
   readonly host: Host
   readonly qp: QueuePair
-  /** Whether queue pairs that it talks to are in the tables of `host`, so that what the peer permits can be looked up. */
+  /** True if its peers' queue pairs are in the tables of `host`, so that the peers' access rights can be looked up. */
   readonly seesPeers: boolean
 }
 
-/** What an operation needs at the peer, and what of its own memory. */
+/** Access rights that an operation needs at the peer, and for its own memory. */
 const needs: Readonly<Record<string, { remote: number; local: number }>> = {
   IBV_WR_RDMA_WRITE: { remote: Access.RemoteWrite, local: 0 },
   IBV_WR_RDMA_WRITE_WITH_IMM: { remote: Access.RemoteWrite, local: 0 },
@@ -26,7 +29,7 @@ const needs: Readonly<Record<string, { remote: number; local: number }>> = {
 }
 const rnrForever = 7
 
-/** Of a request; undefined for one that was flushed, which says nothing of itself. */
+/** Explains a failed request; undefined for one that was flushed: the cause is another request. */
 export function whyRequestFailed(failed: Failed, request: Request, status: number): string | undefined {
   if (status === WcStatus.WrFlushErr) return undefined
   return `ibv_post_send: ${request.opcode} wr_id ${request.wrId}: ${cause(failed, request, status)}`
@@ -74,7 +77,7 @@ function lengthLimit({ type, pd }: QueuePair, { opcode }: Request): string {
 const at = (addr: string, length: number, name: string, key: string): string =>
   `${length} bytes at ${addr} with ${name} ${key}`
 
-/** The first element that its key does not permit. */
+/** Explains the first element that its key does not permit. */
 function localCause({ host, qp }: Failed, { sges, opcode }: Request): string {
   const access = needs[opcode]?.local ?? 0
   const pd = host.i32[host.qpWord(qp.slot) + Qp.pd]!
@@ -133,7 +136,7 @@ function unanswered({ host, seesPeers }: Failed, destQpNum: number): string {
   return `${peer} is in ${state}; it answers in RTR and RTS to the queue pair that its own dest_qp_num names`
 }
 
-/** Of a receive. */
+/** Explains a failed receive. */
 export function whyReceiveFailed(
   { host, qp }: Failed,
   receive: Receive | undefined,

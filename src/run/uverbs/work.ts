@@ -1,13 +1,13 @@
-/** What the queues of programs need of the door, which serves all of them. */
+/** Interface of the door, which serves all queues of programs, to these queues. */
 import type { QueuePair, WorkCompletion } from '../../verbs/index.ts'
 import type { ProgramCq } from './program-cq.ts'
 import type { Translation } from './translation.ts'
 
-/** A queue that could not be emptied for want of room; it is taken from again when something has completed. */
+/** A queue that could not be emptied for want of room; it is taken from again after a completion. */
 export interface Taken {
   pending: boolean
   take(): boolean
-  /** Ends it: what it holds cannot be executed. */
+  /** Ends it: its requests cannot be executed. */
   fatal?(): void
 }
 
@@ -23,12 +23,14 @@ export interface SharedReceiver {
 
 export interface Work {
   readonly translation: Translation
-  /** Completions may be there: the queue is polled in the next turns. */
+  /** Called when completions may be there: the queue is polled in the next turns. */
   activate(cq: ProgramCq): void
   /** Writes all completions that there are to the program's queue; true if there were any. */
   poll(cq: ProgramCq): boolean
   takeLater(queue: Taken): void
-  /** So many requests of a queue pair were posted. `hasWaited`: its program may have waited for the one before them to complete. */
+  /**
+   * Called when `count` requests of a queue pair were posted. `hasWaited`: its program may have waited for the one before them to complete.
+   */
   took(qp: QueuePair, count: number, hasWaited: boolean): void
   broke(qp: Broken): void
   /** Gives asynchronous events to the objects to which they happened. */

@@ -22,7 +22,7 @@ const headerBytes = 8
 const extendedHeaderBytes = 24
 const extendedBit = 0x80000000
 const commandMask = 0xff
-/** Longer than any command with data of any provider. */
+/** Maximum bytes of a command: longer than any with data of any provider. */
 const longest = 65_536
 
 interface Known extends WriteCommand {
@@ -36,7 +36,7 @@ const byNumber = new Map<number, Known>(
   ]),
 )
 
-/** The command of a header; EINVAL for bits that mean nothing, EOPNOTSUPP for one that is not served. */
+/** Returns the command of a header; EINVAL for bits that mean nothing, EOPNOTSUPP for one that is not served. */
 export function commandOf(command: number): Known {
   if ((command & ~(extendedBit | commandMask)) !== 0)
     fail('EINVAL', `write command 0x${command.toString(16)} has bits that mean nothing`)
@@ -68,7 +68,7 @@ export function execute(context: ProgramContext, known: Known, command: Omit<Com
   }
 }
 
-/** `write(2)` of a whole command: how many bytes were taken, all of them. */
+/** Executes `write(2)` of a whole command; returns the number of bytes taken, all of them. */
 export function writeCommand(context: ProgramContext, call: Call, address: number, length: number): number {
   if (length < headerBytes) fail('EINVAL', `a write command of ${length} bytes is shorter than its header`)
   if (length > longest) fail('EINVAL', `a write command of ${length} bytes is longer than any`)
@@ -78,7 +78,7 @@ export function writeCommand(context: ProgramContext, call: Call, address: numbe
   const known = commandOf(view.getUint32(0, true))
   const parts = known.extended ? extendedParts(known, bytes, view) : plainParts(known, bytes, view)
   const answer = execute(context, known, { call, ...parts })
-  // A file has one context: this is said once for each, whatever else a program tries.
+  // A file has one context: this is reported once for each, whatever else a program tries.
   if (known.name === 'GET_CONTEXT') context.station.onOldLibrary(call.process.pid)
   respond(call, answer, parts)
   return length
@@ -151,7 +151,7 @@ function addressAt(view: DataView, at: number): number {
   return address
 }
 
-/** Writes what there is room for; behind a response zeros. */
+/** Writes the part of the answer that there is room for, followed by zeros. */
 function respond(call: Call, { core, driver, undo }: Answer, { coreRoom, driverRoom, response }: Parts): void {
   if (coreRoom + driverRoom === 0) return
   const bytes = new Uint8Array(coreRoom + Math.min(driverRoom, driver?.length ?? 0))

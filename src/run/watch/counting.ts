@@ -1,4 +1,4 @@
-/** Counts of what happens, of each program and of each adapter. */
+/** Counts of events, of each program and of each adapter. */
 import type { ProgramCounts, ProgramRecord, RunCounts } from './records.ts'
 
 function noCounts(): RunCounts {
@@ -8,7 +8,7 @@ function noCounts(): RunCounts {
   }
 }
 
-/** Programs that are told apart; a run that starts more, as a build does, has the rest together. */
+/** Maximum number of programs that are counted separately; a run that starts more, as a build does, counts the rest together. */
 const maxPrograms = 1024
 
 export class Counting {

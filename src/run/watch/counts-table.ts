@@ -18,7 +18,7 @@ const allColumns: readonly Column[] = [
   ['drops', 'drops'],
 ]
 
-/** Those that are shown where something was counted in one of them. */
+/** Columns that are shown if one of them has a count. */
 const ofSome: readonly (readonly (keyof RunCounts)[])[] = [['cmEvents'], ['madsSent', 'madsReceived']]
 
 export function countsTable({ adapters, programs }: CountersRecord): string[] {

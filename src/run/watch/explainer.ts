@@ -1,10 +1,10 @@
 /**
- * `--explain`: why something failed, a sentence once for each program. What comes again is counted, and the counts are said at the end. Of
- * sentences that differ in their numbers alone a few are said.
+ * `--explain`: a sentence for each failure, once for each program. Repetitions are counted, and the counts are written at the end. Of
+ * sentences that differ in their numbers alone a few are written.
  */
 import type { Observed } from './observer.ts'
 
-/** So many of a kind are said; of the others that there were some. */
+/** Maximum number of sentences of a kind that are written; for further ones only their number. */
 const saidOfAKind = 3
 /** Kinds that are remembered; a program that fails in more ways is not helped by more sentences. */
 const maxKinds = 4096
@@ -12,7 +12,7 @@ const maxKinds = 4096
 interface Kind {
   readonly program: Observed
   readonly said: Map<string, number>
-  /** Those that were not said. */
+  /** Number of sentences that were not written. */
   others: number
 }
 
@@ -41,7 +41,7 @@ export class Explainer {
     if (times === undefined) this.#say(lineOf(program, reason))
   }
 
-  /** Says how often there was what was said once. */
+  /** Writes the number of repetitions of each sentence. */
   end(): void {
     for (const { program, said, others } of this.#kinds.values()) {
       for (const [reason, times] of said) if (times > 1) this.#say(lineOf(program, `${times} times: ${reason}`))

@@ -1,10 +1,10 @@
-/** A file that a program has open as it is watched: calls on it, and what happens on it. Doors say what a call is. */
+/** A file that a program has open, with an observer: calls on it, and its events. Doors describe the calls. */
 import { errnoName, errnos } from '../../memory/index.ts'
 import { type Call, Errno } from '../door.ts'
 import { nowUs, type Observed, type Observer } from './observer.ts'
 import type { CommandRecord, ProgramRecord, TraceValue } from './records.ts'
 
-/** Who watches a door, and what its records call what the door serves. */
+/** Observer of a door, and the name in records of the device that the door serves. */
 export interface DoorWatch {
   readonly observer: Observer
   readonly device: string
@@ -15,12 +15,12 @@ type OfDoor<R> = R extends ProgramRecord ? Omit<R, 'timeUs' | 'pid' | 'program' 
 
 const noValues: TraceValues = {}
 
-/** A call that is executed. */
+/** A call that is being executed. */
 export interface SeenCall {
   readonly verb: string
   readonly args: TraceValues
   result: () => TraceValues
-  /** Another record says that it has succeeded: that of the event which it has got, for example. */
+  /** Flag: another record reports the success of the call, for example that of the event that it has received. */
   readonly isToldApart?: true
 }
 
@@ -35,12 +35,12 @@ export class FileWatch {
     this.#opener = watch.observer.observed(opener)
   }
 
-  /** Whether records have arguments and results. */
+  /** True if records have arguments and results. */
   get detailed(): boolean {
     return this.#watch.observer.detailed
   }
 
-  /** Executes a call on the file, and tells of it. */
+  /** Executes a call on the file, and records it. */
   watched<R>(call: Call, execute: () => R): R {
     const timeUs = nowUs()
     this.seen = null
@@ -54,13 +54,13 @@ export class FileWatch {
     }
   }
 
-  /** The call that is executed is this. `args` are asked for where somebody wants them. */
+  /** Sets the call that is being executed. `args` is called if records are detailed. */
   see(verb: string, args: () => TraceValues, isToldApart = false): void {
     const given = this.detailed ? args() : noValues
     this.seen = { verb, args: given, result: () => noValues, ...(isToldApart ? { isToldApart } : {}) }
   }
 
-  /** What it results in. */
+  /** Sets the results of the call. */
   results(result: () => TraceValues): void {
     if (this.seen !== null && this.detailed) this.seen.result = result
   }
@@ -88,14 +88,14 @@ export class FileWatch {
     return pid === this.#opener.pid ? this.#opener : this.#watch.observer.observed(pid)
   }
 
-  /** Something has happened to what the opener has made, or process `pid` was told of it. */
+  /** Records an event of an object of the opener, or one that process `pid` has received. */
   record(record: OfDoor<ProgramRecord>, pid: number = this.#opener.pid): void {
     const { observer, device } = this.#watch
     observer.record({ ...record, timeUs: nowUs(), ...this.#callerOf(pid), device } as ProgramRecord)
   }
 }
 
-/** A call that would have to wait has not failed: nothing is there yet. */
+/** Fields of a failed call. A call that would have to wait has not failed: no result is there yet. */
 function failureOf({ errno, reason, expected }: Errno): Pick<CommandRecord, 'errno' | 'reason' | 'expected'> {
   const isExpected = expected || errno === errnos.EAGAIN
   return { errno: errnoName(errno), reason, ...(isExpected ? { expected: true } : {}) }

@@ -1,6 +1,6 @@
 /**
- * What is said of programs under `verbena run`: why something failed (explainer.ts), all that happens (records.ts, text.ts), and counts
- * (counting.ts). Doors make records; options say what becomes of them (watch.ts).
+ * Reports about programs under `verbena run`: why a call or a request failed (explainer.ts), all events (records.ts, text.ts), and counts
+ * (counting.ts). Doors make records; options determine their use (watch.ts).
  */
 export { lineOf } from './explainer.ts'
 export { type DoorWatch, FileWatch, type TraceValues } from './file-watch.ts'

@@ -1,4 +1,4 @@
-/** How programs are called. */
+/** Names of programs. */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 
@@ -7,7 +7,7 @@ export function programName(pid: number): string {
   try {
     return basename(readlinkSync(`/proc/${pid}/exe`)).replace(/ \(deleted\)$/, '')
   } catch {
-    // Of another user's it may not be told; the kernel's short name may.
+    // The name of another user's program may not be readable; the kernel's short name may.
   }
   try {
     return readFileSync(`/proc/${pid}/comm`, 'latin1').trim()

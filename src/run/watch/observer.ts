@@ -1,4 +1,4 @@
-/** What doors tell of programs, and to whom. Where nobody wants to know there is no observer, and nothing is put together. */
+/** Interface between doors and the observer of programs. Without an observer no records are made. */
 import type { ProgramRecord } from './records.ts'
 
 /** The process that has opened a device. */
@@ -8,9 +8,9 @@ export interface Observed {
 }
 
 export interface Observer {
-  /** Whether records are to have all of their fields; else those that say why something failed, and what is counted, will do. */
+  /** True if records are to have all of their fields; else those that explain a failure, or are counted, are enough. */
   readonly detailed: boolean
-  /** The process with this number, with the name of what it executes now. */
+  /** Returns the process with this number, with the name of the file that it executes now. */
   observed(pid: number): Observed
   record(record: ProgramRecord): void
 }

@@ -1,10 +1,10 @@
 /**
- * Lines on a descriptor. They are written at once, by the thread that serves the programs, so that what a program did last is there
- * if it never does anything again.
+ * Lines on a descriptor. They are written at once, by the thread that serves the programs, so that a program's last action is there even if
+ * it never does anything again.
  */
 import { writeSync } from 'node:fs'
 
-/** A reader that does not read, of a pipe that does not block, makes us wait so long between tries: milliseconds. */
+/** Time between attempts in milliseconds, if the reader does not read from a pipe that does not block. */
 const fullPipeMs = 5
 
 export class Output {
@@ -23,7 +23,7 @@ export class Output {
       } catch (error) {
         const { code } = error as NodeJS.ErrnoException
         if (code === 'EAGAIN') Atomics.wait(never, 0, 0, fullPipeMs)
-        // Nobody reads it any more, or the disk is full: programs go on.
+        // The reader has closed the stream, or the disk is full: programs go on.
         else this.#broken = true
       }
   }

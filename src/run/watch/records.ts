@@ -1,14 +1,14 @@
 /**
- * What is said of programs under `verbena run`: one record for each thing that happens. `--trace --json` writes them, one a line, and
- * `verbena/run` hands them out. Names are those of libibverbs. Numbers are numbers; what has 64 bits (addresses, `wr_id`) is text,
- * `0x…`. Handles count from 1 in each opened device, in the order in which objects were made.
+ * Records of programs under `verbena run`: one for each event. `--trace --json` writes them, one per line, and `verbena/run` returns them.
+ * Names are those of libibverbs. Numbers are numbers; values of 64 bits (addresses, `wr_id`) are text, `0x…`. Handles count from 1 in each
+ * opened device, in the order in which objects were made.
  */
 
 /** A value of a command: a number, a name of libibverbs or 64 bits as text, or a structure of these. */
 export type TraceValue = number | string | { readonly [name: string]: TraceValue }
 
 interface Base {
-  /** When it happened, a command when it began: microseconds since 1970. */
+  /** Time of the event, for a command of its start: microseconds since 1970. */
   readonly timeUs: number
   readonly pid: number
   /** The name of the program's file. */
@@ -25,16 +25,16 @@ export interface TraceSge {
 /** A command has ended: a call of the library that the kernel answers. */
 export interface CommandRecord extends Base {
   readonly type: 'command'
-  /** The adapter, as the program sees it; `rdma_cm` for a call of librdmacm, whose ids get an adapter by their addresses alone. */
+  /** Adapter, as the program sees it; `rdma_cm` for a call of librdmacm, whose ids get an adapter by their addresses alone. */
   readonly device: string
   /** The function of the library, as its man page calls it. */
   readonly verb: string
   readonly args: Readonly<Record<string, TraceValue>>
   readonly result: Readonly<Record<string, TraceValue>>
-  /** `EINVAL`, …; with why, if it has failed. */
+  /** `EINVAL`, …; with the reason, if it has failed. */
   readonly errno?: string
   readonly reason?: string
-  /** A question of the library, which goes another way: nothing has failed for the program. */
+  /** Flag: a probe of the library, which has a fallback: nothing has failed for the program. */
   readonly expected?: true
   readonly durationUs: number
 }
@@ -45,16 +45,16 @@ export interface RequestRecord extends Base {
   readonly device: string
   readonly qpNum: number
   readonly wrId: string
-  /** `IBV_WR_SEND`, …; a number for one that there is not. */
+  /** `IBV_WR_SEND`, …; a number for one that does not exist. */
   readonly opcode: string
   /** `IBV_SEND_SIGNALED`, …, with bars between. */
   readonly flags: string
-  /** What the operation has besides: where it goes, keys, operands. */
+  /** Further fields of the operation: destination, keys, operands. */
   readonly fields: Readonly<Record<string, TraceValue>>
   /** Bytes of the message. */
   readonly length: number
   readonly sges: readonly TraceSge[]
-  /** Why it cannot be executed, if so. */
+  /** Reason that the request cannot be executed, if so. */
   readonly reason?: string
 }
 
@@ -86,17 +86,17 @@ export interface CompletionRecord extends Base {
   readonly imm?: string
   readonly srcQp?: number
   readonly lost?: true
-  /** Of an error: why. */
+  /** Reason for an error. */
   readonly reason?: string
 }
 
-/** An asynchronous event was given to a program; `lost`: nobody reads them. */
+/** An asynchronous event was given to a program; `lost`: it was dropped, since no thread reads the events. */
 export interface EventRecord extends Base {
   readonly type: 'event'
   readonly device: string
   /** `IBV_EVENT_QP_FATAL`, … */
   readonly event: string
-  /** Of which object: its handle, or the number of the port. */
+  /** Object of the event: its handle, or the number of the port. */
   readonly element: string
   readonly lost?: true
   readonly reason?: string
@@ -108,14 +108,14 @@ export interface CmEventRecord extends Base {
   readonly device: string
   /** `RDMA_CM_EVENT_ESTABLISHED`, … */
   readonly event: string
-  /** Of which id, as commands name it; of a group its number. A request to connect comes with a new id, and was for `listenId`. */
+  /** Number of the id, as commands name it; for a group its number. A request to connect comes with a new id, and was for `listenId`. */
   readonly id: number
   readonly listenId?: number
   /** 0, a negative errno, or the reason of a rejection. */
   readonly status: number
   /** Bytes of private data that came with it. */
   readonly privateDataLength: number
-  /** Of a failure: why. */
+  /** Reason for a failure. */
   readonly reason?: string
 }
 
@@ -126,20 +126,20 @@ export interface MadRecord extends Base {
   readonly direction: 'sent' | 'received' | 'unanswered'
   /** Class, method and attribute as the specification calls them: `SubnGet(NodeInfo)`, … */
   readonly name: string
-  /** The same as the numbers that they are. */
+  /** Numbers of the same. */
   readonly mgmtClass: number
   readonly method: number
   readonly attributeId: number
   readonly transactionId: string
-  /** Of the datagram, as its sender set it. */
+  /** Status of the datagram, as its sender set it. */
   readonly status: number
-  /** The other end's; 0xffff for what travels by a directed route alone, as `route` says it: `0,1`. */
+  /** LID of the other end; 0xffff for a datagram with a purely directed route, given by `route`: `0,1`. */
   readonly lid: number
   readonly qpNum: number
   readonly route?: string
   /** Bytes: those of all packets of a message. */
   readonly length: number
-  /** Of a response that says so, or where none came: why. */
+  /** Reason for a response with an error status, or for a missing response. */
   readonly reason?: string
 }
 
@@ -150,7 +150,7 @@ export interface NoteRecord extends Base {
   readonly reason: string
 }
 
-/** What happened to a program, or to all of an adapter, counted. */
+/** Counts of events of a program, or of an adapter. */
 export interface RunCounts {
   commands: number
   /** Commands that have failed. */
@@ -162,12 +162,15 @@ export interface RunCounts {
   received: number
   receivedBytes: number
   completions: number
-  /** Events of the RDMA CM that the program was given. */
+  /** Events of the RDMA CM that the program has received. */
   cmEvents: number
-  /** Management datagrams that the program has sent and was given. */
+  /** Management datagrams that the program has sent and received. */
   madsSent: number
   madsReceived: number
-  /** Completions with an error, those of flushed requests not counted; events of the RDMA CM and responses that say so; datagrams without a response. */
+  /**
+   * Completions with an error, without those of flushed requests; events of the RDMA CM and responses that report one; datagrams without a
+   * response.
+   */
   errors: number
   /** Completions and events for which the program has left no room. */
   drops: number
@@ -179,10 +182,10 @@ export interface ProgramCounts extends RunCounts {
 }
 
 export interface AdapterCounts extends RunCounts {
-  /** As programs see it, and as `openDevice` takes it. */
+  /** Name for programs, and the one that `openDevice` takes. */
   readonly name: string
   readonly device: string
-  /** What the adapter itself has counted meanwhile, whoever used it: those that are not 0. */
+  /** Counters of the adapter itself for the duration of the run, whichever process caused them: those that are not 0. */
   readonly counters: Readonly<Record<string, number>>
 }
 
@@ -194,7 +197,7 @@ export interface CountersRecord {
   readonly programs: readonly ProgramCounts[]
 }
 
-/** What happens to programs, in order. */
+/** Records of the events of programs, in order. */
 export type ProgramRecord =
   | CommandRecord
   | RequestRecord

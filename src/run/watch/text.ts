@@ -9,7 +9,7 @@ import type {
   TraceValue,
 } from './records.ts'
 
-/** So many fields of a result are shown; the JSON form has all. */
+/** Maximum number of fields of a result that are shown; the JSON form has all. */
 const shownResults = 8
 
 export function textOf(record: ProgramRecord): string {

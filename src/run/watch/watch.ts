@@ -1,4 +1,4 @@
-/** What the options of `verbena run` ask to be said of programs, and that it is said. */
+/** Selects the reports about programs by the options of `verbena run`, and writes them. */
 import { Counting } from './counting.ts'
 import { countsTable } from './counts-table.ts'
 import { Explainer } from './explainer.ts'
@@ -9,19 +9,19 @@ import type { AdapterCounts, CountersRecord, ProgramRecord } from './records.ts'
 import { textOf } from './text.ts'
 
 export interface WatchSettings {
-  /** Say on standard error why something failed. */
+  /** Flag: explains failures on standard error. */
   readonly explain: boolean
-  /** The descriptor to which all that happens is written. */
+  /** Descriptor to which all records are written. */
   readonly trace: number | null
-  /** The descriptor to which is written at the end what was counted. */
+  /** Descriptor to which the counts are written at the end. */
   readonly counters: number | null
-  /** Records are JSON, one a line. */
+  /** Flag: records are JSON, one per line. */
   readonly json: boolean
 }
 
 const standardError = 2
 
-/** What an adapter is called, and what it has counted since it was opened by this run. */
+/** Name of an adapter, and its counters since it was opened by this run. */
 export type Counted = Pick<AdapterCounts, 'name' | 'device' | 'counters'>
 
 export class Watch implements Observer {
@@ -53,7 +53,7 @@ export class Watch implements Observer {
     else if (record.expected !== true) this.explain(record, `${reason} (${record.errno})`)
   }
 
-  /** Why a call failed that no record is of. */
+  /** Explains the failure of a call for which there is no record. */
   explain(program: Observed, reason: string): void {
     if (this.#settings.explain) this.#explainer.explain(program, reason)
   }
@@ -62,7 +62,7 @@ export class Watch implements Observer {
     this.#trace?.line(this.#settings.json ? JSON.stringify(record) : textOf(record))
   }
 
-  /** The last program has ended. */
+  /** Writes the counts: the last program has ended. */
   end(adapters: readonly Counted[]): void {
     this.#explainer.end()
     const { counters, json } = this.#settings
