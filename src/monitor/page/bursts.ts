@@ -7,7 +7,7 @@ import { amountText, boundedText } from './format.ts'
 import { link, placeText, plainTable, replace } from './tables.ts'
 
 const mostSeen = 24
-/** Time around a burst that is shown, as a multiple of its length; minimum number of bins. */
+/** Time shown before and after a burst, as a multiple of its length, which is at least one bin. */
 const around = 8
 
 export class Bursts {
