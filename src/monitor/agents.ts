@@ -1,5 +1,5 @@
 /**
- * The collector's view of its agents: takes each of their windows once, merges those of one time, and reports agents that lag or are gone.
+ * View of a collector on its agents: takes each of their windows once, merges those of one time, and reports agents that lag or are gone.
  * Time is an argument.
  *
  * Clocks differ. A window is merged unless it is further in the future than agents can lag: relative to the collector's clock, or if that

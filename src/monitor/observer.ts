@@ -82,7 +82,7 @@ export class Observer {
   /** Bytes, packets and messages. */
   readonly #packets = new KeyBlock(3)
   readonly #events = new KeyBlock(1)
-  /** The key of the current packet. */
+  /** Key of the current packet. */
   readonly #key = new Int32Array(keyWords)
   readonly #seen: SeenFlows
   readonly #backMost: number
@@ -129,9 +129,9 @@ export class Observer {
   }
 
   /**
-   * Only counts a packet, for when there are more than can be followed: bytes and packets of its keys, marks and CNPs. Its ICRC is not
-   * checked; its meaning in its connection (losses, NAKs, messages, latencies) is not determined, and the connection is followed anew from
-   * its next packet on.
+   * Counts a packet without following it, for when there are more than can be followed: bytes and packets of its keys, marks and CNPs. Its
+   * ICRC is not checked; its meaning in its connection (losses, NAKs, messages, latencies) is not determined, and the connection is
+   * followed anew from its next packet on.
    */
   count(packet: CapturedPacket): void {
     this.#datagrams.each(packet, this.#dissection, false, this.#passBy)

@@ -129,7 +129,7 @@ export class Dissection {
   destQp = 0
   psn = 0
   ackReq = false
-  /** The AETH's syndrome; -1 without AETH. */
+  /** Syndrome of the AETH; -1 without AETH. */
   syndrome = -1
 
   /** Tunnel in which the packet was found; of several, the one next to the RDMA packet. */

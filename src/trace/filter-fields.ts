@@ -1,6 +1,6 @@
 /**
- * The fields of a filter: those that have a name of their own, and every value of a row by its place in the JSON, such as
- * `reth.va` (or `headers.reth.va`), `covers.packets` and `cm.localQpn`.
+ * Fields of a filter: those that have a name of their own, and every value of a row by its place in the JSON, such as `reth.va` (or
+ * `headers.reth.va`), `covers.packets` and `cm.localQpn`.
  */
 import { cmCodecs, extensionCodecs } from '../wire/index.ts'
 import { isBad, operationText } from './describe.ts'

@@ -1,5 +1,5 @@
 /**
- * The language of --filter: fields of a packet, compared and combined.
+ * Language of --filter: fields of a packet, compared and combined.
  *
  *     expression   term { ("or" | "||") term }
  *     term         factor { ("and" | "&&") factor }

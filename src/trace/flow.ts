@@ -1,6 +1,6 @@
 /**
- * A flow consists of the packets from one address to one QP of another: the requests of the QP at the sending end, and its responses to the
- * requests that come the other way. Two flows make a pair. The packets do not identify the pair: see pairing.ts.
+ * Flow: the packets from one address to one QP of another: the requests of the QP at the sending end, and its responses to the requests
+ * that come the other way. Two flows make a pair. The packets do not identify the pair: see pairing.ts.
  */
 import { psnDiff } from '../wire/index.ts'
 import { Latencies, type LatencyStore } from './latencies.ts'

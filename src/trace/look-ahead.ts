@@ -1,5 +1,5 @@
 /**
- * A second reading of the same capture that goes ahead of the one that shows packets, so that the first packets of a connection are shown
+ * Second reading of the same capture that goes ahead of the one that shows packets, so that the first packets of a connection are shown
  * with what later ones reveal about it. It stays a fixed number of packets ahead: the first line of a large file need not wait for its end,
  * and only the flows stay in memory.
  */

@@ -26,7 +26,7 @@ export const Mark = {
   Marked: 0x800,
   /** Response whose requests the capture does not identify. */
   Unpaired: 0x1000,
-  /** The capture has this very packet before: it counts once. `refersTo` is the number of the original. */
+  /** Packet of which the capture has another copy before: it counts once. `refersTo` is the number of the original. */
   Copy: 0x2000,
   /** Request whose acknowledgement was recorded before it: its receiver had it when it acknowledged. */
   Overtaken: 0x4000,

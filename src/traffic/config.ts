@@ -10,7 +10,7 @@ export type Verb = (typeof verbs)[number]
 export const qpTypes = ['RC', 'UC', 'UD'] as const
 export type TrafficQpType = (typeof qpTypes)[number]
 
-/** Verbs that a type of queue pair can perform: RC and the types before it (IBA 9.2.1, table 38). */
+/** Verbs that a type of queue pair can perform: those of RC and before (IBA 9.2.1, table 38). */
 export const verbsOfType: Readonly<Record<TrafficQpType, readonly Verb[]>> = {
   UD: ['send', 'send_with_imm'],
   UC: ['send', 'send_with_imm', 'write', 'write_with_imm'],

@@ -95,7 +95,7 @@ export class Schedule implements Request {
   #flows = 1
   #total = 0
 
-  /** With `times` of the caller, requests of a closed loop have the time at which it began, and `skipPhase` ends it. */
+  /** @param times with those of the caller, requests of a closed loop have the time at which the phase began, and `skipPhase` ends it */
   constructor(config: TrafficConfig, times: 'ideal' | 'caller' = 'ideal') {
     this.#times = times
     const stream = (name: string): RandomStream => new RandomStream(config.seed, `${config.client}/${name}`)

@@ -1,5 +1,5 @@
 /**
- * The monitor's live page over HTTP or HTTPS, and its WebSocket.
+ * Live page of the monitor over HTTP or HTTPS, and its WebSocket.
  *
  *     GET /        the page, which has nothing of the monitor in it
  *     GET /live    WebSocket, with the token as ?token= if there is one: an update for each window; questions and their answers.

@@ -1,5 +1,5 @@
 /**
- * The collector over HTTP or HTTPS. All requests need the token.
+ * Collector over HTTP or HTTPS. All requests need the token.
  *
  *     GET /v1/plan properties that windows must have: version, length, memory and seed of the sketches
  *     POST /v1/windows   gzip of a window; 200 when it is taken, or was before; 409 if it cannot be merged; 400 if it is not a window

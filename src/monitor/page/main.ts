@@ -1,6 +1,6 @@
 /**
- * The script of the monitor's live page: an update comes for each window. It shows the newest window, or once all was read, the sum of all,
- * if there is one; or a window that was chosen and is held. All received data becomes text, never markup.
+ * Script of the monitor's live page: an update comes for each window. It shows the newest window, or once all was read, the sum of all, if
+ * there is one; or a window that was chosen and is held. All received data becomes text, never markup.
  */
 import { byId, clockText, theme } from '../../page/index.ts'
 import type { Update, WindowView } from '../view/index.ts'

@@ -1,6 +1,6 @@
 /**
- * While a pointer is pressed, no element is replaced: a button that is replaced between pressing and releasing it gets no click. Updates
- * wait meanwhile, but at most a second, since browsers do not always report that a button was released (over a menu).
+ * Updates of the page while a pointer is pressed: no element is replaced, since a button that is replaced between pressing and releasing it
+ * gets no click. They wait meanwhile, but at most a second, since browsers do not always report that a button was released (over a menu).
  */
 const mostMs = 1000
 

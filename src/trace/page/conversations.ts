@@ -1,4 +1,4 @@
-/** The table of conversations: both directions of each in one row, sortable, one of them chosen. */
+/** Table of conversations: both directions of each in one row, sortable, one of them chosen. */
 import { byId, element } from '../../page/index.ts'
 import { byteText, timeText, whole } from '../../text/index.ts'
 import type { ConversationInfo, DirectionInfo } from '../index.ts'

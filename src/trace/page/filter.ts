@@ -1,4 +1,4 @@
-/** The filter above the list: the language of `trace show --filter`. */
+/** Filter above the list: the language of `trace show --filter`. */
 import { byId, element } from '../../page/index.ts'
 import { whole } from '../../text/index.ts'
 import { filterFields } from '../index.ts'

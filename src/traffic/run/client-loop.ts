@@ -1,7 +1,7 @@
 /**
- * The data loop of a client: it takes requests from the schedule when they are due, requests flows from the servers or moves the data
- * itself, and records when each is complete. A loop that cannot send in time sends late; the time of a request counts from when it was due,
- * so the time that a request waits is included (no coordinated omission). Nothing is allocated for a request.
+ * Data loop of a client: it takes requests from the schedule when they are due, requests flows from the servers or moves the data itself,
+ * and records when each is complete. A loop that cannot send in time sends late; the time of a request counts from when it was due, so the
+ * time that a request waits is included (no coordinated omission). Nothing is allocated for a request.
  */
 import { nowNs } from '../../memory/index.ts'
 import { type CompletionQueue, type WorkCompletion, wcStatusText, workCompletions } from '../../verbs/index.ts'
