@@ -1,9 +1,10 @@
 /**
- * The collector's view of its agents: takes their windows once each, merges those of one time, and says who lags or is gone. Time is
- * an argument.
+ * View of a collector on its agents: takes each of their windows once, merges those of one time, and reports agents that lag or are gone.
+ * Time is an argument.
  *
- * Clocks differ. A window is merged unless it is further in the future than others can lag: of the collector's clock, or where that
- * is behind, of what most agents have reached. Without that limit, one clock that is ahead would make all other agents late for ever.
+ * Clocks differ. A window is merged unless it is further in the future than agents can lag: relative to the collector's clock, or if that
+ * is behind, to the time that most agents have reached. Without that limit, one clock that is ahead would make all other agents late
+ * forever.
  */
 import { planDifference, type WindowPlan } from './config.ts'
 import { MonitorError } from './error.ts'
@@ -13,44 +14,44 @@ import type { Part, Window } from './window.ts'
 
 export interface AgentState {
   name: string
-  /** `lags`: others are more than three windows ahead. `vanished`: nothing came for longer than it may. */
+  /** State of the agent. `lags`: other agents are more than three windows ahead. `vanished`: no window came for longer than `vanishMs`. */
   state: 'here' | 'lags' | 'vanished'
   /** Milliseconds since 1970 of the last window's end, and of its arrival. */
   lastMs: number
   heardMs: number
   windows: number
-  /** Windows that came again. */
+  /** Number of windows that came again. */
   repeated: number
-  /** Windows that have not come, though later ones did. */
+  /** Number of windows that have not come, though later ones did. */
   missing: number
-  /** Its last window ends so many seconds in the future, which is too far for it to be merged; else 0. */
+  /** Seconds by which its last window ends in the future, if that is too far for it to be merged; otherwise 0. */
   aheadSeconds: number
 }
 
 export interface AgentsOptions {
   plan: WindowPlan
   onWindow(window: Window): void
-  /** Nothing for so long: vanished (default ten windows, ten seconds at least). */
+  /** Time without a window after which an agent has vanished (default ten windows, at least ten seconds). */
   vanishMs?: number
 }
 
-/** Not for others: who knows the run of an agent can send windows in its place. */
+/** State with the run, which is not for other agents: a process that knows the run of an agent can send windows in its place. */
 export interface RunState extends AgentState {
   run: string
 }
 
 interface Agent extends RunState {
   sequences: Sequences
-  /** Of its last window that was merged, and of its last window. */
+  /** Index of its last window that was merged, and of its last window. */
   lastIndex: number
   seenIndex: number
-  /** On the clock that nobody sets. */
+  /** Time of its last window on the monotonic clock. */
   heardAtMs: number
 }
 
 const mostAgents = 4096
 const lagWindows = 3
-/** Windows that may wait for an agent that lags; those of one that is ahead must leave room for them. */
+/** Maximum number of windows that wait for an agent that lags; windows of an agent that is ahead must leave room for them. */
 const mostWaiting = 8
 const mostAheadWindows = 3
 
@@ -60,37 +61,37 @@ export class Agents {
   readonly #merger: Merger
   readonly #agents = new Map<string, Agent>()
   readonly #vanishMs: number
-  /** Of runs that are known from saved windows. */
+  /** Sequence numbers of runs that are known from saved windows. */
   readonly #before = new Map<string, Sequences>()
 
   constructor({ plan, onWindow, vanishMs }: AgentsOptions) {
     this.#plan = plan
     this.#onWindow = onWindow
     this.#vanishMs = vanishMs ?? Math.max(10_000, 10 * plan.windowMs)
-    // An agent's first window comes when others have sent theirs of the same time.
+    // An agent's first window arrives after those of the same time from other agents.
     this.#merger = new Merger({ onWindow, hold: 1, mostWaiting })
   }
 
-  /** A window that was taken before a restart. */
+  /** Restores a window that was taken before a restart. */
   restore({ run, sequence }: Part): void {
     const sequences = this.#before.get(run) ?? new Sequences()
     sequences.add(sequence)
     this.#remember(run, sequences)
   }
 
-  /** Of the runs that were here, those that sent something last are remembered. */
+  /** Remembers a run; of the runs before, those that sent a window most recently are kept. */
   #remember(run: string, sequences: Sequences): void {
     this.#before.delete(run)
     this.#before.set(run, sequences)
     if (this.#before.size > mostAgents) this.#before.delete(this.#before.keys().next().value!)
   }
 
-  /** Whether a part is new. */
+  /** True if a part is new. */
   isNew({ run, sequence }: Part): boolean {
     return !(this.#agents.get(run)?.sequences ?? this.#before.get(run))?.has(sequence)
   }
 
-  /** Throws ERR_MONITOR_MISMATCH, in words for the agent, for a window that `add` would not take. Changes nothing. */
+  /** Throws ERR_MONITOR_MISMATCH, with a text for the agent, for a window that `add` would not take. Changes nothing. */
   check({ plan, parts, span }: Pick<Window, 'plan' | 'parts' | 'span'>): void {
     const difference = planDifference(this.#plan, plan)
     if (difference !== undefined) throw refusal(`windows of this agent cannot be merged: ${difference}`)
@@ -102,8 +103,8 @@ export class Agents {
   }
 
   /**
-   * Takes a window of one agent. False if it was there before. `clockMs` is of a clock that nobody sets: who is silent is told by that. Throws
-   * ERR_MONITOR_MISMATCH.
+   * Takes a window of one agent. Returns false if it was there before. `clockMs` is the time of a monotonic clock, by which agents that
+   * send no windows are detected. Throws ERR_MONITOR_MISMATCH.
    */
   add(window: Window, nowMs: number, clockMs: number = nowMs): boolean {
     this.check(window)
@@ -131,7 +132,7 @@ export class Agents {
     return true
   }
 
-  /** How far a window ends in the future, if that is too far. */
+  /** Returns the seconds by which a window ends in the future, if that is too far; otherwise 0. */
   #aheadSeconds(endMs: number, nowMs: number): number {
     const mostMs = mostAheadWindows * this.#plan.windowMs
     if (endMs - nowMs <= mostMs) return 0
@@ -141,7 +142,7 @@ export class Agents {
     return aheadMs > mostMs ? aheadMs / 1000 : 0
   }
 
-  /** To be called now and then, with that other clock: agents that sent nothing for too long are not waited for. */
+  /** Stops waiting for agents that sent no window for too long; to be called at intervals, with the time of the monotonic clock. */
   tick(clockMs: number): void {
     for (const agent of this.#agents.values())
       if (clockMs - agent.heardAtMs > this.#vanishMs && agent.state !== 'vanished') {
@@ -150,7 +151,7 @@ export class Agents {
       }
   }
 
-  /** Hands on what waits. */
+  /** Hands on all windows that wait. */
   flush(): void {
     this.#merger.flush()
   }

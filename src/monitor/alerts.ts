@@ -1,6 +1,6 @@
 /**
- * Alerts: a rule compares a number of each window with a threshold, and fires when it was past it for some windows in a row; it is
- * over when one window is not.
+ * Alerts: a rule compares a number of each window with a threshold, and fires when the number was past it for some windows in a row; the
+ * alert is over with the first window that is not past it.
  *
  *     missing > 100
  *     ackP99 > 500 for 3          microseconds, three windows in a row
@@ -11,30 +11,30 @@ import type { WindowAnswer } from './answer.ts'
 import { MonitorError } from './error.ts'
 import { counterNames, followedOf, followedOnly } from './events.ts'
 
-/** What must not be: a metric, a limit, and for how many windows. */
+/** Condition for an alert: a metric, a limit, and a number of windows. */
 export interface AlertRule {
-  /** As it was written. */
+  /** Text of the rule as it was written. */
   text: string
   metric: string
   above: boolean
   threshold: number
-  /** Windows in a row. */
+  /** Number of successive windows. */
   windows: number
 }
 
-/** An alert that has begun or ended. */
+/** Beginning or end of an alert. */
 export interface AlertEvent {
   state: 'firing' | 'resolved'
   rule: string
   metric: string
   value: number
   threshold: number
-  /** ISO 8601: the window with which it began, and the one that this is about. */
+  /** Time in ISO 8601 of the window with which the alert began, and of the one of this event. */
   since: string
   at: string
-  /** A sentence. */
+  /** Description, one sentence. */
   text: string
-  /** Anomalies of that window that explain it. */
+  /** Anomalies of that window that explain the alert. */
   reasons: string[]
 }
 
@@ -63,7 +63,7 @@ const derived: Readonly<Record<string, readonly [text: string, of: Metric]>> = {
   markedPercent: ['packets marked by ECN in per cent', ({ totals }) => percent(totals.marked, totals.roce)],
 }
 
-/** Every number that a rule may look at, and what it is. */
+/** Metrics that a rule may use, with their descriptions. */
 export const alertMetrics: Readonly<Record<string, string>> = {
   ...Object.fromEntries(Object.entries(derived).map(([name, [text]]) => [name, text])),
   ...Object.fromEntries(Object.entries(anomalyTexts).map(([kind, text]) => [`anomaly.${kind}`, `how often: ${text}`])),
@@ -72,7 +72,7 @@ export const alertMetrics: Readonly<Record<string, string>> = {
 const form = /^\s*([\w.-]+)\s*([<>])\s*(\d+(?:\.\d+)?)([kMG]?)(?:\s+for\s+(\d+))?\s*$/
 const factors: Readonly<Record<string, number>> = { '': 1, k: 1e3, M: 1e6, G: 1e9 }
 
-/** Throws ERR_MONITOR_VALUE with what is expected. */
+/** Parses a rule. Throws ERR_MONITOR_VALUE with the expected syntax. */
 export function parseAlert(text: string): AlertRule {
   const [, metric = '', sign, number, unit = '', windows = '1'] = form.exec(text) ?? []
   if (number === undefined)
@@ -92,7 +92,7 @@ export function parseAlert(text: string): AlertRule {
   return { text: text.trim(), metric, above: sign === '>', threshold, windows: most }
 }
 
-/** The number of a window that a rule looks at. */
+/** Returns the number of a window that a rule uses. */
 export function metricOf(answer: WindowAnswer, metric: string): number {
   if (Object.hasOwn(derived, metric)) return derived[metric]![1](answer)
   if (metric.startsWith('anomaly.')) {
@@ -102,7 +102,7 @@ export function metricOf(answer: WindowAnswer, metric: string): number {
   return answer.totals[metric as keyof WindowAnswer['totals']]
 }
 
-/** Numbers that say nothing of packets that were only counted. */
+/** Metrics that do not include packets that were only counted. */
 const ofFollowed: ReadonlySet<string> = new Set([
   ...followedOnly,
   ...['messagesPerSecond', 'ackP50', 'ackP99', 'readP50', 'readP99', 'lossPercent'],
@@ -111,7 +111,7 @@ const ofFollowed: ReadonlySet<string> = new Set([
   ),
 ])
 
-/** Whether a window does not have the number that a rule looks at: there were packets, and none was followed. */
+/** True if a window does not have the number that a rule uses: there were packets, and none was followed. */
 function isUnknown({ totals }: WindowAnswer, metric: string): boolean {
   return totals.fastPath > 0 && followedOf(totals) === 0 && ofFollowed.has(metric)
 }
@@ -123,8 +123,8 @@ interface State {
 }
 
 /**
- * Applies rules to windows as they come: an alert begins when a rule has been broken for as many windows as it says, and ends when it is
- * kept again.
+ * Applies rules to windows as they come: an alert begins when a rule has been broken for its number of windows, and ends when it is kept
+ * again.
  */
 export class Alerts {
   readonly #rules: readonly AlertRule[]
@@ -135,7 +135,10 @@ export class Alerts {
     this.#states = rules.map(() => ({ past: 0, since: '', firing: false }))
   }
 
-  /** What begins and what ends with this window. Late windows say nothing, nor does one of what was only counted in it: nothing changes then. */
+  /**
+   * Returns alerts that begin or end with this window. Late windows change nothing; neither does a window whose packets were only counted,
+   * for metrics that need followed ones.
+   */
   update(answer: WindowAnswer): AlertEvent[] {
     if (answer.late) return []
     return this.#rules.flatMap((rule, i) => {

@@ -1,4 +1,4 @@
-/** What is wrong in a window, with the reason in words. Each rule says what it saw, where, and what that usually means. */
+/** Anomalies of a window, with their reasons as text. Each rule reports its observation, the place, and the usual meaning. */
 import type { Estimate } from '../sketch/index.ts'
 import { percentText } from '../text/index.ts'
 import { counterNames, type EventName, followedOf } from './events.ts'
@@ -7,7 +7,7 @@ import { macOf } from './pause.ts'
 import { query } from './query.ts'
 import { pauseClasses, type Window } from './window.ts'
 
-/** Each kind in words. */
+/** Description of each kind. */
 export const anomalyTexts = {
   incast: 'many senders fill one receiver at the same time',
   'slow-receiver': 'a receiver posts its receives later than messages come',
@@ -22,17 +22,17 @@ export const anomalyTexts = {
   timeouts: 'requesters wait until their timers end',
   overload: 'the monitor itself could not follow everything',
 } as const
-/** What can be wrong. */
+/** Kinds of anomalies. */
 export type AnomalyKind = keyof typeof anomalyTexts
 
-/** Something that is wrong in a window, in words. */
+/** Anomaly of a window, as text. */
 export interface Anomaly {
   kind: AnomalyKind
-  /** `critical`: traffic stands, or data is lost. */
+  /** Severity. `critical`: traffic stands, or data is lost. */
   severity: 'critical' | 'warning' | 'info'
-  /** A sentence with its reasons. */
+  /** Description, one sentence with its reasons. */
   text: string
-  /** Where: a host, a QP or a connection. */
+  /** Place: a host, a QP or a connection. */
   fields: Partial<KeyFields>
 }
 
@@ -40,7 +40,7 @@ const mostOfAKind = 3
 
 type Rule = (window: Window) => Anomaly[]
 
-/** How often an event happened to a key: of a sketch, so that others may have been counted with it. */
+/** Number of times that an event happened to a key: of a sketch, so that events of other keys may be included. */
 interface Count {
   value: number
   isExact: boolean
@@ -67,7 +67,7 @@ const leastSenders = 4
 
 function incastOnto(window: Window, name: string, where: Partial<KeyFields>, bytes: number): Anomaly[] {
   const senders = query(window, { by: 'source', of: 'bytes', where, top: 1000 }).rows
-  // Those that send a fair part; one that sends nearly all is no incast.
+  // Senders with a fair part; if one sends nearly all, it is not incast.
   const fair = senders.filter(({ value }) => value >= bytes / (4 * senders.length))
   if (fair.length < leastSenders || senders[0]!.value > bytes / 2) return []
   const marked = sum(window, 'marked', where)
@@ -93,7 +93,7 @@ function incastOnto(window: Window, name: string, where: Partial<KeyFields>, byt
 
 const none: Count = { value: 0, isExact: true }
 
-/** No more than there were in the window, which is exact. */
+/** Returns at most the number in the window, which is exact. */
 function countOf(window: Window, of: EventName, rows: readonly Estimate[]): Count {
   const value = rows.reduce((all, row) => all + row.value, 0)
   return {
@@ -125,7 +125,7 @@ const unmarkedLoss: Rule = (window) => {
     const lost = less(countOf(window, 'missing', [row]), sum(window, 'late', fields))
     if (lost.value < 10 || sum(window, 'marked', fields).value > 0) continue
     const all = query(window, { by: 'hosts', of: 'packets', where: fields }).rows[0]?.value ?? 0
-    // As many of them were followed as of all.
+    // The fraction of followed packets among these is taken to be that among all packets.
     const packets = all * (followedOf(window.totals()) / window.count('roce'))
     found.push({
       kind: 'unmarked-loss',
@@ -204,7 +204,10 @@ const timeouts: Rule = (window) => {
   ]
 }
 
-/** 65535 quanta are 3.4 ms at 10 Gbit/s and 0.34 ms at 100: the share of the time is that of the slower link at most. */
+/**
+ * Duration of a quantum at 100 Gbit/s, in seconds. 65535 quanta are 3.4 ms at 10 Gbit/s and 0.34 ms at 100; the fraction of the time is at
+ * most that of the slower link.
+ */
 const quantumAt100G = 5.12e-9
 
 const pfcStorm: Rule = (window) => {
@@ -264,7 +267,7 @@ const rules: readonly Rule[] = [
 ]
 const severities = ['critical', 'warning', 'info']
 
-/** The worst first. */
+/** Returns the anomalies, the worst first. */
 export function anomaliesOf(window: Window): Anomaly[] {
   if (counterNames.every((name) => window.count(name) === 0)) return []
   return rules

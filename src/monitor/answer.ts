@@ -1,4 +1,4 @@
-/** A window as plain data: what is printed, sent to pages and saved as JSON. */
+/** Window as plain data: printed, sent to pages and saved as JSON. */
 import type { DDSketch, Estimate } from '../sketch/index.ts'
 import { type Anomaly, anomaliesOf } from './anomalies.ts'
 import type { Burst } from './burst.ts'
@@ -20,85 +20,85 @@ export interface LatencyAnswer {
   max: Estimate
 }
 
-/** A message that stands out, and its flow. */
+/** Message among the largest or slowest, and its flow. */
 export interface MessageAnswer extends Omit<Message, 'key'> {
   flow: string
   fields: Partial<KeyFields>
 }
 
-/** How often an event happened, and where most. */
+/** Number of times that an event happened, and the connections where it happened most. */
 export interface EventAnswer {
   event: EventName
-  /** Exact. */
+  /** Exact number. */
   count: number
-  /** The connections that have most of it. */
+  /** Connections with the largest numbers. */
   connections: Row[]
 }
 
 /** Pause frames of a class of PFC, or of the link. */
 export interface PauseAnswer {
-  /** 0 to 7, or the whole link. */
+  /** Priority from 0 to 7, or the whole link. */
   priority: number | 'link'
   frames: number
-  /** Times of 512 bit times for which the frames asked. */
+  /** Requested pause times, in units of 512 bit times. */
   quanta: number
 }
 
-/** The latencies of a flow. */
+/** Latencies of a flow. */
 export interface FlowLatencyAnswer {
   flow: string
   fields: Partial<KeyFields>
   latency: LatencyAnswer
 }
 
-/** A window as plain data. */
+/** Window as plain data. */
 export interface WindowAnswer {
   kind: 'verbena monitor window'
-  /** ISO 8601, of its beginning. */
+  /** Time of its beginning, in ISO 8601. */
   start: string
   startMs: number
   seconds: number
-  /** Who saw it. */
+  /** Names of the agents that observed it. */
   agents: string[]
-  /** It belongs to an earlier window, and came too late to be merged into that. */
+  /** Flag: it belongs to an earlier window, and came too late to be merged into that. */
   late: boolean
-  /** Exact, each described in `counterTexts`. */
+  /** Exact counters, each described in `counterTexts`. */
   totals: Totals
-  /** A second. */
+  /** Rates per second. */
   rates: { bits: number; packets: number; messages: number }
-  /** How many flows and hosts. */
+  /** Numbers of flows and hosts. */
   flows: Estimate
   hosts: Estimate
-  /** Null without any. */
+  /** Latencies; null without any. */
   latency: { ack: LatencyAnswer | null; read: LatencyAnswer | null }
   measure: Measure
-  /** The largest keys by the measure, under the names of the keys. */
+  /** Largest keys by the measure, under the names of the keys. */
   top: Record<string, Row[]>
   events: EventAnswer[]
   messages: { largest: MessageAnswer[]; slowest: MessageAnswer[] }
   slowestFlows: FlowLatencyAnswer[]
   pauses: PauseAnswer[]
-  /** Microbursts, the highest first; a curve of one is `curveOf`. */
+  /** Microbursts, the highest first; the curve of one is `curveOf`. */
   bursts: Burst[]
-  /** By the measure and the first of the keys, if the window before is known. */
+  /** Changes of the measure by the first of the keys, if the window before is known. */
   changes: Change[]
   anomalies: Anomaly[]
 }
 
-/** What an answer lists. */
+/** Options that select the lists of an answer. */
 export interface AnswerOptions {
-  /** Which keys are listed (default connection, qp, hosts, operation). */
+  /** Keys that are listed (default connection, qp, hosts, operation). */
   keys?: readonly Key[]
   measure?: Measure
-  /** Rows of each list (default 10). */
+  /** Number of rows of each list (default 10). */
   top?: number
-  /** The window before, for what changed. */
+  /** Window before this one, for the changes. */
   before?: Window | undefined
 }
 
 export const usualKeys: readonly Key[] = ['connection', 'qp', 'hosts', 'operation']
 
-/** What the window says, as plain data. Throws ERR_MONITOR_VALUE for keys and measures that there are not. */
+/** Returns the window as plain data. Throws ERR_MONITOR_VALUE for keys and measures that do not exist. */
 export function answerOf(window: Window, options: AnswerOptions = {}): WindowAnswer {
   const { keys = usualKeys, measure = 'bytes', top = 10, before } = options
   const { seconds, sketches } = window
@@ -143,7 +143,7 @@ export function answerOf(window: Window, options: AnswerOptions = {}): WindowAns
   }
 }
 
-/** An answer with `top` rows of each list at most. */
+/** Returns the answer with at most `top` rows of each list. */
 export function cutAnswer(answer: WindowAnswer, top: number): WindowAnswer {
   const { messages, slowestFlows, bursts, changes } = answer
   return {
@@ -154,7 +154,7 @@ export function cutAnswer(answer: WindowAnswer, top: number): WindowAnswer {
   }
 }
 
-/** Those of flows of which the window has them, the slowest first. */
+/** Returns the latencies of the flows for which the window has them, the slowest first. */
 export function flowLatenciesOf(window: Window): FlowLatencyAnswer[] {
   return [...window.flowLatencies.values()]
     .map(({ key, sketch }) => {

@@ -1,6 +1,6 @@
 /**
- * Microbursts: times of some microseconds in which much more goes to a host, or to a queue pair, than in the rest of the window. The
- * rates of all of them are in a WaveSketch; which keys are worth looking at, the CocoSketch of bytes says.
+ * Microbursts: times of some microseconds in which much more goes to a host, or to a queue pair, than in the rest of the window. The rates
+ * of all of them are in a WaveSketch; the keys that are examined come from the CocoSketch of bytes.
  */
 import type { RateCurve } from '../sketch/index.ts'
 import { bitText } from '../text/index.ts'
@@ -13,10 +13,12 @@ import type { Window } from './window.ts'
 const looked = 8
 const factor = 4
 const leastPeak = 1e9
-/** Longer than this part of a window, it is no microburst. */
+/** Maximum length of a microburst, as a fraction of a window. */
 const longest = 1 / 8
 
-/** The rates of a window to a host, or a QP of it, as `query` names it; undefined if the window has none, or is one of many times. */
+/**
+ * Returns the rates of a window to a host, or a QP of it, as `query` names it; undefined if the window has none, or spans several times.
+ */
 export function curveOf(window: Window, where: Partial<KeyFields>): RateCurve | undefined {
   const { destination, destinationQp } = where
   const { rates } = window.sketches
@@ -28,13 +30,13 @@ export function curveOf(window: Window, where: Partial<KeyFields>): RateCurve | 
   const key = new Uint8Array(rateKeyBytes)
   rateKey(words, destinationQp !== undefined, key)
   const curve = rates.curve(key)
-  // Less than that in a bin was left out by each of those who counted.
+  // Each part left out smaller amounts in a bin.
   const left = window.parts.length * (leastQpBytes - 1)
   if (destinationQp !== undefined) for (let t = 0; t < (curve?.upper.length ?? 0); t++) curve!.upper[t]! += left
   return curve
 }
 
-/** The bursts of a window, the highest first. */
+/** Returns the bursts of a window, the highest first. */
 export function burstsOf(window: Window): Burst[] {
   if (window.isLong || window.sketches.rates.total === 0) return window.bursts
   const found: Burst[] = []
@@ -75,7 +77,7 @@ function burstsIn(
   return highest(bursts).slice(0, 4)
 }
 
-/** A burst in words. */
+/** Returns a burst as text. */
 export function burstText({ name, microseconds, bytes, peak, mean }: Burst): string {
   return `${name}: ${Math.round(bytes.value)} bytes in ${Math.round(microseconds)} µs, ${bitText(peak)} at its peak, ${bitText(mean)} on average`
 }

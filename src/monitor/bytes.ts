@@ -1,12 +1,12 @@
 /**
- * A window in bytes, as agents send it and files keep it, little-endian:
+ * Window in bytes, as agents send it and files keep it, little-endian:
  *
  *     0   'VMON'
  *     4   version
  *     5   length of the description (4 bytes), its CRC-32 as zlib has it (4 bytes), and the description: JSON in UTF-8
- *     …   each sketch behind its length (4 bytes), in the order of `sketchNames`, then those of flows' latencies
+ *     …   each sketch after its length (4 bytes), in the order of `sketchNames`, then those of flows' latencies
  *
- * Sketches have checksums and checks of their own. What comes from another machine is checked before any of it is used.
+ * Sketches have checksums and checks of their own. Data of another machine is checked before any of it is used.
  */
 import { type DDSketch, type Sketch, SketchError, sketchLike } from '../sketch/index.ts'
 import { crcUpdate } from '../wire/index.ts'
@@ -43,12 +43,12 @@ import {
 
 const magic = [0x56, 0x4d, 0x4f, 0x4e]
 const headLength = 13
-/** Of windows that were merged of many. */
+/** Maximum length of the description of windows that were merged from many. */
 const mostDescription = 2 ** 24
-/** Bytes of a name as JSON: three for a character, or two for one that is escaped. */
+/** Maximum number of bytes of a name as JSON: three for a character, or two for one that is escaped. */
 const nameBytes = 3 * mostName + 3
 const numberBytes = 25
-/** What the lists of one agent's window are at most. */
+/** Maximum length of the lists of one agent's window. */
 const mostOwnDescription =
   (counterNames.length + 2 * pauseClasses + 16) * 2 * numberBytes +
   (2 * nameBytes + 64) +
@@ -58,7 +58,7 @@ const mostOwnDescription =
   mostBursts * (nameBytes + fieldNames.length * (nameBytes + 20) + 16 * numberBytes) +
   2 * mostMessages * (keyWords * 12 + 12 * numberBytes)
 
-/** What the bytes of a window may be at most: of one agent with this plan, or any that is saved. */
+/** Returns the maximum number of bytes of a window: of one agent with this plan, or of any that is saved. */
 export function mostWindowBytes(plan?: Pick<WindowPlan, 'sketchBytes'>): number {
   const [description, sketchBytes] =
     plan === undefined ? [mostDescription, mostSketchBytes] : [mostOwnDescription, plan.sketchBytes]
@@ -84,7 +84,7 @@ interface Description {
 
 const wrong = (what: string): MonitorError => new MonitorError('ERR_MONITOR_BYTES', `not a window: ${what}`)
 
-/** The window as bytes, for another process or a file. */
+/** Returns the window as bytes, for another process or a file. */
 export function encodeWindow(window: Window): Uint8Array {
   const { plan } = window
   const latencies = [...window.flowLatencies.values()]
@@ -120,7 +120,7 @@ export function encodeWindow(window: Window): Uint8Array {
   return bytes
 }
 
-/** Throws ERR_MONITOR_BYTES. */
+/** Returns the window in these bytes. Throws ERR_MONITOR_BYTES. */
 export function decodeWindow(bytes: Uint8Array): Window {
   const { description, at } = readDescription(bytes)
   const plan: WindowPlan = {
@@ -150,7 +150,7 @@ export function decodeWindow(bytes: Uint8Array): Window {
   return window
 }
 
-/** The plan and the parts of a window, without reading its sketches. Throws ERR_MONITOR_BYTES. */
+/** Returns the plan and the parts of a window, without reading its sketches. Throws ERR_MONITOR_BYTES. */
 export function describeWindow(bytes: Uint8Array): { plan: WindowPlan; index: number; span: number; parts: Part[] } {
   if (bytes.length > headLength && magic.every((byte, i) => bytes[i] === byte) && bytes[4] !== windowVersion) {
     const plan = { version: bytes[4]!, windowMs: 0, sketchBytes: 0, seed: new Uint8Array(16) }
@@ -227,7 +227,7 @@ function countOf(value: unknown): number {
   throw wrong('a counter is impossible')
 }
 
-/** Reads sketches that are like these. */
+/** Reads sketches of the same shape as `likes`. */
 function readSketches(bytes: Uint8Array, start: number, likes: readonly Sketch[]): Sketch[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
   const sketches: Sketch[] = []

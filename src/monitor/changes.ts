@@ -1,22 +1,22 @@
-/** What changed from one window to the next, as far as the bounds of both are apart: what they leave open is no change. */
+/** Changes from one window to the next, as far as the bounds of both are apart: a difference within the bounds is not a change. */
 import type { Key, KeyFields } from './key.ts'
 import { type Measure, query } from './query.ts'
 import type { Window } from './window.ts'
 
-/** A key whose amount differs from that of the window before. */
+/** Key whose amount differs from that of the window before. */
 export interface Change {
   name: string
   fields: Partial<KeyFields>
   before: number
   now: number
-  /** By so much at least, with the confidence of both estimates; negative if it fell. */
+  /** Minimum of the change, with the confidence of both estimates; negative if the amount fell. */
   least: number
 }
 
-/** So many of the largest keys of each window are compared. */
+/** Number of the largest keys of each window that are compared. */
 const compared = 200
 
-/** The heavy changers, the largest first. None unless `before` ends where the window begins, and is as long. */
+/** Returns the heavy changers, the largest first. None unless `before` ends where the window begins, and is as long. */
 export function changesOf(window: Window, before: Window, by: Key, of: Measure): Change[] {
   const isBefore = before.index + before.span === window.index && before.span === window.span
   if (!isBefore || window.late || before.late) return []

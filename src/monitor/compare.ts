@@ -1,4 +1,7 @@
-/** What windows answer beside the truth: errors by task, and whether each bound that was stated held. Windows are added one after the other. */
+/**
+ * Comparison of the answers of windows with the truth: errors by task, and a check of each bound that was stated. Windows are added one
+ * after the other.
+ */
 import type { Estimate } from '../sketch/index.ts'
 import { entropyBits, f1Of } from '../stats/index.ts'
 import { type EventName, eventNumber } from './events.ts'
@@ -7,33 +10,33 @@ import { bytesOf, type Key, keyWords, nameOfKey, partOf, Word } from './key.ts'
 import { type Measure, query } from './query.ts'
 import type { Window } from './window.ts'
 
-/** Of answers with a bound: how many, and in how many the truth was within it. */
+/** Number of answers with a bound, and of those for which the truth was within it. */
 export interface Bounds {
   stated: number
   held: number
-  /** What was promised: 0.95, or 1 for certainty. */
+  /** Promised confidence: 0.95, or 1 for certainty. */
   confidence: number
 }
 
-/** Of the flows (or queue pairs, hosts, …) that a key tells apart. Keys of several windows are other keys. */
+/** Comparison of the flows (or queue pairs, hosts, …) that a key distinguishes. Keys of several windows are different keys. */
 export interface KeyComparison {
   key: string
-  /** Exact; and how many of them the sketches had. */
+  /** Exact number of keys; and the number of those that the sketches had. */
   keys: number
   found: number
-  /** The average, over all keys, of the error, and of the error divided by the truth. What is not found is estimated as 0. */
+  /** Average, over all keys, of the error, and of the error divided by the truth. A key that is not found is estimated as 0. */
   absoluteError: number
   relativeError: number
-  /** Keys that have at least the threshold's share. */
+  /** Keys with at least the threshold's fraction of the sum. */
   heavy: { keys: number; found: number; right: number; f1: number; relativeError: number }
-  /** Of the largest keys of each window, how many are among as many largest of the sketch. */
+  /** Number of the largest keys of each window, and of those that are among the same number of largest keys of the sketch. */
   top: { keys: number; right: number }
-  /** Bits, the average of windows: that of the sketch is the one of the keys it has. */
+  /** Entropy in bits, the average of windows: that of the sketch is calculated from the keys it has. */
   entropy: { exact: number; sketch: number; relativeError: number }
   bounds: Bounds
 }
 
-/** Of a number for each window: how many flows, how many hosts. */
+/** Comparison of a number for each window: flows, hosts. */
 export interface CountComparison {
   windows: number
   /** Averages. */
@@ -44,10 +47,10 @@ export interface CountComparison {
 }
 
 export interface QuantileComparison {
-  /** 0.5, …; 1 is the largest. */
+  /** Quantile: 0.5, …; 1 is the largest. */
   quantile: number
   windows: number
-  /** The average, and the largest. */
+  /** Average, and largest, error. */
   relativeError: number
   largestError: number
   bounds: Bounds
@@ -66,31 +69,34 @@ export interface Comparison {
   hosts: CountComparison
   latency: { ack: QuantileComparison[]; read: QuantileComparison[] }
   memory: { sketchBytes: number; exactBytes: number }
-  /** Whether every bound held as often as its confidence says, but for what chance may do. */
+  /** Flag: every bound held as often as its confidence promises, within statistical tolerance. */
   holds: boolean
 }
 
 export interface CompareOptions {
   keys: readonly Key[]
   measure: Measure
-  /** Rows of the largest keys that are compared. */
+  /** Number of rows of the largest keys that are compared. */
   top: number
-  /** The share of the sum of all keys from which a key is heavy: 0.01 is 1 %. */
+  /** Fraction of the sum of all keys from which a key is heavy: 0.01 is 1 %. */
   threshold: number
-  /** What the sketches of a window take. */
+  /** Memory of the sketches of a window, in bytes. */
   sketchBytes: number
 }
 
 const comparedQuantiles: readonly number[] = [0.5, 0.9, 0.99, 0.999, 1]
 
-/** What happens by chance less often than that, does not. */
+/** Probability below which a result is not attributed to chance. */
 const leastChance = 0.001
 
-/** Whether a bound held as often as it promises: where answers are independent, so many or more of n fail with more than that chance. */
+/**
+ * True if a bound held as often as it promises: for independent answers, the probability that as many or more of n fail is above
+ * `leastChance`.
+ */
 export function boundsHold({ stated: n, held, confidence }: Bounds): boolean {
   const failed = n - held
   if (failed === 0 || confidence === 1) return failed === 0
-  // The binomial distribution of how many fail; its first numbers may be too small for a double.
+  // Binomial distribution of the number of failures; its first values may be too small for a double.
   let logarithm = n * Math.log(confidence)
   let fewer = 0
   for (let k = 0; k < failed; k++) {
@@ -147,7 +153,7 @@ class QuantileErrors {
     this.quantile = quantile
   }
 
-  /** Of sorted values, which are not none; the rank is that of DDSketch. */
+  /** Adds a quantile of sorted values, of which there is at least one; the rank is that of DDSketch. */
   add(sorted: Float64Array, estimate: Estimate): void {
     const truth = sorted[Math.floor(this.quantile * (sorted.length - 1))]!
     const error = relativeError(estimate.value, truth)
@@ -202,7 +208,7 @@ class KeyErrors {
     const total = sumOf(truth.values())
     const heavy = threshold * total
     const sorted = Float64Array.from(truth.values()).sort()
-    // Keys that are as large as the last of the largest are as right.
+    // Keys as large as the last of the largest count as right, too.
     const least = sorted[Math.max(0, sorted.length - top)]!
     this.#windows++
     this.#keys += truth.size
@@ -220,7 +226,7 @@ class KeyErrors {
     let n = 0
     for (const [name, row] of found) {
       const amount = truth.get(name) ?? 0
-      // A key of which there is nothing: its bound has to say so, too.
+      // The bound of a key without any amount has to include 0.
       if (amount === 0) this.#bounds.add(0, row)
       if (n++ < top && amount >= least) this.#top.right++
       if (row.value < heavy) continue
@@ -272,7 +278,7 @@ export class Comparer {
     this.#keys = options.keys.map((key) => new KeyErrors(key, options))
   }
 
-  /** A window, and all that went into it. */
+  /** Adds a window, and the exact counts of the same traffic. */
   add(window: Window, exact: ExactWindow): void {
     this.#windows++
     this.#packets += window.count('packets')
@@ -307,10 +313,10 @@ export class Comparer {
   }
 }
 
-/** A name of 48 characters and its entry in a Map, measured on Node.js 20. */
+/** Memory of a name of 48 characters and its entry in a Map, measured on Node.js 20. */
 const nameBytes = 160
 
-/** The sums of a part of the key, by the bytes of the part. Their memory is taken from the budget, `nameBytes` each. */
+/** Returns the sums of a part of the key, by the bytes of the part. Their memory is taken from the budget, `nameBytes` each. */
 function partsOf(exact: ExactWindow, measure: Measure, by: Key, window: Window): Map<string, number> {
   const event = Object.hasOwn(eventNumber, measure) ? eventNumber[measure as EventName] : 0
   const isOfPackets = measure === 'bytes' || measure === 'packets'

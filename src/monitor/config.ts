@@ -1,37 +1,37 @@
-/** How much a monitor remembers, and what two monitors must have in common so that their windows can be merged. */
+/** Memory of a monitor, and the properties that two monitors must have in common so that their windows can be merged. */
 import { randomSeed, type SeedLike } from '../sketch/index.ts'
 import { MonitorError } from './error.ts'
 
-/** What windows must have in common to be merged. An agent gets it from its collector. */
+/** Properties that windows must have in common to be merged. An agent gets them from its collector. */
 export interface WindowPlan {
-  /** Of the bytes of windows, and of what is in them. */
+  /** Version of the encoding of windows, and of their meaning. */
   version: number
   /** Milliseconds, a whole number. */
   windowMs: number
-  /** Memory of the sketches of one window. */
+  /** Memory of the sketches of one window, in bytes. */
   sketchBytes: number
-  /** Of all sketches: keep it from whoever chooses keys. */
+  /** Seed of all sketches: keep it secret from peers that can choose keys. */
   seed: Uint8Array
 }
 
-/** A plan, and the memory besides. */
+/** Plan, and the memory besides. */
 export interface MonitorConfig extends WindowPlan {
-  /** Memory of what is known of flows: their state, and their outstanding requests. */
+  /** Memory for the state of flows, and for their outstanding requests, in bytes. */
   followBytes: number
 }
 
-/** What a configuration is made of. */
+/** Options from which a configuration is made. */
 export interface MonitorOptions {
   /** Seconds (default 1). */
   windowSeconds?: number
-  /** Bytes of all that grows with traffic (default 32 MiB). A quarter of it is for windows: one 32nd for the sketches of each. */
+  /** Bytes of all memory that grows with traffic (default 32 MiB). A quarter of it is for windows: one 32nd for the sketches of each. */
   memoryBytes?: number
   seed?: SeedLike
 }
 
-/** Of the format and the meaning of windows. Monitors of different versions are not merged. */
+/** Version of the format and the meaning of windows. Monitors of different versions are not merged. */
 export const windowVersion = 3
-/** Sketches of a window with less would have no room for anything. */
+/** Minimum memory of the sketches of a window, in bytes: less would have no room for anything. */
 export const leastSketchBytes: number = 2 ** 15
 const windowsInMemory = 32
 const leastMemory = windowsInMemory * leastSketchBytes
@@ -40,10 +40,10 @@ export const mostSketchBytes: number = mostMemory / windowsInMemory
 export const mostWindowMs = 3_600_000
 /** Milliseconds since 1970 of the last time that has a date (ECMAScript, "Time Values and Time Range"). */
 export const mostMs = 8.64e15
-/** A flow, its state here and the smallest ring of its outstanding requests. */
+/** Memory of a flow, its state here and the smallest ring of its outstanding requests, in bytes. */
 export const flowBytes = 3072
 
-/** Throws ERR_MONITOR_VALUE, naming the option. */
+/** Returns a configuration. Throws ERR_MONITOR_VALUE, naming the option. */
 export function monitorConfig({ windowSeconds = 1, memoryBytes = 2 ** 25, seed }: MonitorOptions = {}): MonitorConfig {
   const windowMs = Math.round(windowSeconds * 1000)
   if (!(windowMs >= 10 && windowMs <= mostWindowMs))
@@ -61,7 +61,7 @@ export function monitorConfig({ windowSeconds = 1, memoryBytes = 2 ** 25, seed }
   }
 }
 
-/** 16 bytes: those given, a number's, or random ones. */
+/** Returns 16 bytes: those given, a number's, or random ones. */
 function seedBytesOf(seed: SeedLike | undefined): Uint8Array {
   if (seed === undefined) return randomSeed()
   if (typeof seed !== 'number') {
@@ -77,7 +77,7 @@ function seedBytesOf(seed: SeedLike | undefined): Uint8Array {
   return bytes
 }
 
-/** Why windows of these plans cannot be merged, in words; undefined if they can. */
+/** Returns the reason why windows of these plans cannot be merged, as text; undefined if they can. */
 export function planDifference(a: WindowPlan, b: WindowPlan): string | undefined {
   if (a.version !== b.version) return `its windows have version ${b.version}, and those here version ${a.version}`
   if (a.windowMs !== b.windowMs) return `its windows last ${b.windowMs / 1000} s, and those here ${a.windowMs / 1000} s`

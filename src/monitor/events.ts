@@ -1,6 +1,6 @@
 /**
- * What the monitor counts exactly in each window, and the events that it also keeps by key. All numbers are sums, so that windows
- * of several agents, or of several moments, are added.
+ * Exact counters of the monitor in each window, and the events that it also counts by key. All numbers are sums, so that windows of several
+ * agents, or of several times, are added.
  */
 import { Mark } from '../trace/index.ts'
 
@@ -24,15 +24,15 @@ export const eventTexts = {
   icrc: 'packets with a wrong ICRC',
   malformed: 'packets that break a rule of the format',
 } as const
-/** A name of `eventNames`. */
+/** Name in `eventNames`. */
 export type EventName = keyof typeof eventTexts
-/** What can happen to a packet that is counted by key. */
+/** Events of packets that are counted by key. */
 export const eventNames: readonly EventName[] = Object.keys(eventTexts) as EventName[]
 export const eventNumber: Readonly<Record<EventName, number>> = Object.fromEntries(
   eventNames.map((name, i) => [name, i + 1]),
 ) as Record<EventName, number>
 
-/** Events that a mark says by itself. */
+/** Events that a mark alone indicates. */
 export const markedEvents: readonly (readonly [mark: number, event: EventName])[] = [
   [Mark.Retransmission, 'retransmission'],
   [Mark.Duplicate, 'duplicate'],
@@ -44,7 +44,7 @@ export const markedEvents: readonly (readonly [mark: number, event: EventName])[
   [Mark.Marked, 'marked'],
 ]
 
-/** By the code of a NAK's syndrome; the last is for all others. */
+/** Events by the code of a NAK's syndrome; the last is for all other codes. */
 export const nakEvents: readonly EventName[] = [
   'nakSequence',
   'nakInvalid',
@@ -54,7 +54,7 @@ export const nakEvents: readonly EventName[] = [
   'nakOther',
 ]
 
-/** All marks that something is to be done for. */
+/** Marks that require processing. */
 export const eventMarks: number = markedEvents.reduce((all, [mark]) => all | mark, Mark.Gap | Mark.Nak)
 
 const plainCounters = {
@@ -80,29 +80,29 @@ const plainCounters = {
   unsent: 'windows before this one that an agent could not deliver to its collector',
   clockBack: 'how often the clock of the packets went back by more than a window',
 } as const
-/** Those that are no events. */
+/** Counters that are not events. */
 export type PlainCounter = keyof typeof plainCounters
-/** A name of `counterNames`. */
+/** Name in `counterNames`. */
 export type CounterName = PlainCounter | EventName
-/** All counters, and what they count. */
+/** All counters, with their descriptions. */
 export const counterTexts: Readonly<Record<CounterName, string>> = { ...plainCounters, ...eventTexts }
-/** The exact counters of a window. */
+/** Exact counters of a window. */
 export const counterNames: readonly CounterName[] = Object.keys(counterTexts) as CounterName[]
-/** Where a counter is in the counters of a window. */
+/** Index of each counter in the counters of a window. */
 export const counterIndex: Readonly<Record<CounterName, number>> = Object.fromEntries(
   counterNames.map((name, i) => [name, i]),
 ) as Record<CounterName, number>
-/** The exact counters. */
+/** Values of the exact counters. */
 export type Totals = Record<CounterName, number>
 
 const countedAnyway: readonly CounterName[] = ['cnp', 'marked', 'malformed']
-/** What is only counted where packets are followed: of the others, which `fastPath` counts, it is not known. */
+/** Counters that exist only for packets that are followed: for the packets that `fastPath` counts, they are not known. */
 export const followedOnly: ReadonlySet<string> = new Set<CounterName>([
   ...(['messages', 'connections', 'unmeasured'] as const),
   ...eventNames.filter((event) => !countedAnyway.includes(event)),
 ])
 
-/** RDMA packets that were followed, and not only counted. */
+/** Returns the number of RDMA packets that were followed, and not only counted. */
 export function followedOf({ roce, fastPath }: Pick<Totals, 'roce' | 'fastPath'>): number {
   return roce - fastPath
 }

@@ -1,5 +1,5 @@
 /**
- * Exact counting beside the sketches of a window, to judge them by: tables that grow with the keys, which is what sketches avoid. Their memory is
+ * Exact counting beside the sketches of a window, as their reference: tables that grow with the keys, which sketches avoid. Their memory is
  * known to the byte, and limited.
  *
  *     index  slot + 1 by hash, linear probing, half full at most      4 bytes × 2 × capacity
@@ -19,14 +19,14 @@ const firstCapacity = 128
 export class Budget {
   readonly mostBytes: number
   bytes = 0
-  /** The most that was taken at a time. */
+  /** Maximum that was taken at a time. */
   peak = 0
 
   constructor(mostBytes: number) {
     this.mostBytes = mostBytes
   }
 
-  /** Throws ERR_MONITOR_MEMORY if there is not so much left. */
+  /** Takes memory. Throws ERR_MONITOR_MEMORY if not enough is left. */
   take(bytes: number): void {
     if (this.bytes + bytes > this.mostBytes)
       throw new MonitorError(
@@ -50,10 +50,10 @@ export class ExactCounts {
   #index: Int32Array
   #stored: Int32Array
   #sums: Float64Array
-  /** Chosen at random: whoever chooses keys must not choose where they collide. */
+  /** Random factor of the hash: a peer that chooses keys must not be able to choose their collisions. */
   readonly #factor = (crypto.getRandomValues(new Int32Array(1))[0]! & ~7) | 5
   readonly #start = crypto.getRandomValues(new Int32Array(1))[0]!
-  /** Keys. */
+  /** Number of keys. */
   size = 0
 
   constructor(words: number, columns: number, budget: Budget) {
@@ -70,7 +70,9 @@ export class ExactCounts {
     return this.#bytesOf(this.#capacity)
   }
 
-  /** The slot of the key whose words begin at `at`; it is entered if it is new. Throws ERR_MONITOR_MEMORY if there is no room for more. */
+  /**
+   * Returns the slot of the key whose words begin at `at`; a new key is entered. Throws ERR_MONITOR_MEMORY if there is no room for more.
+   */
   slotOf(key: Int32Array, at: number = 0): number {
     const place = this.#find(key, at)
     const known = this.#index[place]! - 1
@@ -96,7 +98,7 @@ export class ExactCounts {
     for (let w = 0; w < this.words; w++) out[w] = this.#stored[slot * this.words + w]!
   }
 
-  /** Adds all that another table with the same columns has. */
+  /** Adds all entries of another table with the same columns. */
   merge(other: ExactCounts): void {
     const key = new Int32Array(this.words)
     for (let slot = 0; slot < other.size; slot++) {
@@ -106,7 +108,7 @@ export class ExactCounts {
     }
   }
 
-  /** Forgets everything, and gives the memory back but for a small table. */
+  /** Removes all entries, and returns the memory except for a small table. */
   clear(): void {
     this.#budget.give(this.bytes - this.#bytesOf(firstCapacity))
     this.#capacity = firstCapacity
@@ -127,7 +129,7 @@ export class ExactCounts {
     return slot
   }
 
-  /** Where the key is in the index, or would be. */
+  /** Returns the position of the key in the index, or the one where it would be. */
   #find(key: Int32Array, at: number): number {
     const [index, stored, words] = [this.#index, this.#stored, this.words]
     const mask = index.length - 1
@@ -152,7 +154,7 @@ export class ExactCounts {
 
   #grow(): void {
     const before = this.bytes
-    // While it grows, both tables are there.
+    // While it grows, both tables exist.
     this.#budget.take(this.#bytesOf(2 * this.#capacity))
     this.#capacity *= 2
     const [stored, sums] = [this.#stored, this.#sums]
@@ -166,7 +168,7 @@ export class ExactCounts {
   }
 }
 
-/** Numbers, all of them. */
+/** Values, all of them. */
 export class ExactValues {
   readonly #budget: Budget
   #values = new Float64Array(firstCapacity)
@@ -192,7 +194,7 @@ export class ExactValues {
     for (let i = 0; i < other.count; i++) this.add(other.#values[i]!)
   }
 
-  /** In increasing order. */
+  /** Returns the values in increasing order. */
   sorted(): Float64Array {
     return this.#values.subarray(0, this.count).sort()
   }
@@ -207,7 +209,7 @@ export class ExactValues {
 /** Columns of the packets' table. */
 export const Column = { bytes: 0, packets: 1 } as const
 
-/** All that goes into the sketches of a window, exactly. One serves window after window: `clear` it in between. */
+/** Exact counts of everything that goes into the sketches of a window. One serves window after window: `clear` it in between. */
 export class ExactWindow implements Witness {
   readonly budget: Budget
   readonly packets: ExactCounts
@@ -215,7 +217,7 @@ export class ExactWindow implements Witness {
   readonly events: ExactCounts
   readonly flows: ExactCounts
   readonly hosts: ExactCounts
-  /** Nanoseconds. */
+  /** Latencies in nanoseconds. */
   readonly ack: ExactValues
   readonly read: ExactValues
   readonly #words = new Int32Array(flowKeyBytes / 4)
@@ -255,7 +257,7 @@ export class ExactWindow implements Witness {
     this[of].add(ns)
   }
 
-  /** Adds what another witness has seen of the same time. */
+  /** Adds the observations of another witness of the same time. */
   merge(other: ExactWindow): void {
     for (const of of ['packets', 'messages', 'events', 'flows', 'hosts'] as const) this[of].merge(other[of])
     for (const of of ['ack', 'read'] as const) this[of].merge(other[of])

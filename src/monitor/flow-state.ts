@@ -1,32 +1,32 @@
-/** What the monitor keeps with a flow, besides what the analysis knows of it. */
+/** State that the monitor keeps with a flow, besides that of the analysis. */
 import type { DDSketch } from '../sketch/index.ts'
 import type { Flow } from '../trace/index.ts'
 import { type AddressSource, keyWords, putAddress, unknownQp, Word } from './key.ts'
 import { KeyPlace } from './key-block.ts'
 import { RateKeys } from './rate-block.ts'
 
-/** READs of which the R_Key is remembered until their responses come. */
+/** Number of READs of which the R_Key is remembered until their responses come. */
 const reads = 16
 
-/** Why requests are sent again. */
+/** Reasons for retransmissions. */
 export const Cause = { None: 0, Nak: 1 } as const
 
 export class FlowState {
-  /** The key of its packets, but for what differs from packet to packet. */
+  /** Key of its packets, but for the fields that differ from packet to packet. */
   readonly key: Int32Array = new Int32Array(keyWords)
   srcQp: number
-  /** The number of the last window that had a packet of it. */
+  /** Number of the last window that had a packet of the flow. */
   window = -1
-  /** That of the window in which its latencies go to `latency`. */
+  /** Number of the window in which its latencies go to `latency`. */
   latencyWindow = -1
   latency: DDSketch | undefined
   readonly rates: RateKeys = new RateKeys()
   readonly place: KeyPlace = new KeyPlace()
-  /** What the responder said since the last retransmissions. */
+  /** Reason that the responder has given since the last retransmissions. */
   cause: number = Cause.None
-  /** It is sending again what it had sent. */
+  /** Flag: it is retransmitting. */
   resending = false
-  /** Of the request that is going on. */
+  /** R_Key of the request in progress. */
   rkey = 0
   messagePsn = 0
   messageStartNs = 0
@@ -41,7 +41,7 @@ export class FlowState {
     this.#name(flow, addresses)
   }
 
-  /** Becomes that of another flow. */
+  /** Resets the state for another flow. */
   renew(flow: Flow, addresses: AddressSource): void {
     this.srcQp = flow.srcQp
     this.#name(flow, addresses)
@@ -64,7 +64,7 @@ export class FlowState {
     this.key[Word.rest] = kind << 30
   }
 
-  /** The source QP was found out. */
+  /** Enters the source QP after it was found out. */
   learn(srcQp: number): void {
     this.srcQp = srcQp
     this.key[Word.sourceQp] = (this.key[Word.sourceQp]! & (0xff << 24)) | (srcQp < 0 ? unknownQp : srcQp)
@@ -76,7 +76,7 @@ export class FlowState {
     this.#readKey[at] = rkey
   }
 
-  /** The R_Key of the READ that began at `psn`; 0 if it is not remembered. */
+  /** Returns the R_Key of the READ that began at `psn`; 0 if it is not remembered. */
   readKey(psn: number): number {
     for (let i = 0; i < reads; i++) if (this.#readPsn[i] === psn) return this.#readKey[i]!
     return 0

@@ -1,6 +1,6 @@
 /**
- * RDMA traffic as it is: connections followed in bounded memory, windows of exact counters and sketches, what they answer, what is
- * wrong in them. Pure: packets come as `capture` has them. Other folders import from here only.
+ * RDMA traffic as it happens: connections followed in bounded memory, windows of exact counters and sketches, queries of them, and their
+ * anomalies. Pure: packets come as `capture` delivers them. Other folders import from here only.
  */
 export { type AgentState, Agents, type AgentsOptions } from './agents.ts'
 export { type AlertEvent, type AlertRule, Alerts, alertMetrics, metricOf, parseAlert } from './alerts.ts'

@@ -1,13 +1,13 @@
-/** Keys and amounts on their way to sketches, a block at a time, which is how sketches are fast. A key that comes again is one with larger amounts. */
+/** Keys and amounts on their way to sketches, in blocks, which makes sketches fast. A repeated key is one entry with larger amounts. */
 import { type CocoSketch, KeySketch } from '../sketch/index.ts'
 import { keyBytes, keyWords, Word } from './key.ts'
 
 const most = 256
-/** How many keys of a flow are looked at: of first, middle and last packets of a message, and a response. */
+/** Number of keys of a flow that are compared: of first, middle and last packets of a message, and a response. */
 const mostOfFlow = 4
 const mostAmount = 0xffffffff
 
-/** Where the last key of a flow is, as long as `epoch` is that of the block. */
+/** Index of the last key of a flow, as long as `epoch` is that of the block. */
 export class KeyPlace {
   epoch = -1
   at = 0
@@ -16,15 +16,15 @@ export class KeyPlace {
 export class KeyBlock {
   readonly words: Int32Array = new Int32Array(most * keyWords)
   readonly #bytes: Uint8Array = new Uint8Array(this.words.buffer)
-  /** By sketch: an amount for each key. */
+  /** Amounts of each key, by sketch. */
   readonly amounts: readonly Uint32Array[]
-  /** By key: that of the same flow before, −1 without one. */
+  /** Index of the previous key of the same flow, by key; −1 without one. */
   readonly #before = new Int16Array(most)
-  /** Keys that are there. */
+  /** Number of keys in the block. */
   count = 0
   #epoch = 0
 
-  /** @param sketches how many there are to be filled from each block */
+  /** @param sketches number of sketches that are filled from each block */
   constructor(sketches: number) {
     this.amounts = Array.from({ length: sketches }, () => new Uint32Array(most))
   }
@@ -34,8 +34,8 @@ export class KeyBlock {
   }
 
   /**
-   * The place of a key. All keys that come with one `place` have the same addresses. A new one has amounts of 0. An event has a number, and no `place`. The block must
-   * not be full.
+   * Returns the index of a key. All keys that come with one `place` have the same addresses. A new one has amounts of 0. An event has a
+   * number, and no `place`. The block must not be full.
    */
   find(key: Int32Array, place?: KeyPlace, event: number = 0): number {
     const { words } = this
@@ -57,7 +57,10 @@ export class KeyBlock {
     return at
   }
 
-  /** Adds to the amount of a key for a sketch. Returns false, and adds nothing, if it would be too large: then the block is to be emptied first. */
+  /**
+   * Adds to the amount of a key for a sketch. Returns false, and adds nothing, if the amount would be too large: then the block has to be
+   * emptied first.
+   */
   add(sketch: number, at: number, amount: number): boolean {
     const amounts = this.amounts[sketch]!
     const sum = amounts[at]! + amount

@@ -1,6 +1,6 @@
 /**
- * The key of a packet: all that traffic can be told apart by, in 48 bytes. Every other key is a part of it, and may be chosen when
- * the answer is wanted.
+ * Key of a packet: all properties by which traffic is distinguished, in 48 bytes. Every other key is a part of it, and may be chosen at the
+ * time of the query.
  *
  *     word 0..3    source address: the words of an IPv6 address or GID; an IPv4 address or a LID is the first one
  *     word 4..7    destination address
@@ -17,23 +17,23 @@ import { isName } from './text.ts'
 
 export const keyBytes = 48
 export const keyWords: number = keyBytes / 4
-/** A source QP that is not known: the multicast QP, which never sends. */
+/** Source QP that is not known: the multicast QP, which never sends. */
 export const unknownQp = 0xffffff
 export const Word = { source: 0, destination: 4, sourceQp: 8, destinationQp: 9, rest: 10, rkey: 11 } as const
-/** By the length of an address in bytes. */
+/** Kinds of addresses, by length in bytes. */
 const addressKinds: Readonly<Record<number, number>> = { 0: 0, 2: 1, 4: 2, 16: 3 }
 
-/** What a key has, as text and numbers. */
+/** Fields of a key, as text and numbers. */
 export interface KeyFields {
   source: string
   destination: string
-  /** Null while it is not known. */
+  /** Source QP; null while it is not known. */
   sourceQp: number | null
-  /** Null if a connection's second end is the sender, and is not known. */
+  /** Destination QP; null if a connection's second end is the sender, and is not known. */
   destinationQp: number | null
-  /** RC, UC, RD, UD, CNP, XRC. */
+  /** Service: RC, UC, RD, UD, CNP, XRC. */
   service: string
-  /** SEND, WRITE, READ_REQUEST, … ; `opcode` has its place in the message, too. */
+  /** Operation: SEND, WRITE, READ_REQUEST, … ; `opcode` has its place in the message, too. */
   operation: string
   opcode: string
   pkey: number
@@ -41,17 +41,17 @@ export interface KeyFields {
   rkey: number
   event: EventName | 'none'
 }
-/** A field of which keys are made. */
+/** Field of keys. */
 export type KeyField = keyof KeyFields
 
-/** Keys that have a name. */
+/** Names of keys. */
 export type KeyName =
   | ('connection' | 'flow' | 'qp' | 'sender' | 'hosts' | 'source' | 'destination')
   | ('pkey' | 'service' | 'operation' | 'opcode' | 'rkey' | 'dscp')
-/** A named key, or fields of which one is made. */
+/** Named key, or the fields of a key. */
 export type Key = KeyName | readonly KeyField[]
 
-/** The fields of which they are made. */
+/** Fields of the named keys. */
 export const keyNames: Readonly<Record<KeyName, readonly KeyField[]>> = {
   connection: ['source', 'sourceQp', 'destination', 'destinationQp', 'service'],
   flow: ['source', 'sourceQp', 'destination', 'destinationQp', 'service'],
@@ -68,7 +68,7 @@ export const keyNames: Readonly<Record<KeyName, readonly KeyField[]>> = {
   dscp: ['dscp'],
 }
 
-/** What each key is, in words. */
+/** Description of each key. */
 export const keyTexts: Readonly<Record<KeyName, string>> = {
   connection: 'both directions of a connection together; its first end is the one with the lower address',
   flow: 'one direction of a connection',
@@ -90,7 +90,7 @@ export const fieldNames: readonly KeyField[] = [
   ...['opcode', 'pkey', 'dscp', 'rkey', 'event'],
 ] as KeyField[]
 
-/** A key's name, or fields with commas between them. Throws ERR_MONITOR_VALUE for what is neither. */
+/** Returns the key of a name, or of fields with commas between them. Throws ERR_MONITOR_VALUE for other texts. */
 export function parseKey(text: string): Key {
   if (Object.hasOwn(keyNames, text)) return text as KeyName
   const fields = text.split(',')
@@ -102,7 +102,7 @@ export function parseKey(text: string): Key {
   )
 }
 
-/** Keys as words. Reads and writes them in the byte order in which sketches read keys. */
+/** Returns keys as words. Reads and writes them in the byte order in which sketches read keys. */
 export function wordsOf(key: Uint8Array): Int32Array {
   const words = new Int32Array(keyWords)
   for (let i = 0; i < keyWords; i++)
@@ -131,7 +131,7 @@ const masks: Readonly<Record<KeyField, readonly (readonly [word: number, mask: n
 }
 const kindMask = 3 << 30
 
-/** The first opcode of each operation and transport stands for all of them. */
+/** First opcode of each operation and transport, which stands for all of them. */
 const operationOf: Uint8Array = new Uint8Array(256).map((_, opcode) => {
   const info = opcodeTable[opcode]
   if (info === undefined) return opcode
@@ -141,33 +141,36 @@ const operationOf: Uint8Array = new Uint8Array(256).map((_, opcode) => {
 /** Source QPs that were found out later than the packets passed, by the words of the flow. */
 export type SourceQps = ReadonlyMap<string, number>
 
-/** The name of a flow in `SourceQps`. */
+/** Returns the name of a flow in `SourceQps`. */
 export function flowName(words: Int32Array): string {
   const [a, b, c, d, e, f, g, h] = words
   const address = `${a},${b},${c},${d},${e},${f},${g},${h}`
   return `${address},${words[Word.sourceQp]! >>> 24},${words[Word.destinationQp]! & 0xffffff},${words[Word.rest]! >>> 30}`
 }
 
-/** For bytes from elsewhere. */
+/** True if the value, which may come from another process, is such a name. */
 export function isFlowName(value: unknown): value is string {
   return typeof value === 'string' && /^(-?\d{1,10},){8}\d{1,3},\d{1,8},[0-3]$/.test(value)
 }
 
-/** Where addresses with numbers are. */
+/** Source of addresses that have numbers. */
 export interface AddressSource {
   copy(id: number, out: Int32Array, at: number): number
 }
 
-/** Puts an address into a key, and returns its kind. */
+/** Writes an address into a key, and returns its kind. */
 export function putAddress(addresses: AddressSource, id: number, words: Int32Array, at: number): number {
   return addressKinds[addresses.copy(id, words, at)] ?? 0
 }
 
-/** Destination address, QP, kind of the address, and whether it is the whole host: every QP number can be one, 0xffffff is that of multicast. */
+/**
+ * Length of a key of rates: destination address, QP, kind of the address, and a flag for the whole host: every QP number can be one,
+ * 0xffffff is that of multicast.
+ */
 export const rateKeyBytes = 20
 const wholeHost = 4
 
-/** The key of `rates` for packets with a key: of the host that receives them, or with its QP. */
+/** Writes the key in `rates` of packets with a key: of the host that receives them, or with its QP. */
 export function rateKey(words: Int32Array, withQp: boolean, out: Uint8Array): void {
   for (let i = 0; i < 16; i++) out[i] = words[Word.destination + (i >> 2)]! >>> (8 * (i & 3))
   const qp = withQp ? words[Word.destinationQp]! & 0xffffff : 0
@@ -177,7 +180,7 @@ export function rateKey(words: Int32Array, withQp: boolean, out: Uint8Array): vo
   out[19] = (words[Word.rest]! >>> 30) | (withQp ? 0 : wholeHost)
 }
 
-/** Makes the part of a key that `fields` are; works on the words in place. */
+/** Returns a function that reduces a key to the part that `by` selects; it works on the words in place. */
 export function partOf(by: Key, sourceQps: SourceQps): (words: Int32Array) => void {
   const fields: readonly KeyField[] = typeof by === 'string' ? keyNames[by] : by
   const keep = new Int32Array(keyWords)
@@ -194,13 +197,13 @@ export function partOf(by: Key, sourceQps: SourceQps): (words: Int32Array) => vo
     if (byOperation)
       words[Word.destinationQp] =
         (words[Word.destinationQp]! & 0xffffff) | (operationOf[words[Word.destinationQp]! >>> 24]! << 24)
-    // A CNP names no service of its own: it belongs to the connection.
+    // A CNP has no service of its own: it belongs to the connection.
     for (let i = 0; i < keyWords; i++) words[i]! &= keep[i]!
     if (by === 'connection') order(words)
   }
 }
 
-/** The end with the lower address, or QP, comes first. */
+/** Orders the two ends: the one with the lower address, or QP, comes first. */
 function order(words: Int32Array): void {
   let difference = 0
   for (let i = 0; i < 4 && difference === 0; i++) difference = (words[i]! >>> 0) - (words[4 + i]! >>> 0)
@@ -225,7 +228,7 @@ function addressText(words: Int32Array, at: number): string {
   return formatIp(bytes)
 }
 
-/** One field of a key. */
+/** Returns one field of a key. */
 export function fieldOf(words: Int32Array, field: KeyField): KeyFields[KeyField] {
   switch (field) {
     case 'source':
@@ -257,7 +260,7 @@ export function fieldOf(words: Int32Array, field: KeyField): KeyFields[KeyField]
   }
 }
 
-/** The fields of a part of a key. */
+/** Returns the fields of a part of a key. */
 export function fieldsOf(words: Int32Array, by: Key): Partial<KeyFields> {
   const fields: readonly KeyField[] = typeof by === 'string' ? keyNames[by] : by
   const all: Partial<KeyFields> = Object.fromEntries(fields.map((field) => [field, fieldOf(words, field)]))
@@ -265,7 +268,7 @@ export function fieldsOf(words: Int32Array, by: Key): Partial<KeyFields> {
   return isUnknown ? { ...all, destinationQp: null } : all
 }
 
-/** Whether that address is of a group, which has the QP number that stands for unknown ones. */
+/** True if the address is a multicast group, whose QP number is the one that stands for unknown QPs. */
 function isMulticast(words: Int32Array, at: number): boolean {
   const first = words[at]! >>> 0
   const kind = words[Word.rest]! >>> 30
@@ -273,7 +276,7 @@ function isMulticast(words: Int32Array, at: number): boolean {
   return kind === addressKinds[4] ? first >>> 28 === 0xe : first >>> 24 === 0xff
 }
 
-/** For bytes from elsewhere. */
+/** True if the value, which may come from another process, has the fields of a key. */
 export function isFields(value: unknown): value is Partial<KeyFields> {
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).every(
@@ -282,12 +285,12 @@ export function isFields(value: unknown): value is Partial<KeyFields> {
   )
 }
 
-/** The name of a key, or its fields with commas between them: `parseKey` reads it. */
+/** Returns the name of a key, or its fields with commas between them, as `parseKey` reads it. */
 export function nameOfKey(key: Key): string {
   return typeof key === 'string' ? key : key.join(',')
 }
 
-/** As one line: 10.0.0.1 QP 0x11 → 10.0.0.2 QP 0x12. */
+/** Returns the fields as one line: 10.0.0.1 QP 0x11 → 10.0.0.2 QP 0x12. */
 export function keyText(fields: Partial<KeyFields>, by: Key): string {
   const { source, destination, sourceQp, destinationQp } = fields
   const qp = (value: number | null | undefined): string =>

@@ -1,4 +1,4 @@
-/** Two windows become one. */
+/** Merging of two windows. */
 import { type Burst, highest } from './burst.ts'
 import { burstsOf } from './bursts.ts'
 import { planDifference } from './config.ts'
@@ -6,8 +6,8 @@ import { MonitorError } from './error.ts'
 import { mostSourceQps, type Window } from './window.ts'
 
 /**
- * Adds to a window another one, of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if their plans differ,
- * or if it has a part that is in this one already. `bursts`: those of the other one, if they are known.
+ * Merges another window into a window: one of another part of the traffic, of the same time or a later one. Throws ERR_MONITOR_MISMATCH if
+ * their plans differ, or if it has a part that is in this one already. `bursts`: those of the other one, if they are known.
  */
 export function mergeWindow(window: Window, other: Window, bursts?: readonly Burst[]): void {
   const difference = planDifference(window.plan, other.plan)

@@ -1,34 +1,34 @@
 /**
- * Windows of many sources, brought together by their time. A window is complete when every source has come to a later one; a
- * source that lags is not waited for without an end: windows that it brings afterwards are handed on by themselves, as late. One that only
- * brings late ones is not waited for until it brings another one in time.
+ * Merging of the windows of many sources by their time. A window is complete when every source has come to a later one; the wait for a
+ * source that lags is limited: windows that it delivers afterwards are handed on by themselves, as late. A source that delivers only late
+ * ones is not waited for until it delivers one in time.
  */
 import { mergeWindow } from './merge.ts'
 import type { Window } from './window.ts'
 
-/** When windows are handed on. */
+/** Options of the time at which windows are handed on. */
 export interface MergerOptions {
-  /** Complete windows in the order of their time, and late ones at any time. */
+  /** Receives complete windows in the order of their time, and late ones at any time. */
   onWindow(window: Window): void
-  /** So many windows may wait for a source that lags (default 8). */
+  /** Maximum number of windows that wait for a source that lags (default 8). */
   mostWaiting?: number
-  /** A window waits until all sources are so many windows past it: for sources that are not known yet (default 0). */
+  /** Number of windows by which all sources must be past a window before it is complete: for sources that are not known yet (default 0). */
   hold?: number
 }
 
-/** Brings the windows of several sources together by their time, and hands each on when it is complete. */
+/** Merges the windows of several sources by their time, and hands each on when it is complete. */
 export class Merger {
   readonly #options: MergerOptions
   readonly #most: number
   readonly #hold: number
   readonly #waiting = new Map<number, Window>()
-  /** By source: all windows before this one have come. */
+  /** Position of each source: all its windows before this one have come. */
   readonly #positions = new Map<string, number>()
-  /** How many windows of a source were late, one behind the other. */
+  /** Number of successive late windows of each source. */
   readonly #lateOf = new Map<string, number>()
-  /** All windows before this one are handed on. */
+  /** Index before which all windows are handed on. */
   #handed = Number.NEGATIVE_INFINITY
-  /** Windows that came when their time had been handed on. */
+  /** Number of windows that came after their time had been handed on. */
   late = 0
 
   constructor(options: MergerOptions) {
@@ -37,7 +37,7 @@ export class Merger {
     this.#hold = options.hold ?? 0
   }
 
-  /** From now on windows wait for this source. */
+  /** Makes windows wait for this source from now on. */
   join(source: string): void {
     if (!this.#positions.has(source) && !this.#isAlwaysLate(source))
       this.#positions.set(source, Number.NEGATIVE_INFINITY)
@@ -49,12 +49,12 @@ export class Merger {
     this.#handOn(this.#complete())
   }
 
-  /** Windows that wait. */
+  /** Returns the number of windows that wait. */
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** How many windows a source is before the slowest one. */
+  /** Returns the number of windows by which a source is ahead of the slowest one. */
   lead(source: string): number {
     const position = this.#positions.get(source)
     if (position === undefined || position === Number.NEGATIVE_INFINITY) return 0
@@ -63,7 +63,7 @@ export class Merger {
     return before
   }
 
-  /** Takes a window; it must not be used any more. Throws ERR_MONITOR_MISMATCH if it does not fit the others. */
+  /** Takes a window; it must not be used any more. Throws ERR_MONITOR_MISMATCH if it does not fit the other windows. */
   add(source: string, window: Window): void {
     const { index } = window
     if (index < this.#handed) {
@@ -82,14 +82,14 @@ export class Merger {
     this.advance(source, index + 1)
   }
 
-  /** A source has nothing before this window any more. */
+  /** Records that a source delivers no more windows before this index. */
   advance(source: string, index: number): void {
     if (this.#positions.has(source)) this.#positions.set(source, Math.max(this.#positions.get(source)!, index))
     this.#handOn(this.#complete())
     if (this.#waiting.size > this.#most) this.#handOn([...this.#waiting.keys()].sort((a, b) => a - b)[0]! + 1)
   }
 
-  /** Hands on all that waits. */
+  /** Hands on all windows that wait. */
   flush(): void {
     this.#handOn(Number.POSITIVE_INFINITY)
   }

@@ -1,20 +1,20 @@
-/** The largest and the slowest messages of a window: few, each as it was. */
+/** Largest and slowest messages of a window: a small number, each with its exact data. */
 import { type Operation, opcodeTable } from '../wire/index.ts'
 import { mostMs } from './config.ts'
 import { keyWords } from './key.ts'
 
-/** A message that stands out. */
+/** Message among the largest or slowest. */
 export interface Message {
-  /** Of the flow that sent it, or for a READ, of the flow that asked for it. */
+  /** Key of the flow that sent it, or for a READ, of the flow that requested it. */
   key: number[]
   operation: Operation
-  /** Of its first packet. */
+  /** PSN of its first packet. */
   psn: number
   bytes: number
   packets: number
   /** Milliseconds since 1970 of its last packet. */
   atMs: number
-  /** From its first packet to its last; for a READ or an atomic operation, from the request to the last response. */
+  /** Time from its first packet to its last; for a READ or an atomic operation, from the request to the last response. */
   ns: number
 }
 
@@ -28,7 +28,7 @@ export class TopMessages {
     this.#by = by
   }
 
-  /** Whether a message of this size or duration would be kept. */
+  /** True if a message of this size or duration would be kept. */
   wants(value: number): boolean {
     return this.list.length < mostMessages || value > this.list.at(-1)![this.#by]
   }
@@ -49,7 +49,7 @@ export class TopMessages {
 
 const operations: ReadonlySet<unknown> = new Set(opcodeTable.map((info) => info?.operation).filter(Boolean))
 
-/** For bytes from elsewhere. */
+/** True if the value, which may come from another process, is a message. */
 export function isMessage(value: unknown): value is Message {
   const one = value as Message
   return (
@@ -64,7 +64,7 @@ export function isMessage(value: unknown): value is Message {
   )
 }
 
-/** A message without what is no part of one. */
+/** Returns a message without properties that are not part of one. */
 export function messageOnly({ key, operation, psn, bytes, packets, atMs, ns }: Message): Message {
   return { key, operation, psn, bytes, packets, ns, atMs }
 }

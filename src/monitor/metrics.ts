@@ -1,8 +1,8 @@
 /**
- * What a monitor tells Prometheus: counters that only grow, summed over all windows since it started, and gauges of the last window. Labels are
- * bounded: events, kinds and priorities are few, and of keys there are only the largest of each list that the monitor shows.
+ * Metrics of a monitor for Prometheus: counters that only grow, summed over all windows since it started, and gauges of the last window.
+ * Labels are bounded: events, kinds and priorities are few, and keys are limited to the largest of each list that the monitor shows.
  *
- * Counters of the monitor become `verbena_monitor_…_total`, those that have a key besides (events) one family with the label `event`.
+ * Counters of the monitor become `verbena_monitor_…_total`, those that are also counted by key (events) one family with the label `event`.
  */
 import { MetricsText } from '../counters/index.ts'
 import type { Estimate } from '../sketch/index.ts'
@@ -11,7 +11,7 @@ import { type AnomalyKind, anomalyTexts } from './anomalies.ts'
 import type { LatencyAnswer, PauseAnswer, WindowAnswer } from './answer.ts'
 import { type CounterName, counterNames, counterTexts, eventNames, eventTexts, type PlainCounter } from './events.ts'
 
-/** The names of counters, without `verbena_monitor_` and `_total`. */
+/** Names of counters, without `verbena_monitor_` and `_total`. */
 const counterMetrics: Readonly<Record<PlainCounter, string>> = {
   packets: 'packets',
   wireBytes: 'wire_bytes',
@@ -39,7 +39,7 @@ const priorities: readonly PauseAnswer['priority'][] = [0, 1, 2, 3, 4, 5, 6, 7, 
 const states: readonly AgentState['state'][] = ['here', 'lags', 'vanished']
 const quantiles = { p50: '0.5', p90: '0.9', p99: '0.99', p999: '0.999', max: '1' } as const
 
-/** Sums up the answers of windows, and writes them as metrics of Prometheus. */
+/** Sums the answers of windows, and formats them as metrics of Prometheus. */
 export class MonitorMetrics {
   readonly #totals = new Map<CounterName, number>(counterNames.map((name) => [name, 0]))
   readonly #anomalies = new Map<AnomalyKind, number>()
@@ -49,13 +49,15 @@ export class MonitorMetrics {
   #late = 0
   #last: WindowAnswer | undefined
 
-  /** A window, as it is shown. Gauges are those of the last one that was not late; where the clock went back, that is of an earlier time. */
+  /**
+   * Adds a window, as it is shown. Gauges are those of the last one that was not late; if the clock went back, that is of an earlier time.
+   */
   add(window: WindowAnswer): void {
     this.#windows++
     if (window.late) this.#late++
     else this.#last = window
     for (const name of counterNames) this.#totals.set(name, this.#totals.get(name)! + window.totals[name])
-    // Of each kind once, however many of it a window has.
+    // Each kind once, however many anomalies of it a window has.
     for (const kind of new Set(window.anomalies.map((one) => one.kind)))
       this.#anomalies.set(kind, (this.#anomalies.get(kind) ?? 0) + 1)
     for (const { priority, frames, quanta } of window.pauses) {
@@ -66,7 +68,7 @@ export class MonitorMetrics {
     this.#measured.read += window.latency.read?.count ?? 0
   }
 
-  /** In the text format of Prometheus; `agents` of a collector. */
+  /** Returns the metrics in the text format of Prometheus; `agents`: those of a collector. */
   text(agents?: readonly AgentState[]): string {
     const text = new Families()
     text.family('windows_total', 'counter', 'Windows that were shown, late ones included')
@@ -114,7 +116,7 @@ function seconds({ value }: LatencyAnswer['p50']): number {
   return value / 1e9
 }
 
-/** Gauges of the last window. */
+/** Writes the gauges of the last window. */
 function showLast(text: Families, window: WindowAnswer): void {
   text.family('window_start_seconds', 'gauge', 'When the last window began, since 1970')
   text.value({}, window.startMs / 1000)
@@ -130,7 +132,7 @@ function showLast(text: Families, window: WindowAnswer): void {
   text.family('anomalies', 'gauge', 'What was wrong in the last window, by severity')
   for (const severity of ['critical', 'warning', 'info'])
     text.value({ severity }, window.anomalies.filter((one) => one.severity === severity).length)
-  // Addresses that found no place have one name: a series must not be there twice.
+  // Addresses that found no slot share one name: a series must not occur twice.
   const rows = Object.entries(window.top).flatMap(([by, list]) =>
     [...new Map(list.toReversed().map((row) => [row.name, row])).values()]
       .toReversed()
@@ -141,7 +143,7 @@ function showLast(text: Families, window: WindowAnswer): void {
 
 type Labelled = readonly [labels: Readonly<Record<string, string>>, estimate: Estimate]
 
-/** An estimate and its bounds, families of their own. */
+/** Writes an estimate and its bounds as families of their own. */
 function bounded(text: Families, name: string, help: string, values: readonly Labelled[]): void {
   text.family(name, 'gauge', help)
   for (const [labels, { value }] of values) text.value(labels, value)

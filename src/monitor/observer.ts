@@ -1,9 +1,9 @@
 /**
- * Takes packets as they come and makes windows of them. It follows connections as `verbena trace` does, in bounded memory: what its
- * analysis says of a packet becomes counters, events and keys of the window that the packet's time falls into.
+ * Observer of packets, which aggregates them into windows as they come. It follows connections as `verbena trace` does, in bounded memory:
+ * the verdict of its analysis on a packet becomes counters, events and keys of the window that contains the packet's time.
  *
- * Windows follow the time stamps of the packets. One that is a little too early counts in the current window; if the clock goes
- * back by more than a second (and a window), the current window ends and another one of that earlier time begins.
+ * Windows follow the time stamps of the packets. One that is a little too early counts in the current window; if the clock goes back by
+ * more than a second (and a window), the current window ends and another one of that earlier time begins.
  */
 import type { CapturedPacket } from '../capture/index.ts'
 import {
@@ -42,28 +42,34 @@ import { SeenFlows } from './seen-flows.ts'
 import { mostSourceQps, Window } from './window.ts'
 import type { Witness } from './witness.ts'
 
-/** What an observer needs: a plan, its name, and who gets the windows. */
+/** Options of an observer: a plan, its name, and the consumer of the windows. */
 export interface ObserverOptions {
   config: MonitorConfig
-  /** What windows say of their origin. */
+  /** Name of the origin in its windows. */
   agent: string
   run: string
-  /** Each window when it has ended. The observer has no use for it any more. */
+  /** Receives each window when it has ended. The observer does not use it any more. */
   onWindow(window: Window): void
   /** UDP ports, as in `verbena trace`. */
   trace?: TraceOptions
-  /** Counts beside the sketches. */
+  /** Exact counting beside the sketches. */
   witness?: Witness
 }
 
-/** Requests that are repeated sooner than that were copied by the network: no timer of an adapter is as short (4.096 µs × 2^n). */
+/**
+ * Minimum time of a retransmission: a request that is repeated sooner was copied by the network, since no timer of an adapter is as short
+ * (4.096 µs × 2^n).
+ */
 const shortestTimeoutNs = 50_000
-/** Above that, the length that a capture gives is no packet's: offloads hand over 512 KiB at most (BIG TCP). */
+/** Maximum length of a packet that is believed: offloads deliver at most 512 KiB (BIG TCP). */
 const mostWireBytes = 2 ** 24
 
 const C = counterIndex
 
-/** Makes windows of packets. Takes them in the order in which they were captured; memory is what the configuration says. */
+/**
+ * Observer that aggregates packets into windows. Takes them in the order in which they were captured; the configuration determines the
+ * memory.
+ */
 export class Observer {
   readonly #config: MonitorConfig
   readonly #options: ObserverOptions
@@ -76,17 +82,17 @@ export class Observer {
   /** Bytes, packets and messages. */
   readonly #packets = new KeyBlock(3)
   readonly #events = new KeyBlock(1)
-  /** The key of the current packet. */
+  /** Key of the current packet. */
   readonly #key = new Int32Array(keyWords)
   readonly #seen: SeenFlows
   readonly #backMost: number
   readonly #rates = new RateBlock()
-  /** States of flows that were forgotten, for others. */
+  /** States of flows that were forgotten, for reuse. */
   readonly #spare: FlowState[] = []
   #window: Window | undefined
-  /** For the next window. */
+  /** Counts for the next window. */
   readonly #early = new Float64Array(counterNames.length)
-  /** Of the present window: flows remember the number, since with the window they would keep all of its sketches. */
+  /** Number of the present window: flows remember the number, since with a reference to the window they would keep all of its sketches. */
   #number = 0
   #sequence = 0
   #forgotten = 0
@@ -113,7 +119,7 @@ export class Observer {
     this.#backMost = Math.max(1, Math.ceil(1000 / config.windowMs))
   }
 
-  /** Windows that have ended. */
+  /** Returns the number of windows that have ended. */
   get windows(): number {
     return this.#sequence
   }
@@ -123,8 +129,9 @@ export class Observer {
   }
 
   /**
-   * Only counts a packet, for when there are more than can be followed: bytes and packets of its keys, marks and CNPs. Its ICRC is not checked; what
-   * it means in its connection (losses, NAKs, messages, latencies) is not looked for, and the connection is followed anew from its next packet on.
+   * Counts a packet without following it, for when there are more than can be followed: bytes and packets of its keys, marks and CNPs. Its
+   * ICRC is not checked; its meaning in its connection (losses, NAKs, messages, latencies) is not determined, and the connection is
+   * followed anew from its next packet on.
    */
   count(packet: CapturedPacket): void {
     this.#datagrams.each(packet, this.#dissection, false, this.#passBy)
@@ -156,13 +163,13 @@ export class Observer {
     this.#enter(packet, d, window, wireBytes, follows)
   }
 
-  /** Packets that the kernel had no room for, and the like: they belong to the current window, or the next one if there is none. */
+  /** Adds packets that the kernel had no room for, and the like: they belong to the current window, or the next one if there is none. */
   add(name: CounterName, count: number): void {
     const counters = this.#window?.counters ?? this.#early
     if (count > 0) counters[C[name]]! += count
   }
 
-  /** Ends the current window if its time is over, though no packet says so. Milliseconds since 1970. */
+  /** Ends the current window if its time is over, even if no packet indicates it. Milliseconds since 1970. */
   tick(nowMs: number): void {
     const index = Math.floor(nowMs / this.#config.windowMs)
     if (this.#window === undefined) this.#window = this.#begin(index)
@@ -280,14 +287,14 @@ export class Observer {
     return state
   }
 
-  /** Keeps the state of a flow for another one, without the sketch of its window. */
+  /** Keeps the state of a flow for reuse, without the sketch of its window. */
   #forget({ state }: Flow): void {
     if (state === undefined) return
     ;(state as FlowState).latency = undefined
     this.#spare.push(state as FlowState)
   }
 
-  /** R_Keys and messages. */
+  /** Processes R_Keys and messages. */
   #request(flow: Flow, state: FlowState, packet: CapturedPacket, d: Dissection, window: Window): void {
     const { bits, psn, payloadLength } = d
     const v = this.#verdict
@@ -306,7 +313,7 @@ export class Observer {
       state.messagePackets++
       if ((bits & (OpBit.Last | OpBit.Only)) === 0) return
       window.counters[C.messages]!++
-      // What a READ brings is told by its responses.
+      // The data of a READ is known from its responses.
       if ((bits & OpBit.ReadRequest) === 0)
         offerMessage(window, state, state, d.opcode, timeOf(packet), v.timeNs - state.messageStartNs)
       if (this.#analysis.message?.type === 'REQ') window.counters[C.connections]!++
@@ -326,7 +333,7 @@ export class Observer {
     }
   }
 
-  /** The R_Key of a request. */
+  /** Enters the R_Key of a request. */
   #region(state: FlowState, { bytes }: CapturedPacket, { bits, bth, psn }: Dissection): void {
     if ((bits & (OpBit.Reth | OpBit.AtomicEth)) !== 0) {
       state.rkey = u32(bytes, rethOffset(bits, bth) + Reth.rkey)
@@ -335,7 +342,7 @@ export class Observer {
     this.#key[Word.rkey] = state.rkey
   }
 
-  /** A packet of a flow is not followed: how long its message takes will not be known. */
+  /** Records that a packet of a flow is not followed: the duration of its message will not be known. */
   #lapse(state: FlowState, packet: CapturedPacket, d: Dissection): void {
     state.messageStartNs = Number.NaN
     state.resending = false
@@ -370,7 +377,7 @@ export class Observer {
     state.cause = Cause.None
   }
 
-  /** Whether the requester may have waited for its timer. Where no response can be seen, a NAK cannot, either. */
+  /** True if the requester may have waited for its timer. If no response can be seen, a NAK cannot, either. */
   #waited({ peer, outstanding }: Flow, { psn }: Dissection): boolean {
     if (peer === undefined) return false
     const slot = outstanding.find(psn)
@@ -383,7 +390,7 @@ export class Observer {
     if (this.#events.isFull) this.#flushEvents(window)
   }
 
-  /** From the analysis, for the current packet. */
+  /** Adds a latency that the analysis reports for the current packet. */
   #latency(ns: number): void {
     const window = this.#window
     if (window === undefined) return

@@ -3,8 +3,8 @@ import type { FlowState } from './flow-state.ts'
 import type { Window } from './window.ts'
 
 /**
- * Keeps a message that is among the largest or the slowest of a window. `of` sent it or asked for it; `counted` has its bytes; `atMs` is of its
- * last packet, which has this opcode, and −1 if that is not known.
+ * Keeps a message that is among the largest or the slowest of a window. `of` sent it or requested it; `counted` has its bytes; `atMs` is
+ * the time of its last packet, which has this opcode, and −1 if that is not known.
  */
 export function offerMessage(
   window: Window,

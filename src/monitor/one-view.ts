@@ -1,7 +1,8 @@
 /**
- * Of a packet that is seen at several interfaces, or both when it is sent and when it comes, one copy: what two hosts exchange is taken from
- * the interface at which it was seen first, and of each direction those copies that go the way of the first one. When that interface has had
- * nothing of them for a second, the next one that has is the first again: its process may have ended, and another one have its address.
+ * Selection of one copy of a packet that is seen at several interfaces, or both when it is sent and when it arrives: packets between two
+ * hosts are taken from the interface at which they were seen first, and for each direction, the copies with the capture direction of the
+ * first one. When that interface has had no packet of them for a second, the next interface that has one becomes the first: the process of
+ * the old one may have ended, and another one may have its address.
  *
  * So all times of a connection are those of one clock at one end, as if packets were captured at one place.
  */
@@ -11,25 +12,25 @@ import { timeOf } from './packet-time.ts'
 
 interface Pair {
   interfaceId: number
-  /** Of the latest packet that was taken, in milliseconds since 1970; −1 if none had a time. */
+  /** Time of the latest packet that was taken, in milliseconds since 1970; −1 if none had a time. */
   lastMs: number
-  /** From the lower address to the higher one, and back. */
+  /** Capture directions of packets from the lower address to the higher one, and back. */
   readonly directions: [PacketDirection, PacketDirection]
 }
 
-/** Of more pairs than that, the first ones are forgotten: they are taken from where they are seen next. */
+/** Maximum number of pairs; beyond it, the first ones are forgotten: they are taken from the interface where they are seen next. */
 const mostPairs = 65_536
-/** So long another interface waits, in milliseconds of the packets' time: retransmissions of a peer that lives come sooner. */
+/** Time for which another interface waits, in milliseconds of the packets' time: retransmissions of a live peer come sooner. */
 const silenceMs = 1000
 const text = new TextDecoder('latin1')
 
 export class OneView {
   readonly #pairs = new Map<string, Pair>()
 
-  /** Packets that were not taken. */
+  /** Number of packets that were not taken. */
   leftOut = 0
 
-  /** Whether it is the copy that counts. Frames without an IP header all are. */
+  /** True if this is the copy that counts. Frames without an IP header are all taken. */
   takes(packet: CapturedPacket): boolean {
     const isTaken = this.#judge(packet)
     if (!isTaken) this.leftOut++
@@ -55,7 +56,7 @@ export class OneView {
     const ms = timeOf(packet)
     if (pair.interfaceId !== interfaceId) {
       if (pair.lastMs < 0 || ms <= pair.lastMs + silenceMs) return false
-      // The copy of a receiver that was late: another sender would show an outbound one first.
+      // It is the copy of a receiver that was late: another sender would show an outbound one first.
       if (pair.directions[isUp ? 0 : 1] === Direction.Outbound && direction === Direction.Inbound) return false
       pair.interfaceId = interfaceId
       pair.directions.fill(Direction.Unknown)

@@ -1,9 +1,9 @@
-/** What the headers of a packet say of its key, beside what is known of its flow. */
+/** Key of a packet from its headers, in addition to the data of its flow. */
 import { type Analysis, type Dissection, Service } from '../trace/index.ts'
 import { Bth, Deth, Ipv4, OpBit, u24 } from '../wire/index.ts'
 import { putAddress, unknownQp, Word } from './key.ts'
 
-/** The key of a packet of no flow: it is damaged, or there was no room. */
+/** Returns the key of a packet without a flow: it is damaged, or there was no room. */
 export function looseKey(
   bytes: Uint8Array,
   d: Dissection,
@@ -20,7 +20,7 @@ export function looseKey(
   key[Word.destinationQp] = d.complete ? d.destQp : 0
 }
 
-/** Type of service, or traffic class; 0 without an IP header or GRH. */
+/** Returns the type of service, or traffic class; 0 without an IP header or GRH. */
 export function trafficClassOf(b: Uint8Array, { ip, ipVersion }: Dissection): number {
   if (ipVersion === 4) return b[ip + Ipv4.tos]!
   if (ipVersion === 6) return ((b[ip]! & 15) << 4) | (b[ip + 1]! >> 4)

@@ -16,8 +16,8 @@ const linkClass = pauseClasses - 1
 const ethernet = 1
 
 /**
- * Adds frames and quanta of each class to a window of a run, also by the port that sends them: whatever is paused by many ports for a
- * little is no storm. Returns the sum of the quanta, 0 if that ends a pause, −1 if this is no such frame.
+ * Adds frames and quanta of each class to a window of a run, also by the port that sends them: short pauses by many ports are not a storm.
+ * Returns the sum of the quanta, 0 if that ends a pause, −1 if this is not such a frame.
  */
 export function addPause({ bytes, offset, length, linkType }: CapturedPacket, window: Window, run: string): number {
   if (linkType !== ethernet || length < 18 || u16(bytes, offset + 12) !== macControl) return -1
@@ -41,18 +41,18 @@ export function addPause({ bytes, offset, length, linkType }: CapturedPacket, wi
 
 const macLength = 17
 
-/** The run of an agent, and the MAC address of a port. */
+/** Returns the run of an agent, and the MAC address of a port. */
 function portName(run: string, bytes: Uint8Array, at: number): string {
   const mac = Array.from(bytes.subarray(at, at + 6), (byte) => byte.toString(16).padStart(2, '0')).join(':')
   return `${run} ${mac}`
 }
 
-/** The MAC address in the name of a port. */
+/** Returns the MAC address in the name of a port. */
 export function macOf(port: string): string {
   return port.slice(-macLength)
 }
 
-/** For bytes from elsewhere. */
+/** True if the value, which may come from another process, is the name of a port. */
 export function isPort(value: unknown): value is string {
   return typeof value === 'string' && value.length <= 256 + 1 + macLength && /^[^\p{Cc}]+ [0-9a-f:]{17}$/u.test(value)
 }

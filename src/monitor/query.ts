@@ -1,7 +1,7 @@
 /**
- * What a window says of a key: any part of the key, any measure, filtered by any field. Every number has its bounds. They are those of the
- * sketches; of messages and events, the upper one has the packets besides that were only counted (of missing PSNs, which no packet bounds,
- * that is as many as passed).
+ * Queries of a window by key: any part of the key, any measure, filtered by any field. Every number has its bounds. They are those of the
+ * sketches; for messages and events, the upper one also includes the packets that were only counted (for missing PSNs, which no packet
+ * bounds, as many as passed).
  */
 import type { Estimate, KeyEstimate, PartialKey } from '../sketch/index.ts'
 import { MonitorError } from './error.ts'
@@ -20,41 +20,41 @@ import {
 } from './key.ts'
 import type { Window } from './window.ts'
 
-/** What is summed: bytes on the wire, packets, messages, or an event. */
+/** Quantity that is summed: bytes on the wire, packets, messages, or an event. */
 export type Measure = 'bytes' | 'packets' | 'messages' | EventName
 
-/** A question to a window. */
+/** Query of a window. */
 export interface Query {
-  /** A named key, or fields. */
+  /** Named key, or fields. */
   by: Key
   of: Measure
-  /** Only keys whose fields have these values, as `KeyFields` has them. */
+  /** Filter: only keys whose fields have these values, as in `KeyFields`. */
   where?: Partial<KeyFields>
-  /** How many rows, the largest first (default 10). */
+  /** Number of rows, the largest first (default 10). */
   top?: number
 }
 
-/** A key and its estimate. */
+/** Key and its estimate. */
 export interface Row extends Estimate {
-  /** As one line. */
+  /** Text of the key, one line. */
   name: string
   fields: Partial<KeyFields>
 }
 
-/** The largest keys, and what is not among them. */
+/** Largest keys, and a summary of the rest. */
 export interface QueryAnswer {
   rows: Row[]
-  /** What a key that has no row may have at most, with the confidence of the rows. */
+  /** Maximum amount of a key that has no row, with the confidence of the rows. */
   rest: number
-  /** The packed keys of the rows. */
+  /** Packed keys of the rows. */
   keys: Uint8Array[]
-  /** How many keys were found; small ones may be missing. */
+  /** Number of keys that were found; small ones may be missing. */
   found: number
-  /** The sum of all keys, exact; not of those that `where` chooses. */
+  /** Sum of all keys, exact; not limited to those that `where` selects. */
   total: number
 }
 
-/** Throws ERR_MONITOR_VALUE for what is no measure. */
+/** Returns the largest keys. Throws ERR_MONITOR_VALUE for an invalid measure. */
 export function query(window: Window, { by, of, where = {}, top = 10 }: Query): QueryAnswer {
   const event = Object.hasOwn(eventNumber, of) ? eventNumber[of as EventName] : 0
   if (event === 0 && of !== 'bytes' && of !== 'packets' && of !== 'messages')
@@ -100,7 +100,7 @@ function rowOf({ key, value, lower, upper, confidence }: KeyEstimate, by: Query[
   return { name: keyText(fields, by), fields, value, lower, upper: upper + unseen, confidence }
 }
 
-/** Names of the parts of a message's key. */
+/** Returns the names of the parts of a message's key. */
 export function flowFields(key: readonly number[], window: Window): { name: string; fields: Partial<KeyFields> } {
   const words = Int32Array.from(key)
   partOf('flow', window.sourceQps)(words)

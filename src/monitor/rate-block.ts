@@ -1,28 +1,28 @@
 /**
- * Bytes to hosts and QPs on their way to the sketch of rates. Packets of one key in one bin are one update, which is several times as
- * fast. Bins go up; what comes for an earlier one goes to the sketch at once.
+ * Bytes to hosts and QPs on their way to the sketch of rates. Packets of one key in one bin are one update, which is several times as fast.
+ * Bins ascend; bytes for an earlier one go to the sketch at once.
  *
- * Keys are known by their two hashes, which a flow keeps: the sketch knows no more of them.
+ * Keys are identified by their two hashes, which a flow keeps: the sketch uses nothing else of them.
  */
 import type { WaveSketch } from '../sketch/index.ts'
 import { rateKey, rateKeyBytes } from './key.ts'
 
-/** Keys that are summed at once, a power of two. */
+/** Number of keys that are summed at once, a power of two. */
 const places = 2048
 
 /**
- * What goes to a QP in a bin is left out if it is less: no burst, and with many QPs the sketch would be all that there is time for. Bounds of
- * curves of QPs say so (bursts.ts). Hosts have all of it.
+ * Minimum bytes to a QP in a bin; fewer are left out: they are no burst, and with many QPs there would be no time for anything but the
+ * sketch. The bounds of curves of QPs include this (bursts.ts). Hosts have all bytes.
  */
 export const leastQpBytes = 1024
 const mostBytes = 0xffffffff
 
-/** The hashes of the keys of a flow: its QP, then its host. */
+/** Hashes of the keys of a flow: its QP, then its host. */
 export class RateKeys {
   readonly hashes: Int32Array = new Int32Array(4)
   isKnown = false
 
-  /** Takes the hashes of packets with this key. */
+  /** Computes the hashes of packets with this key. */
   learn(words: Int32Array, sketch: WaveSketch, scratch: Uint8Array): void {
     rateKey(words, true, scratch)
     sketch.hash(scratch, this.hashes, 0)
@@ -33,21 +33,21 @@ export class RateKeys {
 }
 
 export class RateBlock {
-  /** By place: the hashes of its key, its bytes, and in which bin they are, by the number of that bin's epoch. */
+  /** Hashes of the key in each slot; its bytes, and the epoch of the bin that they belong to. */
   readonly #hashes = new Int32Array(2 * places)
   readonly #bytes = new Uint32Array(places)
   readonly #epochs = new Float64Array(places)
   readonly #isHost = new Uint8Array(places)
-  /** Places that have bytes of the current bin. */
+  /** Slots that have bytes of the current bin. */
   readonly #taken = new Uint16Array(places)
   #count = 0
   #epoch = 1
   #bin = -1
-  /** On their way to the sketch. */
+  /** Hashes and bytes on their way to the sketch. */
   readonly #sentHashes = new Int32Array(2 * places)
   readonly #sentBytes = new Uint32Array(places)
   readonly #key = new Uint8Array(rateKeyBytes)
-  /** Of packets without a flow. */
+  /** Hashes for packets without a flow. */
   readonly #loose = new RateKeys()
 
   /**
@@ -79,7 +79,7 @@ export class RateBlock {
         this.#bytes[at]! += bytes
         return
       }
-      // Both places are taken by others: the one whose place this becomes goes to the sketch before its bin ends, with all that it has.
+      // Both slots are taken by other keys: the key that is replaced goes to the sketch before its bin ends, with all its bytes.
       this.#sendOne(this.#hashes[2 * at]!, this.#hashes[2 * at + 1]!, this.#bytes[at]!, this.#bin, sketch)
     } else {
       this.#epochs[at] = this.#epoch
@@ -102,7 +102,7 @@ export class RateBlock {
     sketch.updateHashed(this.#sentHashes, this.#sentBytes, 1, bin * sketch.config.windowNs)
   }
 
-  /** Gives the sketch what it is to have of the current bin. */
+  /** Sends the amounts of the current bin that are large enough to the sketch. */
   #send(sketch: WaveSketch): void {
     let kept = 0
     for (let i = 0; i < this.#count; i++) {

@@ -1,6 +1,6 @@
 /**
- * Flows and hosts of a window, on their way to the sketches that count them. A packet whose flow is not known, as each of a scan is, brings a
- * flow and two hosts: those that were there a little before are left out, and the others are added many at a time.
+ * Flows and hosts of a window, on their way to the sketches that count them. A packet whose flow is not known, as each of a scan is, brings
+ * a flow and two hosts: those that were seen shortly before are left out, and the rest are added many at a time.
  */
 import { Service } from '../trace/index.ts'
 import { Word } from './key.ts'
@@ -9,13 +9,13 @@ import type { Witness } from './witness.ts'
 
 const most = 256
 const addressBytes = 16
-/** A flow that was there: the words of its key, the kind of its addresses, and the window. */
+/** Layout of a flow that was seen: the words of its key, the kind of its addresses, and the window. */
 const Entry = { words: flowKeyBytes / 4, kind: 10, window: 11, length: 12 } as const
 const entries = 256
 
 export class SeenFlows {
   readonly #flows = new Uint8Array(most * flowKeyBytes)
-  /** Two of each flow. */
+  /** Hosts, two of each flow. */
   readonly #hosts = new Uint8Array(2 * most * hostKeyBytes)
   readonly #witness: Witness | undefined
   readonly #known = new Int32Array(entries * Entry.length)
@@ -27,11 +27,11 @@ export class SeenFlows {
     this.#witness = witness
   }
 
-  /** A flow of the window. */
+  /** Adds a flow of the window. */
   add(key: Int32Array, window: Window): void {
     const [entry, known] = [this.#entry, this.#known]
     for (let i = 0; i < Entry.words; i++) entry[i] = key[i]!
-    // The source QP of a flow may become known later: it is a flow without it.
+    // The source QP of a flow may become known later: it is not a part of the flow.
     if (key[Word.sourceQp]! >>> 24 !== Service.UD) entry[Word.sourceQp]! &= 0xff << 24
     entry[Word.destinationQp]! &= 0xffffff
     entry[Entry.kind] = key[Word.rest]! >>> 30
@@ -47,7 +47,7 @@ export class SeenFlows {
     if (differs !== 0) this.#put(window)
   }
 
-  /** The window ends. */
+  /** Ends the window. */
   end(window: Window): void {
     this.#flush(window)
     this.#window = (this.#window + 1) | 0

@@ -1,22 +1,22 @@
-/** Which numbers of a row were there: almost all in order, some later, each once. In bounded memory. */
+/** Sequence numbers that were seen: almost all in order, some later, each once. In bounded memory. */
 
-/** Numbers that may be ahead of the first missing one; if there are more, the missing ones count as gone. */
+/** Maximum number of sequence numbers ahead of the first missing one; if there are more, the missing ones count as gone. */
 const mostAhead = 1024
 
 export class Sequences {
-  /** All before this one were there, or are given up. */
+  /** Sequence number before which all were seen, or are given up. */
   next = 0
   readonly #ahead = new Set<number>()
-  /** How many were there. */
+  /** Number of sequence numbers that were seen. */
   count = 0
   #end = 0
 
-  /** How many were not, though later ones were. */
+  /** Returns the number of those that were not seen, though later ones were. */
   get missing(): number {
     return this.#end - this.count
   }
 
-  /** Whether this is the first time. */
+  /** Adds a sequence number; true if it is new. */
   add(sequence: number): boolean {
     if (this.has(sequence)) return false
     this.#ahead.add(sequence)

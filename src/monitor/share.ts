@@ -1,9 +1,9 @@
 /**
- * Which of several observers takes a packet, so that each follows whole connections: all packets between two hosts go to the same
- * one, in both directions. What is no RDMA goes to the first, or where its addresses say.
+ * Distribution of packets to several observers, so that each follows whole connections: all packets between two hosts go to the same one,
+ * in both directions. Packets that are not RDMA go to the first one, or to the one of their addresses.
  *
- * Pairs of hosts fall into buckets by a hash, and a bucket that is seen for the first time goes to the observer that has had the fewest packets. So
- * few pairs are spread as evenly as they can be; all that decide have to see the same packets in the same order.
+ * Pairs of hosts fall into buckets by a hash, and a bucket that is seen for the first time goes to the observer that has had the fewest
+ * packets. So a small number of pairs is spread as evenly as possible; all instances have to see the same packets in the same order.
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
 import { Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
@@ -12,27 +12,27 @@ import { EtherType, Ipv4, u16, u32 } from '../wire/index.ts'
 const ethernetLength = 14
 const ipAt = ethernetLength
 const etherTypeAt = 12
-/** A power of two. */
+/** Number of buckets, a power of two. */
 const buckets = 4096
 
 export class Shares {
-  /** By observer: packets that it has had. */
+  /** Number of packets of each observer. */
   readonly #packets: Float64Array
-  /** By bucket: the observer that takes it, counted from 1; 0 while it has had no packet. */
+  /** Observer of each bucket, counted from 1; 0 while it has had no packet. */
   readonly #takers = new Uint8Array(buckets)
   readonly #dissection: Dissection
 
-  /** @param count of observers, 255 at most */
+  /** @param count number of observers, at most 255 */
   constructor(count: number, trace?: TraceOptions) {
     this.#packets = new Float64Array(count)
     this.#dissection = new Dissection(trace)
   }
 
-  /** The number of the observer that takes the packet, from 0. */
+  /** Returns the number of the observer that takes the packet, from 0. */
   of(packet: CapturedPacket): number {
     const { bytes, offset, length } = packet
     const isIpv4 = packet.linkType === LinkType.Ethernet && length >= ipAt + Ipv4.length
-    // Nearly all packets: no more is looked at.
+    // These are nearly all packets: they are not examined further.
     if (isIpv4 && u16(bytes, offset + etherTypeAt) === EtherType.ipv4)
       return this.#share(u32(bytes, offset + ipAt + Ipv4.source), u32(bytes, offset + ipAt + Ipv4.destination))
     const d = this.#dissection
@@ -41,7 +41,7 @@ export class Shares {
     return this.#share(sumOf(bytes, d.ip + 8), sumOf(bytes, d.ip + 24))
   }
 
-  /** The same whichever address comes first. */
+  /** Returns the same observer for either order of the addresses. */
   #share(a: number, b: number): number {
     let h = Math.imul(a ^ b, 0x9e3779b1) ^ Math.imul((a + b) | 0, 0x85ebca6b)
     h = Math.imul(h ^ (h >>> 15), 0xc2b2ae35)

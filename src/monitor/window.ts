@@ -1,7 +1,7 @@
 /**
- * What is known of one window of time: exact counters, and sketches of what has keys. Windows of the same time, or of times that
- * follow each other, are merged: by several agents, or into a longer one. Its memory is what the plan says, whatever passed, and what has limits of its
- * own (`mostSmallBytes`).
+ * Data of one window of time: exact counters, and sketches of quantities with keys. Windows of the same time, or of successive times, are
+ * merged: those of several agents, or into a longer one. The plan determines its memory, independently of the traffic, except for parts
+ * with limits of their own (`mostSmallBytes`).
  *
  *     bytes      CocoSketch: bytes on the wire, by the key of key.ts and every part of it        2/8
  *     packets    CocoSketch: packets                                                            1/8
@@ -18,12 +18,12 @@ import { type CounterName, counterIndex, counterNames, type Totals } from './eve
 import { flowName, keyBytes, rateKeyBytes } from './key.ts'
 import { TopMessages } from './messages.ts'
 
-/** What a window is made of: who saw it, and which of his windows it was. */
+/** Part of a window: the agent's run that observed it, and the number of the window in that run. */
 export interface Part {
   agent: string
-  /** Chosen at random when the agent started. */
+  /** Random identifier, chosen when the agent started. */
   run: string
-  /** Counts up with each window of the run: none is taken twice. */
+  /** Number that counts up with each window of the run: none is taken twice. */
   sequence: number
 }
 
@@ -33,26 +33,26 @@ export interface FlowLatency {
   sketch: DDSketch
 }
 
-/** Priorities of PFC, and the PAUSE of the whole link behind them. */
+/** Number of classes: the priorities of PFC, and after them the PAUSE of the whole link. */
 export const pauseClasses = 9
-/** Ports that send such frames, of which each is known by itself. */
+/** Maximum number of ports that send such frames and are recorded individually. */
 export const mostPausedBy = 1024
 export const mostSourceQps = 16_384
 export const mostParts = 65_536
-/** Words 0 to 9 of a key. */
+/** Length of words 0 to 9 of a key. */
 export const flowKeyBytes = 40
 export const hostKeyBytes = 17
-/** Bins of a window: of a second, each is 122 µs. */
+/** Number of bins of a window: in a window of a second, each is 122 µs. */
 const rateBins = 8192
 const latencyBytes = 2048
 export const mostFlowLatencies = 64
-/** Of sketches whose memory does not follow the plan, and of the heads of all. */
+/** Maximum memory, in bytes, of sketches whose memory does not follow the plan, and of the heads of all. */
 export const mostSmallBytes: number = mostFlowLatencies * 2 * latencyBytes + 2 ** 16
 
 export const sketchNames = ['bytes', 'packets', 'messages', 'events', 'flows', 'hosts', 'ack', 'read', 'rates'] as const
 export type SketchName = (typeof sketchNames)[number]
 
-/** New sketches of a plan, empty. */
+/** Returns new, empty sketches of a plan. */
 export function sketchesOf({ sketchBytes, seed, windowMs }: WindowPlan): WindowSketches {
   const eighth = Math.floor(sketchBytes / 8)
   const coco = (eighths: number) => createSketch('coco', { bytes: eighths * eighth, keyBytes, seed, countBits: 53 })
@@ -69,7 +69,7 @@ export function sketchesOf({ sketchBytes, seed, windowMs }: WindowPlan): WindowS
   }
 }
 
-/** As many bins as take a quarter of the memory at most. */
+/** Returns the number of bins that take at most a quarter of the memory. */
 function binsOf(windowMs: number, bytes: number): { windows: number; windowNs: number; coefficients: number } {
   let windows = rateBins
   while (windows > 64 && windows * 8 > bytes / 4) windows /= 2
@@ -80,7 +80,7 @@ function quantiles(bytes: number, accuracy: number): DDSketch {
   return createSketch('ddsketch', { bytes, accuracy, seed: 0 })
 }
 
-/** For the latencies of one flow. */
+/** Returns a sketch for the latencies of one flow. */
 export function latencySketch(): DDSketch {
   return quantiles(latencyBytes, 0.02)
 }
@@ -101,23 +101,23 @@ export interface WindowSketches {
 /** One window of time, or several that were merged. `answerOf` and `query` read it. */
 export class Window {
   readonly plan: WindowPlan
-  /** It begins `index` × `windowMs` after 1970. */
+  /** Index of the window: it begins `index` × `windowMs` after 1970. */
   readonly index: number
-  /** How many windows of the plan it covers, from `index` on. */
+  /** Number of windows of the plan that it covers, from `index` on. */
   span = 1
   /** Parts are only added. */
   readonly parts: Part[] = []
   readonly #known = new Map<string, Set<number>>()
   #knownParts = 0
-  /** It came when the merged window of its time had been handed on already. */
+  /** Flag: it came when the merged window of its time had been handed on already. */
   late = false
   readonly counters: Float64Array = new Float64Array(counterNames.length)
-  /** Frames of each class, and the quanta for which they asked. */
+  /** Frames of each class, and the quanta that they requested. */
   readonly pauses: Float64Array = new Float64Array(2 * pauseClasses)
-  /** The same by the port that sends them, as one agent sees it. */
+  /** Frames and quanta by the port that sends them, as one agent observes it. */
   readonly pausedBy: Map<string, Float64Array> = new Map()
   readonly sketches: WindowSketches
-  /** Of windows that were merged into this longer one, whose rates are no longer there. */
+  /** Bursts of windows that were merged into this longer one, whose rates are no longer there. */
   bursts: Burst[] = []
   /** Source QPs that were found out after the flow's first packets here. */
   readonly sourceQps: Map<string, number> = new Map()
@@ -139,12 +139,12 @@ export class Window {
     return (this.span * this.plan.windowMs) / 1000
   }
 
-  /** It covers more than one time: it has no rates. */
+  /** True if it covers more than one time: it has no rates. */
   get isLong(): boolean {
     return this.span > 1
   }
 
-  /** Whether a window is a part of this one. */
+  /** True if a window is a part of this one. */
   hasPart({ run, sequence }: Part): boolean {
     for (; this.#knownParts < this.parts.length; this.#knownParts++) {
       const part = this.parts[this.#knownParts]!
@@ -164,7 +164,7 @@ export class Window {
     return Object.fromEntries(counterNames.map((name, i) => [name, this.counters[i]!])) as Totals
   }
 
-  /** Frames and quanta of a port, of which few are kept; undefined if there is no more room for another one. */
+  /** Returns the frames and quanta of a port, of which a limited number is kept; undefined if there is no room for another one. */
   pausesOf(port: string): Float64Array | undefined {
     const known = this.pausedBy.get(port)
     if (known !== undefined || this.pausedBy.size >= mostPausedBy) return known
@@ -173,7 +173,7 @@ export class Window {
     return pauses
   }
 
-  /** The sketch of the latencies of a flow; undefined if there is no more room for another one. */
+  /** Returns the sketch of the latencies of a flow; undefined if there is no room for another one. */
   latencyOf(words: Int32Array): DDSketch | undefined {
     const name = flowName(words)
     const known = this.flowLatencies.get(name)

@@ -1,9 +1,9 @@
-/** Counting beside the sketches, to judge them by. */
+/** Exact counting beside the sketches, as their reference. */
 import type { KeyBlock } from './key-block.ts'
 
-/** Sees all that goes into the sketches of a window, before the window is handed on. */
+/** Observer of everything that goes into the sketches of a window, before the window is handed on. */
 export interface Witness {
-  /** The keys of packets, with their bytes, how many they are, and their messages; those of events with how many. */
+  /** Receives the keys of packets, with their bytes, number and messages; and those of events with their number. */
   keys(of: 'packets' | 'events', block: KeyBlock): void
   seen(of: 'flows' | 'hosts', key: Uint8Array): void
   latency(of: 'ack' | 'read', ns: number): void

@@ -1,23 +1,23 @@
 /**
- * Gives each address of a capture a small number, through an open hash table in typed arrays: flows are then told apart by
- * a few integers. An address is IPv4, IPv6 (or a GID), or an InfiniBand LID.
+ * Maps each address of a capture to a small number through an open-addressing hash table in typed arrays, so that flows are identified by a
+ * few integers. An address is IPv4, IPv6 (or a GID), or an InfiniBand LID.
  */
 import { formatIp } from '../wire/index.ts'
 
 const kindLid = 2
 
-/** More addresses than this share the last number: a capture of garbage does not use up the memory. */
+/** Limit of distinct addresses; addresses above it share the last number, so that a capture of garbage does not exhaust the memory. */
 const most = 65_536
 
 export class AddressTable {
-  /** Five words for each address: its length in bytes (2 for a LID), then up to 16 bytes. */
+  /** Table of five words for each address: its length in bytes (2 for a LID), then up to 16 bytes. */
   #words = new Int32Array(5 * 64)
   #slots = new Int32Array(256).fill(-1)
-  /** By number, once asked for. */
+  /** Text of each address, by its number; formatted on the first request. */
   readonly #texts: string[] = []
   count = 0
 
-  /** The number of the address bytes[at, at + length); length is 2, 4 or 16. */
+  /** Returns the number of the address bytes[at, at + length); length is 2, 4 or 16. */
   intern(bytes: Uint8Array, at: number, length: number): number {
     let a = length
     let b = 0
@@ -47,7 +47,7 @@ export class AddressTable {
     }
   }
 
-  /** Puts the four words of an address at out[at]; returns its length in bytes, of which 4 and 2 are in the first word. */
+  /** Copies the four words of an address to out[at]; returns its length in bytes, of which 4 and 2 are in the first word. */
   copy(id: number, out: Int32Array, at: number): number {
     if (id >= most - 1) {
       out.fill(0, at, at + 4)
@@ -62,7 +62,7 @@ export class AddressTable {
     return w[i]!
   }
 
-  /** Takes over an address of another table. */
+  /** Interns an address of another table. */
   adopt(other: AddressTable, id: number): number {
     if (id >= most - 1) return id
     const [length, b, c, d, last] = other.#words.subarray(id * 5, id * 5 + 5)
@@ -115,7 +115,7 @@ function word(bytes: Uint8Array, at: number): number {
   return (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
 }
 
-/** Mixes four words well enough that addresses that count up do not collide. */
+/** Returns a mix of four words that is good enough that consecutive addresses do not collide. */
 export function hash(a: number, b: number, c: number, d: number): number {
   let h = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b)
   h = Math.imul((h ^ (h >>> 15)) + b, 0xc2b2ae35)

@@ -1,8 +1,8 @@
 /**
- * Follows all flows of a capture, packet after packet, and says of each packet what its history makes of it. Memory grows
- * with the number of flows, up to a limit, and not with the number of packets: outstanding requests of all flows share an amount of
- * it, so that gaps in many sequences reserve no more. What is followed without an end has limits of its own: at these, the half of the
- * flows that had no packet for longest is forgotten.
+ * Analysis that follows all flows of a capture, packet after packet, and determines a verdict on each packet from the history of its flow.
+ * Memory grows with the number of flows, up to a limit, and not with the number of packets: outstanding requests of all flows share one
+ * memory budget, so that gaps in many sequences reserve no more. A source without an end has limits of its own: when they are reached, the
+ * analysis forgets the half of the flows that has had no packet for the longest time.
  */
 import type { CapturedPacket } from '../capture/index.ts'
 import { Bth, type CmMessage, Deth, Ipv4, Ipv6, isMalformed, Lrh, OpBit, parseCm, u16, u24 } from '../wire/index.ts'
@@ -18,32 +18,32 @@ import { trackResponse } from './responses.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
 const gsiQp = 1
-/** The last number is shared by all addresses that found no place. */
+/** Maximum number of addresses; the last number is shared by all addresses that found no slot. */
 const mostNumbers = 65_535
-/** For outstanding requests, if nothing else is said: 800 rings of the largest size. */
+/** Default of the memory for outstanding requests, in bytes: 800 rings of the largest size. */
 export const mostRingBytes: number = 256 * 2 ** 20
 
 export class Analysis {
   addresses: AddressTable = new AddressTable()
   readonly table: FlowTable
-  /** Flows that were forgotten for others. */
+  /** Flows that were forgotten to make room for new ones. */
   forgotten = 0
   packets = 0
   roce = 0
-  /** Of these, packets that the capture has more than once: nothing else counts them. */
+  /** Packets, among those counted above, that the capture contains more than once: no other counter includes them. */
   copies = 0
   wireBytes = 0
   icrcInvalid = 0
   malformed = 0
   cut = 0
-  /** How often each type of CM message came. */
+  /** Number of CM messages of each type. */
   readonly management: Map<string, number> = new Map()
-  /** The CM message of the last packet, if it was one. */
+  /** CM message of the last packet, if it carried one. */
   message: CmMessage | undefined
   /** Numbers of the last packet's addresses. */
   source = 0
   destination = 0
-  /** The latest time stamp; that of the packet before may be earlier. */
+  /** Latest time stamp; the packet before may have an earlier one. */
   lastNs = 0
   #beforeNs = 0
   readonly #ahead: Analysis | undefined
@@ -57,8 +57,8 @@ export class Analysis {
   readonly #mostFlows: number
 
   /**
-   * @param ahead that of another reading of the same capture, which is farther on: its flows have the same numbers
-   * @param limits of what has no end, and of memory
+   * @param ahead analysis of another reading of the same capture that is farther on: its flows have the same numbers
+   * @param limits limits of memory, and of the number of flows for a source without an end
    */
   constructor(ahead?: Analysis, limits: FlowLimits = { rings: { bytesLeft: mostRingBytes } }) {
     this.#ahead = ahead
@@ -68,7 +68,7 @@ export class Analysis {
     this.#connections = new Connections((destination, qpn, claim) => this.#claimed(destination, qpn, claim))
   }
 
-  /** Seconds since 1970 of the first packet; -1 without any. */
+  /** Seconds since 1970 of the first packet; -1 before the first. */
   get firstSeconds(): number {
     return this.#firstSeconds
   }
@@ -77,7 +77,7 @@ export class Analysis {
     return this.#firstNanoseconds
   }
 
-  /** Takes the next packet, which `d` describes; fills `v`. */
+  /** Processes the next packet, which `d` describes; fills `v`. */
   packet(packet: CapturedPacket, d: Dissection, v: Verdict): void {
     this.#next(packet, v)
     if (d.kind === Kind.Other) {
@@ -97,7 +97,7 @@ export class Analysis {
     if (flow === undefined) return
     v.flow = flow
     if (bad) {
-      // Its receiver drops it: it has no place in the sequence.
+      // The receiver drops it: it is not a part of the sequence.
       if (d.icrc === IcrcState.Invalid) flow.icrcInvalid++
       if (d.problems !== 0) flow.malformed++
       return
@@ -106,8 +106,8 @@ export class Analysis {
   }
 
   /**
-   * Takes the next packet without following it, in less time: `v` has its flow, if that is known, and the marks that it bears itself. The
-   * sequence of the flow begins anew with the next packet that is followed, as at the beginning of a capture.
+   * Processes the next packet without following it, in less time: `v` receives its flow, if that is known, and the marks that the packet
+   * bears itself. The sequence of the flow begins anew with the next packet that is followed, as at the beginning of a capture.
    */
   passBy(packet: CapturedPacket, d: Dissection, v: Verdict): void {
     this.#next(packet, v)
@@ -116,26 +116,26 @@ export class Analysis {
     if (this.#mostFlows !== Number.POSITIVE_INFINITY) this.#keepWithin(this.#mostFlows)
     this.#endpoints(packet.bytes, d)
     if (!d.complete) return
-    // Its ICRC was not checked: it makes no flow.
+    // Its ICRC was not checked: it creates no flow.
     const flow = this.#flowOf(packet.bytes, d, true)
     if (flow === undefined) return
     v.flow = flow
-    // Its receiver drops it.
+    // The receiver drops it.
     if (d.problems !== 0) return
     flow.packets++
     flow.wireBytes += packet.originalLength
     flow.lastNs = v.timeNs
     flow.lastPacket = this.packets
     flow.pause((d.bits & OpBit.Request) !== 0)
-    // Its requests may be waiting for what this packet says.
+    // Its requests may be waiting for what this packet establishes.
     flow.peer?.pause(false)
     if (isMarked(packet.bytes, d)) v.marks |= Mark.Marked
     if ((d.bits & OpBit.Cnp) !== 0) v.marks |= Mark.Cnp
   }
 
   /**
-   * Looks at a packet again that was taken before, of which `v` is the verdict: its addresses and its CM message become the
-   * last ones, and nothing is counted.
+   * Revisits a packet that was processed before, of which `v` is the verdict: its addresses and its CM message become the last ones, and
+   * nothing is counted.
    */
   revisit(packet: CapturedPacket, d: Dissection, v: Verdict): void {
     this.message = undefined
@@ -147,18 +147,18 @@ export class Analysis {
     if (!isMalformed(message)) this.message = message
   }
 
-  /** Joins what is left at the end of the capture. */
+  /** Joins the flows that are still without a peer at the end of the capture. */
   finish(): void {
     joinRest(this.table)
   }
 
-  /** Gives all flows the numbers that `conversationNumbers` has for them: for `numberOf`, once all is read. */
+  /** Numbers all flows as `conversationNumbers` does, for `numberOf`, after the whole capture is read. */
   numberAll(): void {
     const numbers = this.conversationNumbers()
     for (const flow of this.table.flows) flow.number = numbers[flow.index]!
   }
 
-  /** The number of the conversation of each flow, by flow number, once all is read. */
+  /** Returns the number of the conversation of each flow, by flow number, after the whole capture is read. */
   conversationNumbers(): Int32Array {
     const { flows } = this.table
     const numbers = new Int32Array(flows.length)
@@ -172,15 +172,15 @@ export class Analysis {
   }
 
   /**
-   * The conversation of a flow, from 1; both directions have the same. Numbers are given when they are first asked for;
-   * two directions of which it turns out later that they belong together keep different ones.
+   * Returns the conversation of a flow, from 1; both directions have the same. Numbers are assigned on the first request; two directions
+   * that are found to belong together later keep different numbers.
    */
   numberOf(flow: Flow): number {
     if (flow.number === 0) flow.number = flow.peer?.number || ++this.#numbers
     return flow.number
   }
 
-  /** The packet is counted as what it is; `v` says of which it is a copy. */
+  /** True if the packet is a copy: it is counted as one, and `v` names the original. */
   #isCopy(packet: CapturedPacket, d: Dissection, v: Verdict): boolean {
     if (this.#samplesCopies && (d.psn & 15) !== 0) return false
     const original = this.#copies.originalOf(packet, d)
@@ -188,13 +188,13 @@ export class Analysis {
     this.copies++
     v.marks = Mark.Copy
     v.refersTo = original
-    // It makes no flow, since the packet has.
+    // A copy creates no flow, since its original has.
     v.flow = this.#flowOf(packet.bytes, d, true)
     if (v.flow !== undefined) v.flow.copies++
     return true
   }
 
-  /** What is the same for each packet: counting, and its time. */
+  /** Does what is the same for each packet: counts it, and determines its time. */
   #next(packet: CapturedPacket, v: Verdict): void {
     v.reset()
     this.message = undefined
@@ -239,9 +239,9 @@ export class Analysis {
 
   #keepWithin(most: number): void {
     const { table, addresses } = this
-    // A flow has two addresses; packets that belong to none have some, too.
+    // A flow has two addresses; packets without a flow have some, too.
     if (table.flows.length < most && addresses.count < Math.min(2 * most, mostNumbers)) return
-    // Which packet was the last is another one for each flow.
+    // The last packet is a different one for each flow.
     const order = Float64Array.from(table.flows, (flow) => flow.lastPacket).sort()
     const oldest = order[Math.max(0, order.length - (most >> 1))] ?? 0
     const kept = new AddressTable()
@@ -296,7 +296,7 @@ export class Analysis {
     }
   }
 
-  /** The packet's flow, made if it is new. A bad packet makes no flow: its numbers may be anything. */
+  /** Returns the packet's flow, and creates it if it is new. A bad packet creates no flow: its numbers may be anything. */
   #flowOf(b: Uint8Array, d: Dissection, bad: boolean): Flow | undefined {
     const { source, destination, table } = this
     let service = d.opcode >> 5
@@ -315,7 +315,7 @@ export class Analysis {
     return flow
   }
 
-  /** A flow that is seen for the first time: what is known of it already? */
+  /** Initialises a flow that is seen for the first time with what is known of it already. */
   #begin(flow: Flow): void {
     const known = this.#ahead?.table.flows[flow.index]
     if (known !== undefined) {
@@ -339,7 +339,7 @@ export class Analysis {
     if (claim !== undefined && claim.source === flow.source) this.#apply(flow, claim)
   }
 
-  /** The capture says which end sends to a QP; if its flow is there already, its sequence starts over. */
+  /** Applies a claim of which end sends to a QP; if its flow exists already, its sequence starts over. */
   #claimed(destination: number, qpn: number, claim: Claim): void {
     for (const service of [Service.RC, Service.UC, Service.XRC]) {
       const flow = this.table.find(claim.source, destination, qpn, service, -1)
@@ -380,12 +380,12 @@ export class Analysis {
   }
 }
 
-/** Is its payload a whole management datagram? The packet is sound, and of the service UD. */
+/** True if the payload is a whole management datagram: the packet is sound, and of the service UD. */
 function holdsManagement({ complete, problems, icrc, destQp, cut }: Dissection): boolean {
   return complete && problems === 0 && icrc !== IcrcState.Invalid && destQp === gsiQp && !cut
 }
 
-/** ECN: the last two bits of the traffic class are "congestion experienced". */
+/** True if the ECN field, the last two bits of the traffic class, is "congestion experienced". */
 function isMarked(b: Uint8Array, d: Dissection): boolean {
   if (d.ipVersion === 4) return (b[d.ip + Ipv4.tos]! & 3) === 3
   if (d.ipVersion === 6) return ((b[d.ip + 1]! >> 4) & 3) === 3

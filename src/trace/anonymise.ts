@@ -1,7 +1,7 @@
 /**
- * Captures without what identifies hosts and their data: addresses and keys are mapped with a secret key, each always to the
- * same one, so that flows, connections and memory regions stay distinct; payload is zeros. What the analysis needs stays: QP
- * numbers, PSNs, lengths, opcodes, times.
+ * Anonymised captures, without the data that identifies hosts and without their payload: addresses and keys are mapped with a secret key,
+ * each always to the same one, so that flows, connections and memory regions stay distinct; payload is replaced with zeros. The fields that
+ * the analysis needs stay: QP numbers, PSNs, lengths, opcodes, times.
  *
  *     MAC, LID            mapped one to one; multicast stays multicast
  *     IP, GID             mapped with prefixes: two addresses that share n bits share n bits afterwards
@@ -9,7 +9,7 @@
  *     virtual addresses   moved by whole pages, each region (R_Key) by as many as all its addresses
  *     payload, immediate and atomic operands    zeros, in management datagrams too
  *
- * The ICRC is computed again where the packet was captured whole, and is wrong afterwards where it was wrong before.
+ * The ICRC is recomputed where the packet was captured whole, and stays wrong where it was wrong before.
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
 import {
@@ -30,7 +30,7 @@ import { computeIcrc, type Dissection, IcrcState, Kind } from './dissect.ts'
 import { addressLength, putIpv4Sum, putVcrc, sourceAt, transportPlaces, udpSum } from './places.ts'
 import { Tunnel } from './tunnels.ts'
 
-/** A keyed pseudorandom function: at least 16 bytes, which nobody without the key can tell from random ones. */
+/** Keyed pseudorandom function: returns at least 16 bytes, which cannot be distinguished from random ones without the key. */
 export type KeyedHash = (purpose: string, input: Uint8Array) => Uint8Array
 
 const mostRemembered = 1 << 20
@@ -41,7 +41,7 @@ const firstMulticastLid = 0xc000
 
 export class Anonymiser {
   readonly #hash: KeyedHash
-  /** Bounded: what is forgotten is computed again, to the same value. */
+  /** Cache of computed values, bounded: a value that was evicted is recomputed, to the same result. */
   readonly #remembered = new Map<string, Uint8Array>()
 
   constructor(hash: KeyedHash) {
@@ -49,8 +49,8 @@ export class Anonymiser {
   }
 
   /**
-   * Changes the packet's bytes; `d` is its dissection, ICRC included. False if it is none whose every address is known here
-   * (no RDMA, in a tunnel, a link type with addresses of its own): it has to be left out then.
+   * Anonymises the packet's bytes; `d` is its dissection, ICRC included. Returns false if not every address in the packet is known here (no
+   * RDMA, in a tunnel, a link type with addresses of its own): the packet has to be left out then.
    */
   apply(packet: CapturedPacket, d: Dissection): boolean {
     const { bytes: b, offset, length, linkType } = packet
@@ -71,7 +71,7 @@ export class Anonymiser {
     return true
   }
 
-  /** An IP address (4 or 16 bytes), a GID (16), a MAC address (6) or a GUID (8), as those of packets. */
+  /** Returns the replacement of an IP address (4 or 16 bytes), a GID (16), a MAC address (6) or a GUID (8), as in packets. */
   address(address: Uint8Array): Uint8Array {
     const { length } = address
     if (length === 8) return this.#map('guid', address).slice(0, length)
@@ -81,11 +81,11 @@ export class Anonymiser {
     return mapped
   }
 
-  /** A LID, as those of packets. */
+  /** Returns the replacement of a LID, as in packets. */
   lid(lid: number): number {
     if (lid === 0 || lid >= firstMulticastLid) return lid
     let mapped = lid
-    // A permutation of 16 bits, walked until it is a unicast LID again: a permutation of those.
+    // A permutation of 16 bits, iterated until the result is a unicast LID again, is a permutation of the unicast LIDs.
     do mapped = this.#feistel('lid', mapped, 16)
     while (mapped === 0 || mapped >= firstMulticastLid)
     return mapped
@@ -118,7 +118,7 @@ export class Anonymiser {
     if (d.icrc !== IcrcState.Unknown) {
       const icrc = computeIcrc(b, d)
       put32le(b, d.end, d.icrc === IcrcState.Valid ? icrc : ~icrc >>> 0)
-      // One that cannot be computed would still tell of what it was made of.
+      // A checksum that cannot be recomputed would still reveal information about the original bytes.
     } else if (d.authenticated && d.end > 0 && d.end + 4 <= captured) b.fill(0, d.end, d.end + 4)
     if (d.kind === Kind.RoceV2 && captured - d.udp >= Udp.length && u16(b, d.udp + Udp.checksum) !== 0) {
       const whole = d.end > 0 && d.end + 4 <= captured
@@ -127,7 +127,7 @@ export class Anonymiser {
     if (d.kind === Kind.InfiniBand && d.end > 0 && d.end + 6 <= captured) putVcrc(b, d)
   }
 
-  /** Locally administered ones; groups of IP multicast keep their beginning, and broadcast is broadcast. */
+  /** Replaces a MAC address with a locally administered one; IP multicast groups keep their prefix, and broadcast stays broadcast. */
   #mac(b: Uint8Array, at: number): void {
     const mac = b.slice(at, at + 6)
     if (mac.every((byte) => byte === 0xff) || mac.every((byte) => byte === 0)) return
@@ -141,7 +141,9 @@ export class Anonymiser {
     b[at] = (b[at]! & 0xfc) | 2 | (mac[0]! & 1)
   }
 
-  /** Multicast, loopback and link-local prefixes stay; an IPv4 address in an IPv6 one is the same as outside. */
+  /**
+   * Replaces an IP address; multicast, loopback and link-local prefixes stay, and an IPv4 address inside an IPv6 one is mapped as outside.
+   */
   #ip(b: Uint8Array, at: number, size: number, captured: number): void {
     if (at + size > captured) {
       b.fill(0, Math.min(at, captured), captured)
@@ -157,7 +159,7 @@ export class Anonymiser {
     b.set(this.#prefixes(size === 4 ? 'ip4' : 'ip6', address, kept), at)
   }
 
-  /** Each bit is flipped or not as the bits before it say; the first `kept` stay. */
+  /** Flips each bit or not depending on the bits before it; the first `kept` bits stay. */
   #prefixes(purpose: string, address: Uint8Array, kept: number): Uint8Array {
     const known = this.#remembered.get(keyOf(purpose, address))
     if (known !== undefined) return known
@@ -174,7 +176,7 @@ export class Anonymiser {
     return this.#remember(keyOf(purpose, address), result)
   }
 
-  /** The membership bit stays. */
+  /** Replaces a P_Key; the membership bit stays. */
   #pkey(b: Uint8Array, at: number): void {
     const pkey = u16(b, at)
     const low = pkey & 0x7fff
@@ -190,7 +192,7 @@ export class Anonymiser {
     if (qkey !== gsiQkey) put32(b, at, this.#word('qkey', qkey))
   }
 
-  /** The whole region is moved by a number of pages that depends on its key. */
+  /** Moves a virtual address: the whole region is moved by a number of pages that depends on its key. */
   #memory(b: Uint8Array, va: number, rkey: number): void {
     const view = new DataView(b.buffer, b.byteOffset)
     const by = this.#map('va', b.slice(rkey, rkey + 4))
@@ -203,7 +205,7 @@ export class Anonymiser {
     return this.#feistel(purpose, value, 32)
   }
 
-  /** A permutation of numbers of so many bits, in four rounds. */
+  /** Permutes the numbers of `bits` bits, in four Feistel rounds. */
   #feistel(purpose: string, value: number, bits: 16 | 32): number {
     const half = bits / 2
     const mask = 2 ** half - 1
@@ -241,14 +243,14 @@ function isMapped(address: Uint8Array): boolean {
   return address.subarray(0, 10).every((byte) => byte === 0) && address[10] === 0xff && address[11] === 0xff
 }
 
-/** How many bits of an address say what kind it is: 224/4 multicast, 127/8 loopback, 169.254/16 link-local. */
+/** Returns the number of leading bits of an address that indicate its kind: 224/4 multicast, 127/8 loopback, 169.254/16 link-local. */
 function specialBits4(address: Uint8Array): number {
   if (address[0]! >> 4 === 14) return 4
   if (address[0] === 127) return 8
   return address[0] === 169 && address[1] === 254 ? 16 : 0
 }
 
-/** ff00::/16 with flags and scope, fe80::/64, ::1. */
+/** Returns the same for IPv6: ff00::/16 with flags and scope, fe80::/64, ::1. */
 function specialBits6(address: Uint8Array): number {
   if (address[0] === 0xff) return 16
   if (address[0] === 0xfe && address[1] === 0x80) return 64

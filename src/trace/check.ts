@@ -9,20 +9,20 @@ import {
 import { Datagrams } from './datagrams.ts'
 import { Dissection, IcrcState, Kind, type TraceOptions } from './dissect.ts'
 
-/** How packets are checked. */
+/** Options of `checkCapture`. */
 export interface CheckOptions extends TraceOptions {
-  /** Default: true. */
+  /** Flag: ICRCs are checked. Default: true. */
   checkIcrc?: boolean
 }
 
-/** At most so many numbers of bad packets are kept; what is above is only counted. */
+/** Maximum length of a list of bad packets; packets above it are only counted. */
 export const longestList = 1_000_000
 const longestExamples = 1000
 
-/** What is wrong in a capture, packet by packet. */
+/** Problems of a capture, packet by packet. */
 export interface CheckResult {
   packets: number
-  /** RoCEv2, RoCEv1 and InfiniBand packets. */
+  /** Number of RoCEv2, RoCEv1 and InfiniBand packets. */
   roce: number
   roceV1: number
   infiniBand: number
@@ -32,20 +32,20 @@ export interface CheckResult {
   icrcInvalid: number[]
   malformedCount: number
   malformed: number[]
-  /** For the first of the malformed: which rules are broken, as Problem bits. */
+  /** Rules that the first of the malformed packets break, as Problem bits. */
   examples: { packet: number; problems: number }[]
-  /** RDMA packets that the capture has only the beginning of: their ICRC cannot be checked. */
+  /** RDMA packets of which the capture has only the beginning: their ICRC cannot be checked. */
   cut: number
   format: string | undefined
   interfaces: readonly InterfaceInfo[]
-  /** Link types of which nothing is known, in words. */
+  /** Link types that are not supported, as text. */
   unread: readonly string[]
   damage: readonly Damage[]
   damageCount: number
   elapsedMs: number
 }
 
-/** Reads the capture to its end. Throws the system's error if it cannot be opened or read. */
+/** Checks the packets of a capture to its end. Throws the system's error if it cannot be opened or read. */
 export async function checkCapture(source: CaptureSource, options: CheckOptions = {}): Promise<CheckResult> {
   const { checkIcrc = true } = options
   const d = new Dissection(options)

@@ -1,6 +1,6 @@
 /**
- * What a capture says by itself of which QPs are connected: messages of the communication manager, and the lines that the
- * pingpong programs of libibverbs exchange over TCP. Both become claims: "what goes to this QP comes from that one".
+ * Information of the capture itself on which QPs are connected: messages of the communication manager, and the lines that the pingpong
+ * programs of libibverbs exchange over TCP. Both become claims: "what goes to this QP comes from that one".
  */
 import { type CmMessage, isMalformed, parseCm } from '../wire/index.ts'
 import type { Basis } from './flow.ts'
@@ -9,24 +9,24 @@ export interface Claim {
   source: number
   srcQp: number
   basis: Basis
-  /** The first PSN of the requests to the QP; -1 if it is not known. */
+  /** First PSN of the requests to the QP; -1 if it is not known. */
   startPsn: number
   /** Bytes; 0 if it is not known. */
   mtu: number
 }
 
-/** More than this are not remembered. */
+/** Maximum number of claims, of pending REQs, and of pingpong exchanges that are remembered. */
 const most = 65_536
 
 interface Half {
   qpn: number
-  /** In a request that waits for its reply, the PSN that the QP expects; else the one that it begins with. */
+  /** PSN that the QP expects, in a request that waits for its reply; otherwise the PSN that it begins with. */
   psn: number
   mtu: number
 }
 
 interface Exchange {
-  /** The address that was first heard, and the lines of both sides. */
+  /** Address that was first seen as a sender, and the lines of both sides. */
   first: number
   lines: [Half[], Half[]]
   joined: number
@@ -43,12 +43,12 @@ export class Connections {
     this.#onClaim = onClaim
   }
 
-  /** The end that sends to this QP, if the capture has said so. */
+  /** Returns the end that sends to this QP, if the capture contains that information. */
   claimOf(destination: number, qpn: number): Claim | undefined {
     return this.#claims.get(destination * 0x1000000 + qpn)
   }
 
-  /** The MAD b[start, start + 256) that went from `source` to `destination`. */
+  /** Processes the MAD b[start, start + 256) that went from `source` to `destination`. */
   management(b: Uint8Array, start: number, end: number, source: number, destination: number): CmMessage | undefined {
     const message = parseCm(b, start, end)
     if (isMalformed(message)) return undefined
@@ -70,7 +70,7 @@ export class Connections {
     return message
   }
 
-  /** The payload b[start, end) of a TCP segment. `name` tells connections apart and is the same in both directions. */
+  /** Processes the payload b[start, end) of a TCP segment. `name` identifies the connection and is the same in both directions. */
   tcp(b: Uint8Array, start: number, end: number, source: number, destination: number, name: () => string): void {
     const count = (end - start) / lineLength
     if (count < 1 || count > 64 || !Number.isInteger(count) || b[end - 1] !== 0 || b[start + 4] !== colon) return
@@ -96,7 +96,10 @@ export class Connections {
       this.#connect(exchange.first, first[exchange.joined]!, other, second[exchange.joined]!, 'pingpong')
   }
 
-  /** Addresses have other numbers now, −1 where there is none any more: what is known of those is forgotten. */
+  /**
+   * Renumbers the addresses after they were assigned other numbers; claims whose address has no number any more (−1) are forgotten, and so
+   * are unfinished exchanges.
+   */
   renumber(numbers: Int32Array): void {
     const claims = [...this.#claims]
     this.#claims.clear()
@@ -118,7 +121,7 @@ export class Connections {
   #claim(destination: number, qpn: number, claim: Claim): void {
     const key = destination * 0x1000000 + qpn
     const known = this.#claims.get(key)
-    // A message that was sent again says nothing new.
+    // A retransmitted message contains nothing new.
     if (known?.source === claim.source && known.srcQp === claim.srcQp && known.startPsn === claim.startPsn) return
     if (known === undefined && this.#claims.size >= most) return
     this.#claims.set(key, claim)
@@ -133,7 +136,7 @@ function keyOf(address: number, commId: number): number {
   return address * 0x1_0000_0000 + commId
 }
 
-/** The MTU for its code; 0 for a code that does not exist. */
+/** Returns the MTU for its code; 0 for a code that does not exist. */
 function mtuOf(code: number): number {
   return code >= 1 && code <= 5 ? 128 << code : 0
 }

@@ -1,6 +1,6 @@
 /**
- * `verbena trace convert`: the packets of one capture in another file. From pcapng to pcapng all blocks are as they were; pcap has no place for what is
- * not bytes, link type and time.
+ * `verbena trace convert`: the packets of one capture in another file. From pcapng to pcapng all blocks are as they were; pcap can hold
+ * only bytes, link type and time.
  */
 import {
   BlockCopy,
@@ -19,26 +19,26 @@ import { type AnalysedHandler, readAhead } from './look-ahead.ts'
 import { rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
-/** What is written, and how. */
+/** Options of `convertCapture`. */
 export interface ConvertOptions extends TraceOptions, CaptureCopyOptions {
   filter?: Filter
 }
 
-/** What was written, and what could not be. */
+/** Counts of what was written, and of what could not be. */
 export interface ConvertResult {
   packets: number
   written: number
-  /** Packets that have another time than in the source, since a pcap file holds the years from 1970 to 2106. */
+  /** Packets whose time differs from the source's, since a pcap file can hold the years from 1970 to 2106 only. */
   unfitTimes: number
-  /** What the source has and the written format has no place for, in words; and what its authors want not to be copied. */
+  /** Parts of the source that the written format cannot hold, as text, and those that their authors do not want copied. */
   leftOut: readonly string[]
-  /** Of the source; undefined if it is no capture. */
+  /** Format of the source; undefined if it is not a capture. */
   format: string | undefined
   damage: readonly Damage[]
   damageCount: number
 }
 
-/** Reads to the end, and closes the sink; abandons it if that fails, or if the source is no capture. */
+/** Converts the source to its end, and closes the sink; abandons the sink if that fails, or if the source is not a capture. */
 export async function convertCapture(
   source: CaptureSource,
   sink: CaptureSink,

@@ -1,9 +1,11 @@
 /**
- * Several RoCEv2 packets that the kernel hands over as one. A sender gives it up to 64 datagrams in one buffer (UDP_SEGMENT), and a receiver
- * takes them so (UDP_GRO). Where the adapter cuts the buffer, or nobody does (veth, lo), a capture on that host sees it whole: one IP and UDP header,
- * then one packet behind the other, all as long as the first, only the last one may be shorter.
+ * Several RoCEv2 packets that the kernel handles as one. A sender passes up to 64 datagrams to it in one buffer (UDP_SEGMENT), and a
+ * receiver gets them so (UDP_GRO). Where the adapter segments the buffer, or where it is never segmented (veth, lo), a capture on that host
+ * contains it whole: one IP and UDP header, then the packets one after the other, all as long as the first; only the last one may be
+ * shorter.
  *
- * A capture does not say how long. But the first packet ends with its ICRC, where another BTH begins: the length at which both fit is the one.
+ * A capture does not contain that length. But the first packet ends with its ICRC, after which another BTH begins: the segment length is
+ * the one at which both fit.
  */
 import { CapturedPacket } from '../capture/index.ts'
 import {
@@ -27,9 +29,12 @@ const icrcLength = 4
 const shortest = Bth.length + icrcLength
 /** UDP_MAX_SEGMENTS of Linux. */
 const mostDatagrams = 128
-/** What there is of a packet that has others behind it, if its ICRC was not looked at. SENDs that are shorter than a packet together have none. */
+/**
+ * Problems of a packet that is followed by more packets, if its ICRC was not checked. SENDs that are shorter than a packet together have
+ * none.
+ */
 const tooLong = Problem.PlaceLength | Problem.NoPayload | Problem.OperandLength | Problem.DmaLength | Problem.MadLength
-/** Places that look like a BTH, of which the ICRC is computed: payloads may have been made to have many. */
+/** Maximum number of positions resembling a BTH of which the ICRC is computed: a payload may have been crafted to have many. */
 const mostTries = 8
 
 export class Datagrams {
@@ -39,17 +44,17 @@ export class Datagrams {
   #ip = 0
   #bth = 0
   #ipVersion = 0
-  /** In the bytes of the packet. */
+  /** Offsets in the bytes of the packet. */
   #start = 0
   #end = 0
   #length = 0
   #identification = 0
-  /** By which the identification of each is more than that of the one before. */
+  /** Difference between the identifications of two successive packets. */
   #step = 1
 
   /**
-   * How many packets there are in the one that was dissected: 1, unless it cannot be a packet as it stands and is several. `at` gives them until
-   * the next call.
+   * Returns the number of packets in the one that was dissected: 1, unless it cannot be a packet as it stands and consists of several. `at`
+   * returns them until the next call.
    */
   split(packet: CapturedPacket, d: Dissection): number {
     const isStrange = d.icrc === IcrcState.Invalid || (d.icrc === IcrcState.Unknown && (d.problems & tooLong) !== 0)
@@ -73,7 +78,7 @@ export class Datagrams {
     return 1
   }
 
-  /** The same where it is known how many bytes each of them has, from BTH to ICRC. */
+  /** Splits in the same way where the number of bytes of each packet, from BTH to ICRC, is known. */
   cut(packet: CapturedPacket, d: Dissection, length: number): number {
     dissect(packet, d, false)
     const total = d.end + icrcLength - d.bth
@@ -83,7 +88,7 @@ export class Datagrams {
     return this.#count(total)
   }
 
-  /** Dissects a packet, and hands it over; or each of those that it consists of, with `d` of each. */
+  /** Dissects a packet and passes it to `take`; or each of those that it consists of, with `d` of each. */
   each(packet: CapturedPacket, d: Dissection, checkIcrc: boolean, take: (one: CapturedPacket) => void): void {
     dissect(packet, d, checkIcrc)
     const count = this.split(packet, d)
@@ -96,7 +101,7 @@ export class Datagrams {
       }
   }
 
-  /** The i-th of them, from 0, as it goes over a network, but for its UDP checksum, which is left out (0). */
+  /** Returns the i-th of the packets, from 0, as it goes over a network, but for its UDP checksum, which is left out (0). */
   at(i: number): CapturedPacket {
     const one = this.#one
     const { bytes } = one
@@ -118,8 +123,9 @@ export class Datagrams {
   }
 
   /**
-   * How many they are. Their identifications count up where one buffer was cut; datagrams that were sent one by one and put together by the receiver
-   * may all have the same. The first ICRC that is right for one of the two decides: each is computed twice at most.
+   * Returns the number of packets. Their identifications count up where one buffer was segmented; datagrams that were sent one by one and
+   * coalesced by the receiver may all have the same. The first ICRC that is right for one of the two decides: each is computed twice at
+   * most.
    */
   #count(total: number): number {
     const count = Math.ceil(total / this.#length)
@@ -133,7 +139,7 @@ export class Datagrams {
     return count
   }
 
-  /** Whether the ICRC of the i-th is right. */
+  /** True if the ICRC of the i-th packet is right. */
   #fits(i: number): boolean {
     const { bytes, length } = this.at(i)
     const icrc = length - icrcLength
@@ -157,7 +163,7 @@ export class Datagrams {
   }
 }
 
-/** Whether a BTH may begin there: fields that have fixed values have them. */
+/** True if a BTH may begin there: fields that have fixed values have them. */
 function isBth(b: Uint8Array, at: number): boolean {
   return opcodeBits[b[at]!] !== 0 && (b[at + Bth.flags]! & BthFlag.tver) === 0 && (b[at + Bth.ackReq]! & 0x7f) === 0
 }

@@ -1,4 +1,4 @@
-/** A row as one line for people: addresses, connection, operation, and what it means. */
+/** Row as one line for people: addresses, connection, operation, and notes. */
 import { timeText } from '../text/index.ts'
 import {
   type CmMessage,
@@ -17,14 +17,14 @@ import type { MadRow, Row } from './row.ts'
 import { type LinePart, type Paint, plain } from './style.ts'
 import { type TimeFormat, TimeTexts } from './time-text.ts'
 
-/** How lines look. */
+/** Options of the format of lines. */
 export interface LineOptions {
-  /** Default: relative. */
+  /** Format of the times. Default: relative. */
   time?: TimeFormat
   paint?: Paint
 }
 
-/** Columns grow with what they hold, so that lines stay aligned without knowing the capture beforehand. */
+/** Printer of lines whose columns grow with their contents, so that lines stay aligned without knowing the capture beforehand. */
 export class LinePrinter {
   readonly #times: TimeTexts
   readonly #paint: Paint
@@ -65,7 +65,7 @@ export class LinePrinter {
   }
 }
 
-/** What is worth a colour. */
+/** Returns the part of a line, and so the colour, that fits a row; undefined if it is not highlighted. */
 export function partOf(row: Row): LinePart | undefined {
   if (isBad(row)) return 'bad'
   if (row.retransmission || row.missing || row.late || row.restart || row.nak || row.rnr) return 'warning'
@@ -92,7 +92,7 @@ const operationTexts: Record<NonNullable<Row['operation']>, string> = {
   CNP: 'CNP',
 }
 
-/** SEND Last+Imm, ACK, … */
+/** Returns the text of the operation: SEND Last+Imm, ACK, … */
 export function operationText(row: Row): string {
   if (row.cm !== undefined) return `CM ${row.cm.type}`
   if (row.mad !== undefined) return row.mad.name
@@ -106,7 +106,7 @@ export function operationText(row: Row): string {
   return `${operationTexts[row.operation]}${place}${more}`
 }
 
-/** What a line says behind the columns, the important first. */
+/** Returns the notes after the columns of a line, the important ones first. */
 export function notesOf(row: Row): string[] {
   const notes: string[] = []
   if (row.icrc === 'invalid') notes.push('ICRC WRONG')
@@ -272,7 +272,7 @@ function timeout({ localAckTimeout }: CmPath): string {
   return timeText(4096 * 2 ** localAckTimeout)
 }
 
-/** Does a row have anything that `trace check` would complain about? */
+/** True if a row has anything that `trace check` would report. */
 export function isBad(row: Row): boolean {
   return row.icrc === 'invalid' || row.malformed !== undefined
 }

@@ -1,9 +1,9 @@
-/** The directions of a conversation in words: what `info` prints, and what the page shows. */
+/** Directions of a conversation as text: printed by `info` and shown by the page. */
 
 import { timeText } from '../text/index.ts'
 import type { DirectionInfo } from './info.ts'
 
-/** A row for each figure: its name, then a text for each direction. What is 0 in all of them is left out. */
+/** Returns a row for each figure: its name, then a text for each direction. Figures that are 0 in all directions are left out. */
 export function directionRows(directions: readonly DirectionInfo[]): string[][] {
   const rows: [string, (d: DirectionInfo) => string | number][] = [
     ['packets', ({ packets }) => packets],
@@ -42,13 +42,13 @@ export function directionRows(directions: readonly DirectionInfo[]): string[][] 
   return (
     rows
       .map(([name, get]) => [name, ...directions.map((direction) => String(get(direction)))])
-      // What is nowhere is not worth a line, but for packets.
+      // A figure that is 0 everywhere is not worth a line, except packets.
       .filter(([name, ...values]) => name === 'packets' || values.some((value) => value !== '0'))
       .map(([name, ...values]) => [name!, ...values.map((value) => (value === '0' ? '–' : value))])
   )
 }
 
-/** Its two ends: 10.77.0.3 QP 0x15 → 10.77.0.2 QP 0x15. */
+/** Returns the two ends of a direction: 10.77.0.3 QP 0x15 → 10.77.0.2 QP 0x15. */
 export function directionText({ source, sourceQp, destination, destinationQp }: DirectionInfo): string {
   const from = sourceQp === null ? '' : ` QP 0x${sourceQp.toString(16)}`
   return `${source}${from} → ${destination} QP 0x${destinationQp.toString(16)}`

@@ -46,7 +46,7 @@ import { Inner, isTag, openIp, openLink, openUdp, PortUse, portUses, Tunnel, tag
 export const Kind = { Other: 0, RoceV2: 1, RoceV1: 2, InfiniBand: 3 } as const
 export const kindNames = ['other', 'RoCEv2', 'RoCEv1', 'InfiniBand'] as const
 
-/** `Unknown`: the capture cut the packet, or its lengths are wrong, so that there is nothing to compare. */
+/** States of the ICRC. `Unknown`: the capture cut the packet, or its lengths are wrong, so that there is nothing to compare. */
 export const IcrcState = { Unknown: 0, Valid: 1, Invalid: 2 } as const
 
 const icrcLength = 4
@@ -55,21 +55,24 @@ const madLength = 256
 const gsiQp = 1
 const tcpProtocol = 6
 const moreTags = 4
-/** More IPv6 extension headers than this are not read. */
+/** Maximum number of IPv6 extension headers that are read. */
 const mostExtensions = 16
 const longestMtu = 4096
 const longestMessage = 2 ** 31
 const unknownEnd = -1
-/** Packets in packets in packets: deeper ones are not looked for. */
+/** Maximum depth of nested tunnels: packets that are nested deeper are not searched for. */
 const mostTunnels = 8
 
-/** What UDP ports carry, besides those that are known: 4791 RoCEv2, 4789 VXLAN, 4790 VXLAN-GPE, 6081 Geneve, 6635 MPLS, 2152 GTP-U, 37008 TZSP. */
+/**
+ * Protocols of UDP ports, besides those that are known: 4791 RoCEv2, 4789 VXLAN, 4790 VXLAN-GPE, 6081 Geneve, 6635 MPLS, 2152 GTP-U, 37008
+ * TZSP.
+ */
 export type DecodeAs = ReadonlyMap<number, keyof typeof portUses>
 
-/** What all readings of a capture take. */
+/** Options that all readings of a capture have in common. */
 export interface TraceOptions extends ReadOptions {
   decodeAs?: DecodeAs
-  /** So many packets ahead of the one that is shown a second reading goes, of a source that can be read twice. */
+  /** Number of packets by which a second reading is ahead of the packet that is shown, for a source that can be read twice. */
   lookAheadPackets?: number
 }
 
@@ -87,35 +90,36 @@ function portTable(decodeAs: DecodeAs = new Map()): Uint8Array {
 }
 
 /**
- * What the bytes of one packet are, without its connection: a record that is filled again for each. Offsets count from the start of its
- * `bytes`.
+ * Interpretation of the bytes of one packet, without its connection: a record that is filled again for each. Offsets count from the start
+ * of its `bytes`.
  */
 export class Dissection {
   kind: number = Kind.Other
   /** Problem bits. */
   problems = 0
-  /** The capture has less of the packet than its headers say. */
+  /** Flag: the capture has less of the packet than its headers indicate. */
   cut = false
   icrc: number = IcrcState.Unknown
-  /** 4 or 6; 0 for InfiniBand without a GRH. A GRH counts as IPv6. */
+  /** Version of IP: 4 or 6; 0 for InfiniBand without a GRH. A GRH counts as IPv6. */
   ipVersion = 0
   /**
-   * An authentication header (IPsec) stands before the UDP header. Nothing says whether an ICRC covers it: annex A17 of the InfiniBand
-   * specification knows IP and UDP headers alone, and adapters write the ICRC before a host adds that header. So `icrc` stays Unknown.
+   * Flag: an authentication header (IPsec) stands before the UDP header. No specification defines if an ICRC covers it: annex A17 of the
+   * InfiniBand specification knows IP and UDP headers alone, and adapters write the ICRC before a host adds that header. So `icrc` stays
+   * Unknown.
    */
   authenticated = false
   /** Offsets in the packet's bytes. `ip`: IP header or GRH; `lrh`: InfiniBand only. */
   ip = 0
   lrh = 0
   udp = 0
-  /** The TCP header of a packet that is no RDMA; -1 else. */
+  /** Offset of the TCP header of a packet that is not RDMA; -1 otherwise. */
   tcp = -1
   bth = 0
-  /** Behind BTH and extension headers. */
+  /** Offset of the payload, after BTH and extension headers. */
   payload = 0
-  /** Where the ICRC begins: behind payload and pad. */
+  /** Offset of the ICRC, after payload and pad. */
   end = 0
-  /** True if BTH and extension headers are all there; the fields below mean nothing otherwise. */
+  /** Flag: BTH and extension headers are all there; the fields below mean nothing otherwise. */
   complete = false
   opcode = 0
   /** OpBit flags; 0 for an unknown opcode. */
@@ -125,10 +129,10 @@ export class Dissection {
   destQp = 0
   psn = 0
   ackReq = false
-  /** The AETH's syndrome; -1 without AETH. */
+  /** Syndrome of the AETH; -1 without AETH. */
   syndrome = -1
 
-  /** Tunnel; of several, the one next to the RDMA packet. */
+  /** Tunnel in which the packet was found; of several, the one next to the RDMA packet. */
   tunnel: number = Tunnel.None
   /** PortUse by UDP port. */
   readonly ports: Uint8Array
@@ -141,7 +145,7 @@ export class Dissection {
 const place = located()
 const inner = new Inner()
 
-/** Fills `out`. With `checkIcrc` false, `out.icrc` stays Unknown. */
+/** Dissects a packet and fills `out`. With `checkIcrc` false, `out.icrc` stays Unknown. */
 export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: boolean): void {
   out.kind = Kind.Other
   out.problems = 0
@@ -156,7 +160,7 @@ export function dissect(packet: CapturedPacket, out: Dissection, checkIcrc: bool
   if (layer === LinkLayer.Unknown || layer === LinkLayer.Cut) return
   const at = place.offset
   const captured = at + place.length
-  // How far the packet went on the wire.
+  // End of the packet as it was on the wire.
   const wire = at + Math.max(place.length, packet.originalLength - (at - packet.offset))
   if (layer === LinkLayer.InfiniBand) {
     const whole = place.wireLength > 0 ? at + place.wireLength : wire
@@ -186,7 +190,7 @@ function network(
   else tagged(b, type, start, captured, wire, out, depth)
 }
 
-/** The same where there may be tags, and for all that is not IPv4. */
+/** Does the same for packets that may have tags, and for all that are not IPv4. */
 function tagged(
   b: Uint8Array,
   type: number,
@@ -212,7 +216,7 @@ function tagged(
   } else if (openLink(b, etherType, at, captured, inner)) decapsulate(b, captured, wire, out, depth)
 }
 
-/** Goes on with the packet that `inner` tells of. What is behind the end of the outer one does not belong to it. */
+/** Continues with the inner packet that `inner` describes. Bytes after the end of the outer one do not belong to it. */
 function decapsulate(b: Uint8Array, captured: number, wire: number, out: Dissection, depth: number): void {
   if (depth === mostTunnels) return
   const { at, etherType, tunnel, truncated } = inner
@@ -226,7 +230,7 @@ function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   if (captured - at < Ipv4.length || b[at]! >> 4 !== 4) return
   const header = (b[at]! & 15) * 4
   const fragment = u16(b, at + Ipv4.fragment)
-  // A later fragment has no UDP header to know it by.
+  // A later fragment has no UDP header by which it could be recognised.
   if (header < Ipv4.length || (fragment & 0x1fff) !== 0) return
   out.ip = at
   out.ipVersion = 4
@@ -239,7 +243,7 @@ function ipv4(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   else above(b, protocol, at + header, end, captured, wire, isFragment, out, depth)
 }
 
-/** Behind an IPv4 header: what an authentication header has before it. */
+/** Reads an authentication header after an IPv4 header, then continues with the header that follows it. */
 function authenticated(
   b: Uint8Array,
   at: number,
@@ -281,7 +285,7 @@ function ipv6(b: Uint8Array, at: number, captured: number, wire: number, out: Di
   above(b, next, at, end, captured, wire, fragment, out, depth)
 }
 
-/** What an IP packet that ends at `end` carries: RoCEv2, or another packet. */
+/** Reads the contents of an IP packet that ends at `end`: RoCEv2, or another packet. */
 function above(
   b: Uint8Array,
   protocol: number,
@@ -314,7 +318,7 @@ function above(
   decapsulate(b, captured, Math.min(end, wire), out, depth)
 }
 
-/** Lengths that do not agree leave no place to look for an ICRC. */
+/** Reads a RoCEv2 packet. Lengths that do not agree leave no position at which an ICRC could be. */
 function roce(b: Uint8Array, at: number, end: number, captured: number, wire: number, out: Dissection): void {
   out.kind = Kind.RoceV2
   out.udp = at
@@ -326,7 +330,7 @@ function roce(b: Uint8Array, at: number, end: number, captured: number, wire: nu
   if (out.problems !== 0) out.end = unknownEnd
 }
 
-/** RoCEv1, and InfiniBand between subnets: a GRH before the BTH. */
+/** Reads RoCEv1, and InfiniBand between subnets: a GRH before the BTH. */
 function global(b: Uint8Array, at: number, captured: number, wire: number, out: Dissection): void {
   out.ip = at
   out.ipVersion = 6
@@ -351,7 +355,7 @@ function infiniBand(b: Uint8Array, at: number, captured: number, wire: number, o
   out.ipVersion = 0
   out.end = unknownEnd
   const end = at + (u16(b, at + Lrh.packetLength) & 0x7ff) * 4
-  // Ports that mirror and tools that unpack their packets leave the VCRC out: the length of the LRH does not count it.
+  // Mirror ports, and tools that unpack their packets, leave the VCRC out: the length of the LRH does not count it.
   if ((b[at]! & 15) !== 0 || (end + vcrcLength > wire && end !== wire)) {
     out.problems |= Problem.Lrh
     return
@@ -391,7 +395,7 @@ function transport(b: Uint8Array, captured: number, out: Dissection): void {
   if ((flags & BthFlag.tver) !== 0) out.problems |= Problem.Version
   if (((end - bth) & 3) !== 0) out.problems |= Problem.Alignment
   if (bits === 0) {
-    // Nothing is known of what follows; manufacturers have opcodes of their own from 0xc0.
+    // The layout of the rest is unknown; manufacturers have opcodes of their own from 0xc0.
     if (opcode < 0xc0) out.problems |= Problem.Opcode
     out.payload = bth + Bth.length
     out.payloadLength = Math.max(0, end - out.payload - out.pad)
@@ -445,7 +449,7 @@ function checkLengths(b: Uint8Array, bits: number, length: number, out: Dissecti
   }
 }
 
-/** Where the RETH of a packet with these bits begins. */
+/** Returns the offset of the RETH of a packet with these bits. */
 export function rethOffset(bits: number, bth: number): number {
   let at = bth + Bth.length
   if ((bits & OpBit.Rdeth) !== 0) at += 4
@@ -459,7 +463,7 @@ function compareIcrc(b: Uint8Array, out: Dissection): void {
   out.icrc = computeIcrc(b, out) === u32le(b, out.end) ? IcrcState.Valid : IcrcState.Invalid
 }
 
-/** The ICRC that the packet should have, which was captured whole. */
+/** Returns the ICRC that the packet, which was captured whole, should have. */
 export function computeIcrc(b: Uint8Array, { kind, ip, ipVersion, lrh, bth, end }: Dissection): number {
   if (kind === Kind.RoceV2) return icrcOfRoceV2(b, ip, bth, end)
   return ipVersion === 6 ? icrcOfGlobalPacket(b, ip, end) : icrcOfLocalPacket(b, lrh, end)

@@ -1,6 +1,6 @@
 /**
- * The fields of a filter: those that have a name of their own, and every value of a row by its place in the JSON, such as
- * `reth.va` (or `headers.reth.va`), `covers.packets` and `cm.localQpn`.
+ * Fields of a filter: those that have a name of their own, and every value of a row by its place in the JSON, such as `reth.va` (or
+ * `headers.reth.va`), `covers.packets` and `cm.localQpn`.
  */
 import { cmCodecs, extensionCodecs } from '../wire/index.ts'
 import { isBad, operationText } from './describe.ts'
@@ -28,13 +28,13 @@ import {
 } from './filter-values.ts'
 import type { Row } from './row.ts'
 
-/** A field that filters know. */
+/** Field that filters know. */
 export interface FilterField {
   text: string
   kind: ValueKind
-  /** Its name in the rows of --json, where that is another one. */
+  /** Name of the field in the rows of --json, if that is another one. */
   json?: string
-  /** Of several values, one has to fit. */
+  /** Returns the value of the field; of several values, one has to match. */
   get(row: Row): Value | readonly Value[]
 }
 
@@ -45,7 +45,7 @@ const mark = (text: string, get: (row: Row) => boolean | undefined): FilterField
   get: (row) => get(row) === true,
 })
 
-/** The fields with names of their own, in the order of the help. */
+/** Fields with names of their own, in the order of the help. */
 export const filterFields: Readonly<Record<string, FilterField>> = {
   number: { text: 'packet number, from 1', kind: whole(), get: (row) => row.number },
   time: { text: 'since the first packet; in s, or units ns, us, ms', kind: duration('s'), get: (row) => row.time },
@@ -169,21 +169,21 @@ const named: ReadonlyMap<string, FilterField> = new Map(
 
 let nested: ReadonlyMap<string, FilterField> | undefined
 
-/** The field of that name or of that place in the JSON, in any case; undefined if there is none. */
+/** Returns the field of that name or of that path in the JSON, in any case; undefined if there is none. */
 export function fieldNamed(name: string): FilterField | undefined {
   const wanted = name.toLowerCase().replace(/^headers\./, '')
   nested ??= nestedFields()
   return named.get(wanted) ?? nested.get(wanted)
 }
 
-/** The fields of extension headers and CM messages, as their codecs have them, and of `covers`. */
+/** Returns the fields of extension headers and CM messages, as their codecs define them, and of `covers`. */
 function nestedFields(): ReadonlyMap<string, FilterField> {
   const fields = new Map<string, FilterField>()
   for (const key of ['from', 'to'] as const)
     fields.set(`covers.${key}`, { text: 'a PSN', kind: bits(24), get: (row) => row.covers?.[key] })
   for (const key of ['packets', 'messages'] as const)
     fields.set(`covers.${key}`, { text: 'a count', kind: whole(), get: (row) => row.covers?.[key] })
-  /** How much each can hold: of two messages that have a field of the same name, the wider one counts. */
+  /** Largest value of each field: if two messages have a field of the same name, the wider one counts. */
   const limits = new Map<string, number>()
   const add = (name: string, path: readonly string[], most: unknown): void => {
     if (typeof most === 'object' && !(most instanceof Uint8Array)) {
@@ -207,7 +207,7 @@ function nestedFields(): ReadonlyMap<string, FilterField> {
   return fields
 }
 
-/** What a codec makes of these are the largest values that its fields can have. */
+/** Returns bytes from which a codec reads the largest values that its fields can have. */
 function ones(length: number): Uint8Array {
   return new Uint8Array(length).fill(0xff)
 }

@@ -1,4 +1,4 @@
-/** What the fields of a filter can be compared with. A value that no packet can have is an error, not a silent mismatch. */
+/** Values with which the fields of a filter can be compared. A value that no packet can have is an error, not a silent mismatch. */
 import {
   CmAttribute,
   formatIp,
@@ -20,23 +20,23 @@ type Epoch = NonNullable<Row['epoch']>
 
 export type Value = string | number | bigint | boolean | Uint8Array | Epoch | undefined
 
-/** Says of the value of a packet whether it fits. */
+/** Predicate: true if the value of a packet matches. */
 export type Test = (have: Value) => boolean
 
-/** How the value of a packet compares with the one that is wanted. */
+/** Comparison of a packet's value with the value of the filter. */
 interface Wanted {
   equals: Test
-  /** Below zero if the packet's value is lower. Only of kinds with an order. */
+  /** Returns a number below zero if the packet's value is lower. Absent for kinds without an order. */
   compare?(have: Value): number
 }
 
 export interface ValueKind {
-  /** Completes "… is wanted". */
+  /** Text that completes "… is wanted". */
   wants: string
   ordered: boolean
-  /** Undefined if no packet can have such a value. */
+  /** Returns the comparison with the value; undefined if no packet can have such a value. */
   read(text: string): Wanted | undefined
-  /** For the operator `~`; undefined if no value can contain this. Without it, the operator has no meaning. */
+  /** Returns the test for the operator `~`; undefined if no value can contain this. Without this method, the operator has no meaning. */
   contains?(part: string): Test | undefined
 }
 
@@ -60,7 +60,7 @@ export function whole(most: number | bigint = Number.MAX_SAFE_INTEGER): ValueKin
 
 const unitsNs: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 }
 
-/** @param unit what the packet's field is in, and a value without a unit */
+/** @param unit unit of the packet's field, and of a value without a unit */
 export function duration(unit: 'ns' | 's'): ValueKind {
   return {
     wants: `a time such as 250us or 1.5ms (units ns, us, ms, s; without one: ${unit})`,
@@ -74,7 +74,7 @@ export function duration(unit: 'ns' | 's'): ValueKind {
   }
 }
 
-/** Powers of 1024 as the tools of RDMA have them, unless the unit says otherwise. */
+/** Units of sizes in bytes: powers of 1024, as RDMA tools have them, unless the unit is a decimal one. */
 const unitsBytes: ReadonlyMap<string, number> = new Map([
   ['', 1],
   ['b', 1],
@@ -86,7 +86,7 @@ const unitsBytes: ReadonlyMap<string, number> = new Map([
   ]),
 ])
 
-/** Bytes. @param most the largest value that the packet's field can hold */
+/** Returns the kind of sizes in bytes. @param most the largest value that the packet's field can hold */
 export function size(most: number = Number.MAX_SAFE_INTEGER): ValueKind {
   const limit = most === Number.MAX_SAFE_INTEGER ? '' : `, at most ${most}`
   return {
@@ -103,12 +103,12 @@ export function size(most: number = Number.MAX_SAFE_INTEGER): ValueKind {
   }
 }
 
-/** Digits of a fraction of a second as nanoseconds. */
+/** Returns the digits of a fraction of a second as nanoseconds. */
 function fraction(digits = ''): number {
   return Number(digits.slice(0, 9).padEnd(9, '0'))
 }
 
-/** A time of the day's clock: seconds since 1970, or a date. */
+/** Kind of absolute times: seconds since 1970, or a date. */
 export const moment: ValueKind = {
   wants: 'a date such as 2026-11-21, 2026-11-21T04:29:46.5Z (UTC; without Z: local time), or seconds since 1970',
   ordered: true,
@@ -131,7 +131,7 @@ export const moment: ValueKind = {
   },
 }
 
-/** Bytes of private data and of GIDs. @param most how many the packet's field has */
+/** Returns the kind of byte strings: private data and GIDs. @param most number of bytes of the packet's field */
 export function byteString(most: number): ValueKind {
   const digits = (text: string): string | undefined => {
     const plain = text.toLowerCase().replace(/^0x/, '').replaceAll(/[:-]/g, '')
@@ -151,7 +151,7 @@ export function byteString(most: number): ValueKind {
       return (have) => {
         const all = hexOf(have as Uint8Array)
         let at = all.indexOf(part)
-        // Not from the middle of a byte.
+        // A match does not begin in the middle of a byte.
         while (at % 2 === 1) at = all.indexOf(part, at + 1)
         return at >= 0
       }
@@ -178,7 +178,7 @@ function has(part: string): Test {
   return (have) => String(have).toLowerCase().includes(part)
 }
 
-/** One of the names, in any case, or what `also` describes. `list` is called when it is needed. */
+/** Returns the kind that accepts one of the names, in any case, or text that `also` matches. `list` is called when it is needed. */
 function oneOf(list: () => readonly string[], also?: RegExp): ValueKind {
   let names: readonly string[] | undefined
   const lower = (): readonly string[] => {
@@ -235,17 +235,17 @@ export const service: ValueKind = oneOf(() => serviceNames.slice(0, 6))
 export const tunnel: ValueKind = oneOf(() => tunnelNames.slice(1))
 export const packetKind: ValueKind = oneOf(() => kindNames)
 export const place: ValueKind = oneOf(() => [...new Set(opcodes().map((info) => info.place))])
-/** The name without its place in the message. */
+/** Kind of operation names without the place in the message. */
 export const verb: ValueKind = oneOf(() => [...new Set(opcodes().map((info) => info.operation))])
 export const answer: ValueKind = oneOf(() => [...new Set(Array.from({ length: 256 }, (_, code) => syndromeText(code)))])
 export const icrcState: ValueKind = oneOf(() => ['valid', 'invalid', 'unknown'])
 export const cmType: ValueKind = oneOf(() => Object.keys(CmAttribute))
 export const brokenRule: ValueKind = oneOf(() => problemRules.map(({ name }) => name))
-/** Names of management datagrams: any text may be part of one. */
+/** Kind of names of management datagrams: any text may be part of one. */
 export const madText: ValueKind = oneOf(() => [madName(1, 1, 0x20)], /^\w+(\(\w*\)?)?$/)
 export const operation: ValueKind = oneOf(operationNames, /^((vendor )?opcode 0x[\da-f]{1,2}|\w+\(\w+\))$/i)
 
-/** All that `operationText` can say of opcodes that exist. */
+/** Returns all texts that `operationText` can return for opcodes that exist. */
 function operationNames(): string[] {
   const rows = opcodes().map(
     ({ opcode, operation: does, place: at }) => ({ opcode, operation: does, place: at }) as Row,

@@ -1,5 +1,5 @@
 /**
- * The language of --filter: fields of a packet, compared and combined.
+ * Language of --filter: fields of a packet, compared and combined.
  *
  *     expression   term { ("or" | "||") term }
  *     term         factor { ("and" | "&&") factor }
@@ -14,16 +14,16 @@ import { fieldNamed, filterFields } from './filter-fields.ts'
 import type { Test, Value, ValueKind } from './filter-values.ts'
 import type { Row } from './row.ts'
 
-/** The message has the text of the filter, and a mark below the place. */
+/** Error in a filter: the message has the text of the filter, and a mark below the position. */
 export class FilterError extends Error {
   override readonly name = 'UsageError'
   readonly code = 'ERR_TRACE_FILTER'
 }
 
-/** Whether a packet is wanted. */
+/** Predicate: true if the filter matches the packet. */
 export type Filter = (row: Row) => boolean
 
-/** Throws a FilterError that points at the place. */
+/** Parses a filter. Throws a FilterError that points at the position. */
 export function parseFilter(text: string): Filter {
   const tokens = tokenize(text)
   let at = 0

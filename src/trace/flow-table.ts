@@ -2,25 +2,25 @@
 import { hash } from './addresses.ts'
 import { Flow, type FlowLimits, Service } from './flow.ts'
 
-/** More flows than this are counted together: a capture of garbage does not use up the memory. */
+/** Maximum number of flows; packets of further ones are counted together, so that a capture of garbage does not exhaust the memory. */
 const mostFlows = 65_536
 
 export class FlowTable {
   readonly flows: Flow[] = []
-  /** Packets that found no place. */
+  /** Number of packets whose flow found no slot. */
   overflow = 0
   #slots = new Int32Array(1024).fill(-1)
   readonly #between = new Map<number, Flow[]>()
   #last: Flow | undefined
   readonly #limits: FlowLimits
-  /** Flows that were forgotten. */
+  /** Flows that were forgotten and can be reused. */
   readonly #spare: Flow[] = []
 
   constructor(limits: FlowLimits) {
     this.#limits = limits
   }
 
-  /** `srcQp` is a part of the name for UD only; -1 otherwise. Undefined if there are too many flows. */
+  /** Returns the flow with this key. `srcQp` is a part of the key for UD only; -1 otherwise. Undefined if there are too many flows. */
   take(source: number, destination: number, destQp: number, service: number, srcQp: number): Flow | undefined {
     const last = this.#last
     if (last !== undefined && matches(last, source, destination, destQp, service, srcQp)) return last
@@ -69,7 +69,7 @@ export class FlowTable {
     else list.push(flow)
   }
 
-  /** Forgets all flows but these, whose addresses may have other numbers than before. They are numbered anew. */
+  /** Forgets all flows but those for which `isKept` is true, whose addresses may have other numbers than before. They are renumbered. */
   keep(isKept: (flow: Flow) => boolean): void {
     const { flows } = this
     let kept = 0
@@ -90,7 +90,7 @@ export class FlowTable {
     this.#rehash(1024)
   }
 
-  /** All flows from one address to another. */
+  /** Returns all flows from one address to another. */
   between(source: number, destination: number): readonly Flow[] {
     return this.#between.get(source * mostFlows + destination) ?? []
   }

@@ -1,16 +1,16 @@
 /**
- * A flow is what goes from one address to one QP of another: the requests of the QP at the sending end, and its responses to
- * the requests that come the other way. Two flows make a pair. Which two, the packets do not say: see pairing.ts.
+ * Flow: the packets from one address to one QP of another: the requests of the QP at the sending end, and its responses to the requests
+ * that come the other way. Two flows make a pair. The packets do not identify the pair: see pairing.ts.
  */
 import { psnDiff } from '../wire/index.ts'
 import { Latencies, type LatencyStore } from './latencies.ts'
 import { Outstanding, type RingMemory } from './outstanding.ts'
 
-/** The top three bits of an opcode. */
+/** Services: the top three bits of an opcode. */
 export const Service = { RC: 0, UC: 1, RD: 2, UD: 3, CNP: 4, XRC: 5 } as const
 export const serviceNames = ['RC', 'UC', 'RD', 'UD', 'CNP', 'XRC', 'vendor', 'vendor'] as const
 
-/** How it is known which two flows belong together. */
+/** Evidence that two flows belong together, as text. */
 export const basisTexts = {
   cm: 'connection messages in the capture',
   pingpong: 'the TCP exchange of a pingpong program in the capture',
@@ -18,67 +18,67 @@ export const basisTexts = {
   ack: 'inferred: PSNs of requests and ACKs agree',
   only: 'inferred: the only flow in each direction',
 } as const
-/** How it is known that two directions belong together. */
+/** Evidence that two directions belong together. */
 export type Basis = keyof typeof basisTexts
 
-/** What flows share, and how many of them there may be. */
+/** Resources that flows share, and the limit of their number. */
 export interface FlowLimits {
-  /** Of what is followed without an end: at so many, the half of them is forgotten. */
+  /** Maximum number of flows, for a source without an end: when it is reached, half of the flows are forgotten. */
   flows?: number
-  /** Where the latencies of all flows go (default: each keeps its own). */
+  /** Store of the latencies of all flows (default: each flow keeps its own). */
   latencies?: LatencyStore
   rings: RingMemory
-  /** Looks for copies only among packets of every 16th PSN, in less time: whether a capture has some. Default: false. */
+  /** Flag: only packets of every 16th PSN are searched for copies, in less time, to find out if the capture has some. Default: false. */
   samplesCopies?: boolean
-  /** Called with each flow that is forgotten, which will be another one. */
+  /** Notifies the caller of each flow that is forgotten, whose object will be reused for another flow. */
   forget?(flow: Flow): void
 }
 
-/** More places in a sequence where PSNs were passed over are forgotten. */
+/** Maximum number of positions in a sequence where PSNs were passed over; the oldest is forgotten. */
 const mostPassed = 16
-/** What `passedOver` says. */
+/** Results of `passedOver`. */
 export const Passed = { No: 0, Missing: 1, Acknowledged: 2 } as const
-/** So much farther than the requests that were recorded an acknowledgement may be and still belong to them. */
+/** Number of PSNs by which an acknowledgement may be ahead of the recorded requests and still belong to them. */
 export const mostEarly = 64
 
 /**
- * What lies farther behind the next PSN than this is forgotten: comparisons of PSNs turn round at half of their circle, and behind all
- * of it another request has the same PSN. Looked for whenever the upper bits of the next PSN change.
+ * Distance before the next PSN beyond which state is forgotten: comparisons of PSNs wrap at half of the PSN space, and after all of it
+ * another request has the same PSN. Checked whenever the upper bits of the next PSN change.
  */
 const horizon = 1 << 22
 const lookBits = 20
 
 export class Flow {
   index: number
-  /** Numbers of the AddressTable. */
+  /** Number of the source in the AddressTable; `destination` likewise. */
   source: number
   destination: number
   destQp: number
   service: number
-  /** The QP that sends; -1 while it is not known. */
+  /** QP that sends; -1 while it is not known. */
   srcQp: number
   peer: Flow | undefined
   basis: Basis | undefined
-  /** Answers that did not fit to the peer, one after the other. */
+  /** Number of successive responses that did not match the peer. */
   strangers = 0
   /** Number of the conversation, from 1; 0 while it has none. */
   number = 0
-  /** Another reading, which was ahead, had found the peer when this flow began. */
+  /** Flag: another reading, which was ahead, had found the peer when this flow began. */
   foreseen = false
-  /** How often a peer was looked for. */
+  /** Number of attempts to find a peer. */
   tries = 0
 
   packets = 0
-  /** Of packets that the capture has more than once, those behind the first. They are counted nowhere else. */
+  /** Copies of packets that the capture contains more than once, without the first. They are counted nowhere else. */
   copies = 0
-  /** Captured or not: bytes on the wire, with all headers. */
+  /** Bytes on the wire, captured or not, with all headers. */
   wireBytes = 0
   firstNs = 0
   lastNs = 0
-  /** How many packets the analysis had seen with its last one. */
+  /** Number of packets that the analysis had processed when it processed the last one of this flow. */
   lastPacket = 0
 
-  // As requester. Messages are counted where their last packet is seen first.
+  // As requester. Messages are counted when their last packet is seen for the first time.
   sends = 0
   writes = 0
   reads = 0
@@ -90,23 +90,23 @@ export class Flow {
   requestBytes = 0
   /** Payload of the READ responses to this flow's requests, each byte once. */
   readBytes = 0
-  /** Request packets sent again, and those of them that had been acknowledged already. */
+  /** Request packets that were retransmitted, and those of them that had been acknowledged already. */
   retransmissions = 0
   duplicates = 0
-  /** Places where PSNs are left out, and how many; how many came later. */
+  /** Positions where PSNs are left out, and the number of these PSNs; the number of those that came later. */
   gaps = 0
   missing = 0
   late = 0
   /** Requests that were recorded after their acknowledgement. */
   overtaken = 0
-  /** The same QP started anew with another PSN. */
+  /** Number of times that the same QP started anew with another PSN. */
   restarts = 0
   latencies: LatencyStore
 
   // As responder.
   acks = 0
   ackRepeats = 0
-  /** By the code of the NAK: PSN sequence, invalid request, remote access, remote operational, invalid RD, others. */
+  /** NAKs by code: PSN sequence, invalid request, remote access, remote operational, invalid RD, others. */
   readonly naks: number[] = [0, 0, 0, 0, 0, 0]
   rnrNaks = 0
   readResponses = 0
@@ -122,28 +122,28 @@ export class Flow {
   /** Path MTU in bytes; 0 while it is not known. */
   mtu = 0
   started = false
-  /** The PSN that the next new request has. A READ whose number of responses is not known leaves `slack` more possible. */
+  /** PSN of the next new request. A READ whose number of responses is not known leaves `slack` more possible. */
   next = 0
   slack = 0
-  /** The PSN up to which everything is acknowledged. */
+  /** PSN up to which everything is acknowledged. */
   acked = 0
-  /** The lowest PSN of the sequence, as far as the capture tells. */
+  /** Lowest PSN of the sequence, as far as the capture contains it. */
   floor = 0
-  /** `floor` is only the first PSN that the capture has, and nothing is acknowledged: the sequence may begin before it. */
+  /** Flag: `floor` is only the first PSN that the capture has, and nothing is acknowledged: the sequence may begin before it. */
   floorIsGuess = false
-  /** Packets before `floor` passed, and were not followed: what comes from there was sent before. */
+  /** Flag: packets before `floor` passed, and were not followed: PSNs before it were sent earlier. */
   isResumed = false
-  /** PSNs that are missing, as a NAK said: no verdict on a request has told of them. */
+  /** PSNs that are missing according to a NAK, and that no verdict on a request has reported yet. */
   untold = 0
-  /** The PSN up to which a response acknowledged that belongs to no request so far; -1 without one. */
+  /** PSN up to which a response acknowledged that belongs to no request so far; -1 without one. */
   lastAnswer = -1
-  /** Of PSNs that were passed over: the first, the last, and whether they count as missing. */
+  /** Ranges of PSNs that were passed over, three numbers each: the first, the last, and 1 if they count as missing. */
   readonly #passed: number[] = []
   /** PSN of the READ that is being answered. */
   readStart = 0
   #isPaused = false
   readonly outstanding: Outstanding
-  /** What who follows the analysis keeps with the flow. */
+  /** State that a user of the analysis keeps with the flow. */
   state: object | undefined
 
   constructor(
@@ -166,8 +166,8 @@ export class Flow {
   }
 
   /**
-   * Becomes another flow, which has seen nothing: where flows come and go by the million, making new ones would be most of the
-   * work, and collecting them. Nobody else may know it any more.
+   * Reuses the object for another flow, without history: where flows come and go by the million, allocating and collecting them would be
+   * most of the work. No reference to the old flow may remain.
    */
   renew(index: number, source: number, destination: number, destQp: number, service: number, srcQp: number): void {
     this.index = index
@@ -197,12 +197,12 @@ export class Flow {
     return this.sends + this.writes + this.reads + this.atomics + this.atomicWrites + this.flushes
   }
 
-  /** PSNs that are sent and not acknowledged. */
+  /** Number of PSNs that are sent and not acknowledged. */
   get unacknowledged(): number {
     return this.started ? Math.max(0, psnDiff(this.next, this.acked) - 1) : 0
   }
 
-  /** Begins the sequence at `psn`; `guess` if that is only the first that was seen. */
+  /** Begins the sequence at `psn`; `guess`: that is only the first PSN that was seen. */
   begin(psn: number, guess: boolean): void {
     this.started = true
     this.floor = psn
@@ -217,21 +217,21 @@ export class Flow {
     this.#isPaused = false
   }
 
-  /** Until its next request nothing is known of the sequence. `isRequest`: one of it passed. */
+  /** Discards what is known of the sequence until its next request. `isRequest`: one of the sequence passed. */
   pause(isRequest: boolean): void {
     this.#isPaused ||= this.started || isRequest
     this.started = false
     this.strangers = 0
   }
 
-  /** The next new request has this PSN, which is ahead. */
+  /** Moves on to this PSN, which is ahead, for the next new request. */
   moveTo(next: number): void {
     const before = this.next
     this.next = next
     if (before >>> lookBits !== next >>> lookBits) this.#forget(before, (next - before) & 0xffffff)
   }
 
-  /** The next PSN was `before`, and is `step` farther on. */
+  /** Forgets state beyond the horizon: the next PSN was `before`, and is `step` farther on. */
   #forget(before: number, step: number): void {
     const last = (this.next - horizon) & 0xffffff
     const nearest = horizon - step
@@ -245,14 +245,14 @@ export class Flow {
     this.outstanding.forget(before, nearest)
   }
 
-  /** PSNs from `first` on come no more in order: `last` does, or was acknowledged. `isMissing`: they count as missing. */
+  /** Records that PSNs from `first` to `last` do not come in order any more, or were acknowledged. `isMissing`: they count as missing. */
   passOver(first: number, last: number, isMissing: boolean): void {
     const passed = this.#passed
     if (passed.length === 3 * mostPassed) passed.splice(0, 3)
     passed.push(first, last, isMissing ? 1 : 0)
   }
 
-  /** Was this PSN passed over? `Passed.Acknowledged`: because a response came before it. */
+  /** Returns if and why this PSN was passed over. `Passed.Acknowledged`: because a response came before it. */
   passedOver(psn: number): number {
     const passed = this.#passed
     for (let i = passed.length - 3; i >= 0; i -= 3)
@@ -261,7 +261,10 @@ export class Flow {
     return Passed.No
   }
 
-  /** The sequence has begun at `psn` already, before all that was seen: what lies between is missing so far. Returns how much that is. */
+  /**
+   * Moves the beginning of the sequence back to `psn`, before all packets that were seen: the PSNs in between are missing so far. Returns
+   * their number.
+   */
   reachBack(psn: number): number {
     const missing = psnDiff(this.floor, psn)
     this.gaps++
@@ -272,5 +275,5 @@ export class Flow {
   }
 }
 
-/** A PSN farther off than this is no gap and no retransmission: the QP was connected again. */
+/** Maximum distance of a PSN that is a gap or a retransmission; beyond it, the QP was connected again. */
 export const farthest = 65_536

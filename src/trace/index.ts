@@ -1,4 +1,4 @@
-/** Looking at RDMA traffic in captures: check, show, info, convert. Other folders import from here only. */
+/** Analysis of RDMA traffic in captures: check, show, info, convert. Other folders import from here only. */
 export {
   bytesSource,
   type CaptureSink,

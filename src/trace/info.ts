@@ -1,4 +1,4 @@
-/** `verbena trace info`: what a capture has of each conversation. The result is plain data, for JSON as it is. */
+/** `verbena trace info`: statistics of each conversation of a capture. The result is plain data, for JSON as it is. */
 import {
   type CapturedPacket,
   type CaptureParser,
@@ -16,12 +16,12 @@ import { Verdict } from './verdict.ts'
 /** One direction: the requests of one end, and its responses to the other's. */
 export interface DirectionInfo {
   source: string
-  /** Null while it is not known. */
+  /** Number of the sending QP; null while it is not known. */
   sourceQp: number | null
   destination: string
   destinationQp: number
   packets: number
-  /** Of packets that the capture has more than once, those behind the first: nothing else counts them. */
+  /** Copies of packets that the capture contains more than once, without the first: nothing else counts them. */
   copies: number
   wireBytes: number
   messages: {
@@ -35,19 +35,19 @@ export interface DirectionInfo {
   }
   /** Payload of the requests, each byte once. */
   bytes: number
-  /** Payload that its READs brought. */
+  /** Payload that its READs returned. */
   readBytes: number
   retransmissions: number
-  /** Those of them that were acknowledged already. */
+  /** Retransmissions of packets that were acknowledged already. */
   duplicates: number
   gaps: number
   missingPackets: number
-  /** Of the missing, those that came later. */
+  /** Missing packets that came later. */
   latePackets: number
   /** Requests that were recorded after their acknowledgement: neither lost nor repeated. */
   overtaken: number
   restarts: number
-  /** Sent and, at the end of the capture, not acknowledged. */
+  /** PSNs that were sent and, at the end of the capture, not acknowledged. */
   unacknowledged: number
   acks: number
   repeatedAnswers: number
@@ -68,30 +68,30 @@ export interface DirectionInfo {
   malformed: number
   firstSeconds: number
   lastSeconds: number
-  /** From a request's first transmission to the response that acknowledges it; null without any. */
+  /** Time from a request's first transmission to the response that acknowledges it; null without any. */
   latency: LatencySummary | null
-  /** Responses that are stamped before their requests: the clock went back, or there were two. Their latencies are not known. */
+  /** Responses whose time stamps are before their requests': the clock went back, or there were two. Their latencies are not known. */
   latenciesUnmeasured: number
 }
 
-/** Two queue pairs that talk to each other, or one direction if the other is not known. */
+/** Two queue pairs that communicate, or one direction if the other is not known. */
 export interface ConversationInfo {
   number: number
   service: string
-  /** How it is known that the two directions belong together; null if there is one only. */
+  /** Evidence that the two directions belong together; null if there is only one. */
   paired: Basis | null
-  /** Bytes; null if the capture does not tell. */
+  /** Bytes; null if the capture does not contain it. */
   pathMtu: number | null
   directions: DirectionInfo[]
 }
 
-/** A capture as a whole: totals, and each conversation. */
+/** Summary of a capture: totals, and each conversation. */
 export interface CaptureInfo {
   format: string | null
   interfaces: { name: string | null; linkType: string; packetsDropped: number | null }[]
   packets: number
   roce: number
-  /** Of these, packets that the capture has more than once (those behind the first): nothing else counts them. */
+  /** Packets, among those counted above, that the capture contains more than once (without the first): nothing else counts them. */
   copies: number
   wireBytes: number
   /** Seconds since 1970 of the first packet, and seconds from it to the last; null without time stamps. */
@@ -100,23 +100,24 @@ export interface CaptureInfo {
   icrcInvalid: number
   malformed: number
   cut: number
-  /** By type. */
+  /** Number of connection messages of each type. */
   connectionMessages: Record<string, number>
   conversations: ConversationInfo[]
-  /** Packets of flows for which there was no room. */
+  /** Packets of flows that exceeded the maximum number of flows. */
   uncounted: number
   damage: readonly Damage[]
   damageCount: number
 }
 
-/** Reads a capture to its end. Throws the system's error if it cannot be opened or read. */
+/** Analyses a capture to its end. Throws the system's error if it cannot be opened or read. */
 export async function analyseCapture(source: CaptureSource, options: TraceOptions = {}): Promise<CaptureInfo> {
-  // Few captures have copies. Looking for them among all packets would be a sixth of the work: what can be read again is read so only if a sample has some.
+  // Few captures have copies. Searching all packets for them would be a sixth of the work: a source that can be read again is searched only
+  // if a sample has some.
   const sampled = source.repeatable ? await analyse(source, options, true) : undefined
   return sampled ?? (await analyse(source, options, false))!
 }
 
-/** Undefined if a sample of the packets has copies. */
+/** Returns undefined if a sample of the packets has copies. */
 async function analyse(
   source: CaptureSource,
   options: TraceOptions,
@@ -136,13 +137,13 @@ async function analyse(
   return captureInfo(analysis, parser)
 }
 
-/** What an analysis has found so far of the capture that `parser` reads. */
+/** Returns the results so far of an analysis of the capture that `parser` reads. */
 export function captureInfo(analysis: Analysis, parser: CaptureParser): CaptureInfo {
   const { uncounted, damage, damageCount, ...totals } = captureTotals(analysis, parser)
   return { ...totals, conversations: conversationsOf(analysis), uncounted, damage, damageCount }
 }
 
-/** The same without the conversations. */
+/** Returns the same without the conversations. */
 export function captureTotals(analysis: Analysis, parser: CaptureParser): Omit<CaptureInfo, 'conversations'> {
   return {
     format: parser.format ?? null,
@@ -175,12 +176,12 @@ function conversationsOf(analysis: Analysis): ConversationInfo[] {
   return conversations
 }
 
-/** Of two flows that belong together, the one that was seen first stands for the conversation. */
+/** True for the one of two flows that belong together that was seen first: it represents the conversation. */
 export function isFirstOfPair({ index, peer }: Flow): boolean {
   return peer === undefined || peer.index >= index
 }
 
-/** The conversation that begins with `flow`. */
+/** Returns the conversation that begins with `flow`. */
 export function conversationInfo(flow: Flow, number: number, analysis: Analysis): ConversationInfo {
   const { peer } = flow
   const both = peer === undefined || peer === flow ? [flow] : [flow, peer]
@@ -248,13 +249,13 @@ function directionOf(flow: Flow, analysis: Analysis): DirectionInfo {
   }
 }
 
-/** Only these services acknowledge; without the other direction nothing is known of it. */
+/** True for services that acknowledge, with the other direction in the capture: without it nothing is known of acknowledgements. */
 function isAnswered(flow: Flow): boolean {
   const name = serviceNames[flow.service]
   return (name === 'RC' || name === 'XRC') && flow.peer !== undefined
 }
 
-/** How the two directions of a conversation were brought together, as a sentence. */
+/** Returns the evidence that joined the two directions of a conversation, as a sentence. */
 export function pairingText(basis: Basis | null): string {
   return basis === null ? 'one direction only, or not known which belongs to it' : basisTexts[basis]
 }

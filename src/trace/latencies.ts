@@ -1,11 +1,11 @@
 /**
- * Collects times and computes percentiles of them. Few are kept as they are; many go into a histogram whose buckets are less than
- * half a per cent wide, so that memory does not grow with the capture.
+ * Collects times and computes percentiles of them. A small number of them is kept exactly; a larger one goes into a histogram whose buckets
+ * are less than half a per cent wide, so that memory does not grow with the capture.
  */
 import { LogHistogram, percentile } from '../stats/index.ts'
 
 const exactLimit = 1024
-/** A capture may hold days. */
+/** Resolution of the histogram: a capture may span days. */
 const buckets = { precision: 8, bits: 53 }
 
 /** Latencies in nanoseconds. */
@@ -20,14 +20,14 @@ export interface LatencySummary {
   meanNs: number
 }
 
-/** Where the latencies of a flow go. */
+/** Store of latencies of flows. */
 export interface LatencyStore {
   readonly count: number
-  /** Those that were no time at all: of a response that is stamped before its request. */
+  /** Number of invalid latencies: of responses whose time stamp is before that of the request. */
   readonly unmeasured: number
-  /** One below 0 is only counted. */
+  /** Adds a latency; one below 0 is only counted. */
   add(ns: number): void
-  /** Undefined without any. */
+  /** Returns a summary; undefined without latencies. */
   summary(): LatencySummary | undefined
 }
 
@@ -55,7 +55,7 @@ export class Latencies implements LatencyStore {
     } else this.#histogram!.add(ns)
   }
 
-  /** Undefined without any; by nearest rank (see stats/quantiles.ts). */
+  /** Returns a percentile by nearest rank (see stats/quantiles.ts); undefined without latencies. */
   percentile(percent: number): number | undefined {
     if (this.count === 0) return undefined
     if (this.#exact !== undefined) return percentile(Float64Array.from(this.#exact).sort(), percent)

@@ -1,8 +1,8 @@
-/** One packet as a list of headers with their fields as text: what `show --verbose` prints. */
+/** One packet as a list of headers with their fields as text: printed by `show --verbose`. */
 import type { CapturedPacket } from '../capture/index.ts'
 import { EtherType } from '../wire/index.ts'
 
-/** A field as text. A group of fields has the text ''; its fields follow with `depth` 1. */
+/** Field as text. A group of fields has the text ''; its fields follow with `depth` 1. */
 export interface LayerField {
   name: string
   text: string
@@ -10,9 +10,9 @@ export interface LayerField {
 }
 
 export interface Layer {
-  /** Its name and what matters most. */
+  /** Name and the most important values. */
   title: string
-  /** Where it is in the captured bytes of the packet: [start, end). */
+  /** Beginning of the layer in the captured bytes of the packet: [start, end). */
   start: number
   end: number
   fields: readonly LayerField[]
@@ -21,11 +21,11 @@ export interface Layer {
 /** Name and text of each field. */
 export type FieldList = readonly (readonly [name: string, text: string | number])[]
 
-/** Collects the layers of one packet. */
+/** Collector of the layers of one packet. */
 export class LayerList {
   readonly layers: Layer[] = []
   readonly b: Uint8Array
-  /** Where the packet begins in `b`, and where its captured bytes end. */
+  /** Beginning of the packet in `b`, and the end of its captured bytes. */
   readonly origin: number
   readonly end: number
 
@@ -35,7 +35,7 @@ export class LayerList {
     this.end = offset + length
   }
 
-  /** @param start in `b`, as `end` */
+  /** @param start offset in `b`, like `end` */
   add(title: string, start: number, end: number, fields: FieldList | readonly LayerField[]): void {
     const list = fields.map((field) => ('name' in field ? field : { name: field[0], text: String(field[1]) }))
     this.layers.push({ title, start: start - this.origin, end: end - this.origin, fields: list })
@@ -46,7 +46,7 @@ export function hexNumber(value: number | bigint, digits = 0): string {
   return `0x${value.toString(16).padStart(digits, '0')}`
 }
 
-/** The name and the number, or the number alone. */
+/** Returns the name and the number, or the number alone. */
 export function named(name: string | undefined, value: number | bigint, digits = 0): string {
   return name === undefined ? hexNumber(value, digits) : `${name} (${hexNumber(value, digits)})`
 }

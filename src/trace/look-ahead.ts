@@ -1,20 +1,20 @@
 /**
- * A second reading of the same capture that goes ahead of the one that shows packets, so that the first packets of a
- * connection know what later ones tell about it. It stays a fixed number of packets ahead: the first line of a large file
- * need not wait for its end, and only the flows stay in memory.
+ * Second reading of the same capture that goes ahead of the one that shows packets, so that the first packets of a connection are shown
+ * with what later ones reveal about it. It stays a fixed number of packets ahead: the first line of a large file need not wait for its end,
+ * and only the flows stay in memory.
  */
 import type { CapturedPacket, CaptureParser, CaptureSource, PacketHandler } from '../capture/index.ts'
 import { Analysis } from './analysis.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import { Verdict } from './verdict.ts'
 
-/** By default: what tells about a connection is usually among its first packets. */
+/** Default number of packets: those that identify a connection are usually among its first. */
 const defaultPackets = 131_072
 
-/** Handles one packet, with all that is known of its connection. */
+/** Processes one packet, with all that is known of its connection. */
 export type AnalysedHandler = (packet: CapturedPacket, analysis: Analysis, parser: CaptureParser) => boolean | undefined
 
-/** Reads `source`, with an analysis that knows what is ahead if the source can be read twice. */
+/** Passes each packet of `source` to `onPacket`, with an analysis that knows later packets if the source can be read twice. */
 export async function readAhead(
   source: CaptureSource,
   onPacket: AnalysedHandler,
@@ -45,7 +45,7 @@ export async function readAhead(
 }
 
 class LookAhead {
-  /** What is known so far. */
+  /** Analysis of the packets that were read so far. */
   readonly analysis: Analysis = new Analysis()
   readonly #reading: Promise<void>
   #goal: number
@@ -53,7 +53,7 @@ class LookAhead {
   #goOn: (() => void) | undefined
   #reached: (() => void) | undefined
 
-  /** @param first where it stops for the first time */
+  /** @param first number of packets after which it pauses for the first time */
   constructor(source: CaptureSource, options: TraceOptions, first: number) {
     this.#goal = first
     this.#reading = this.#read(source, options, first).finally(() => {
@@ -64,7 +64,7 @@ class LookAhead {
     this.#reading.catch(() => {})
   }
 
-  /** Resolves when the reading is behind packet `number`, or has ended. Throws what the reading threw. */
+  /** Resolves when packet `number` has been read, or the reading has ended. Throws the error of the reading. */
   async reaches(number: number): Promise<void> {
     this.#goal = number
     if (!this.#ended && this.analysis.packets < number) {
@@ -92,7 +92,7 @@ class LookAhead {
       if (this.#ended) return false
       dissect(packet, d, true)
       analysis.packet(packet, d, v)
-      // What is alone in both directions so far is taken for a pair, as it is at the end.
+      // Flows that are the only ones in both directions so far are taken for a pair, as at the end.
       if (analysis.packets === first) analysis.finish()
       return undefined
     }

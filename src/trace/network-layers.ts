@@ -1,6 +1,6 @@
 /**
- * The headers of a packet from the link to what RDMA travels in; transport-layers.ts goes on from the BTH. They are
- * read from the packet again, since `dissect` keeps only what the analysis needs. What the capture cut off is left out.
+ * Headers of a packet, from the link to the one before the BTH; transport-layers.ts goes on from the BTH. They are read from the packet
+ * again, since `dissect` keeps only what the analysis needs. Headers that the capture cut off are left out.
  */
 import { type CapturedPacket, LinkLayer, linkTypeName, locate, located } from '../capture/index.ts'
 import {
@@ -46,7 +46,7 @@ import {
   tagLength,
 } from './tunnels.ts'
 
-/** Of the packet that `d` was filled with. */
+/** Returns the layers of the packet with which `d` was filled. */
 export function layersOf(packet: CapturedPacket, d: Dissection): Layer[] {
   const list = new LayerList(packet)
   const place = located()
@@ -98,7 +98,7 @@ function trafficClass(value: number): FieldList {
   ]
 }
 
-/** No packet that `dissect` looks into has as many headers. */
+/** Maximum number of layers; no packet that `dissect` looks into has as many. */
 const mostLayers = 64
 
 class Walk {
@@ -168,7 +168,7 @@ class Walk {
     this.#vcrc(at, at + lrh.packetLength * 4)
   }
 
-  /** Not all captures have it. */
+  /** Adds the VCRC, which not all captures have. */
   #vcrc(at: number, vcrcAt: number): void {
     const { b, end } = this.#list
     if (vcrcAt + 2 > end || vcrcAt <= at) return
@@ -287,7 +287,7 @@ class Walk {
     else if (openUdp(b, use, at, end, this.#inner)) this.#decapsulate(at)
   }
 
-  /** The header of a tunnel, which begins at `at`, and what is in it. */
+  /** Adds the header of a tunnel, which begins at `at`, and the layers inside. */
   #decapsulate(at: number): void {
     const { b, end } = this.#list
     const { tunnel, at: inside, etherType, truncated } = this.#inner

@@ -1,12 +1,12 @@
 /**
- * Requests by PSN: which packet carried it first, when, and what it was. A ring of typed arrays that grows with what is
- * outstanding, up to a limit of its own and one that all rings share; behind it, the oldest are forgotten.
+ * Requests by PSN: the packet that carried it first, its time, and its kind. A ring of typed arrays that grows with the number of
+ * outstanding requests, up to a limit of its own and one that all rings share; beyond it, the oldest are forgotten.
  */
 const smallest = 16
 const largest = 16_384
 const slotBytes = 4 + 8 + 8 + 1
 
-/** Memory that rings share beyond their first 16 slots: one that finds too little grows less, or stays as it is. */
+/** Memory that rings share beyond their first 16 slots: a ring that finds too little left grows less, or stays as it is. */
 export interface RingMemory {
   bytesLeft: number
 }
@@ -15,7 +15,7 @@ export const RequestFlag = {
   /** Last packet of its message. */
   Last: 1,
   AckReq: 2,
-  /** Answered by READ responses; takes as many PSNs as these. */
+  /** Request that is answered by READ responses; takes as many PSNs as these. */
   Read: 4,
 } as const
 
@@ -30,7 +30,7 @@ export class Outstanding {
     this.#memory = memory
   }
 
-  /** Slot of a PSN, or -1 if it has not been seen or is forgotten. */
+  /** Returns the slot of a PSN, or -1 if it has not been seen or is forgotten. */
   find(psn: number): number {
     const slot = psn & (this.#psn.length - 1)
     return this.#psn[slot] === psn ? slot : -1
@@ -48,7 +48,7 @@ export class Outstanding {
     return this.#flags[slot]!
   }
 
-  /** @param depth PSNs between the oldest that matters and this */
+  /** @param depth PSNs between the oldest one that matters and this one */
   put(psn: number, depth: number, packet: number, timeNs: number, flags: number): void {
     if (depth >= this.#psn.length && this.#psn.length < largest) this.#grow(depth)
     const slot = psn & (this.#psn.length - 1)
@@ -62,7 +62,7 @@ export class Outstanding {
     return this.#psn.length
   }
 
-  /** Forgets what lies farther behind `psn` than `depth`. */
+  /** Forgets the requests more than `depth` PSNs before `psn`. */
   forget(psn: number, depth: number): void {
     const psns = this.#psn
     for (let slot = 0; slot < psns.length; slot++)
@@ -73,7 +73,7 @@ export class Outstanding {
     this.#psn.fill(-1)
   }
 
-  /** Gives the shared memory back, and forgets all requests. */
+  /** Returns the shared memory, and forgets all requests. */
   free(): void {
     this.#memory.bytesLeft += sharedBytes(this.#psn.length)
     if (this.#psn.length > smallest) this.#psn = new Int32Array(0)
@@ -103,7 +103,7 @@ export class Outstanding {
   }
 }
 
-/** What a ring of so many slots takes of the shared memory. */
+/** Returns the shared memory that a ring of `slots` slots takes, in bytes. */
 function sharedBytes(slots: number): number {
   return Math.max(0, slots - smallest) * slotBytes
 }

@@ -1,8 +1,8 @@
 /**
- * Which two flows are the two directions of one connection. A packet names only the QP that it goes to, so the QP that it
- * comes from has to be found out, in this order of trust:
+ * Pairing of flows that are the two directions of one connection. A packet names only the QP that it goes to, so the QP that it comes from
+ * has to be inferred, in this order of trust:
  *
- *   cm        REQ and REP tell both QP numbers
+ *   cm        REQ and REP contain both QP numbers
  *   pingpong  the 52-byte lines that the pingpong programs exchange over TCP do, too
  *   deth      a datagram carries its source QP
  *   ack       a response fits a request: of all flows in the other direction, exactly one has this PSN outstanding
@@ -13,7 +13,7 @@ import type { Dissection } from './dissect.ts'
 import { type Basis, type Flow, mostEarly, Service } from './flow.ts'
 import type { FlowTable } from './flow-table.ts'
 
-/** So many responses in a row that fit no request end an inferred pair. */
+/** Number of successive responses that match no request after which an inferred pair is dissolved. */
 const mostStrangers = 8
 const eagerTries = 64
 
@@ -45,44 +45,44 @@ function part(flow: Flow): void {
   }
 }
 
-/** For each response: looks for the flow of its requests, or doubts the one that was inferred. */
+/** Searches for the flow of the requests of each response, or checks the one that was inferred. */
 export function inferPair(flow: Flow, d: Dissection, flows: FlowTable): void {
   if (flow.peer !== undefined) {
-    // What is not followed fits nothing, and is no reason to doubt.
+    // A flow that is not followed matches nothing: that is no reason to doubt the pair.
     if (flow.basis !== 'ack' || !flow.peer.started) return
     if (fits(flow.peer, d.psn, true) || psnDiff(d.psn, flow.peer.acked) <= 0) flow.strangers = 0
     else if (isEarly(flow.peer, d.psn)) return
     else if (++flow.strangers > mostStrangers) part(flow)
     return
   }
-  // A flow that never finds a partner looks for one more and more seldom.
+  // A flow that never finds a peer searches for one at growing intervals.
   if (++flow.tries > eagerTries && (flow.tries & (flow.tries - 1)) !== 0) return
   let found: Flow | undefined
-  /** The only one whose next request this may acknowledge; null if there are more. */
+  /** Only flow whose next request this may acknowledge; null if there are several. */
   let early: Flow | undefined | null
   for (const candidate of flows.between(flow.destination, flow.source)) {
     if (candidate.service !== flow.service || candidate.peer !== undefined || !candidate.started) continue
     if (isEarly(candidate, d.psn)) early = early === undefined ? candidate : null
     if (!fits(candidate, d.psn, d.syndrome === Syndrome.PsnSequence)) continue
-    // A QP may be connected to itself; another is more likely.
+    // A QP may be connected to itself; another one is more likely.
     if (found !== undefined && found !== flow && candidate !== flow) return
     if (found === undefined || found === flow) found = candidate
   }
   if (found !== undefined) join(flow, found, 'ack')
-  // One that comes too early may have been recorded so; the second one in a row was.
+  // A response that comes too early may have been recorded so; a second one in a row was.
   else if (early && early !== flow && flow.lastAnswer >= 0 && psnDiff(d.psn, flow.lastAnswer) < mostEarly) {
     join(flow, early, 'ack')
     settle(early, flow)
   }
 }
 
-/** Is it just ahead of what the capture has of these requests? */
+/** True if `psn` is just ahead of the requests that the capture has. */
 function isEarly(requests: Flow, psn: number): boolean {
   const beyond = psnDiff(psn, requests.next)
   return beyond >= requests.slack && beyond < mostEarly
 }
 
-/** A response that came before its pair was known acknowledges what was recorded since. */
+/** Acknowledges what was recorded since a response that came before its pair was known. */
 function settle(requests: Flow, { lastAnswer }: Flow): void {
   if (!requests.started || lastAnswer < 0) return
   const answered = psnDiff(lastAnswer, requests.acked)
@@ -92,7 +92,7 @@ function settle(requests: Flow, { lastAnswer }: Flow): void {
   requests.floorIsGuess = false
 }
 
-/** Is `psn` outstanding in this flow, and did the capture see it sent? What a NAK asks for may be lost before it. */
+/** True if `psn` is outstanding in this flow, and the capture has the request. The packet that a NAK requests may be lost before it. */
 function fits(requests: Flow, psn: number, mayBeLost: boolean): boolean {
   if (psnDiff(psn, requests.acked) <= 0) return false
   const beyond = psnDiff(psn, requests.next)
@@ -100,13 +100,13 @@ function fits(requests: Flow, psn: number, mayBeLost: boolean): boolean {
   return requests.outstanding.find(psn) >= 0 || (beyond < 0 && (mayBeLost || requests.reads > 0))
 }
 
-/** Joins datagrams, whose source QP is known, with those that come back. */
+/** Joins datagrams, whose source QP is known, with those of the reverse direction. */
 export function joinDatagrams(flow: Flow, flows: FlowTable): void {
   const back = flows.find(flow.destination, flow.source, flow.srcQp, Service.UD, flow.destQp)
   if (back !== undefined && back.peer === undefined) join(flow, back, 'deth')
 }
 
-/** At the end: what is alone in both directions is taken for a pair. */
+/** Joins, at the end, flows that are the only ones in both directions. */
 export function joinRest(flows: FlowTable): void {
   // The only flow of a service from one address to another; null where there are more.
   const only = new Map<string, Flow | null>()

@@ -1,6 +1,6 @@
 /**
- * Where packets have addresses, numbers of queue pairs, keys and operands, and the checksums over them: what anonymising and rewriting
- * change. Offsets behind the BTH follow from the opcode and are in a table.
+ * Offsets of addresses, numbers of queue pairs, keys, operands and the checksums over them: the fields that anonymising and rewriting
+ * change. Offsets after the BTH follow from the opcode and are in a table.
  */
 import {
   Aeth,
@@ -29,13 +29,13 @@ export interface TransportPlaces {
   readonly qkey: number
   readonly srcQp: number
   readonly msn: number
-  /** Of a RETH or an AtomicETH. */
+  /** Virtual address of a RETH or an AtomicETH. */
   readonly va: number
   readonly rkey: number
-  /** The key that a SEND ends. */
+  /** Key that a SEND invalidates. */
   readonly invalidated: number
   readonly immediate: number
-  /** Both operands of an atomic, 16 bytes, and what it answers, 8 bytes. */
+  /** Both operands of an atomic, 16 bytes, and its response, 8 bytes. */
   readonly operands: number
   readonly original: number
 }
@@ -67,23 +67,23 @@ function placesOf(headers: readonly HeaderName[]): TransportPlaces {
 
 const none = placesOf([])
 
-/** By opcode; an unknown one has nothing that is known. */
+/** Places by opcode; an unknown one has none. */
 export const transportPlaces: readonly TransportPlaces[] = Array.from({ length: 256 }, (_, opcode) => {
   const info = opcodeTable[opcode]
   return info === undefined ? none : placesOf(info.headers)
 })
 
-/** Bytes of the source and of the destination in an IP header or GRH: 0 for InfiniBand without one. */
+/** Returns the length of the source, and of the destination, in an IP header or GRH: 0 for InfiniBand without one. */
 export function addressLength({ ipVersion }: Dissection): number {
   return ipVersion === 4 ? 4 : ipVersion === 6 ? 16 : 0
 }
 
-/** Where the source is; the destination follows it. */
+/** Returns the offset of the source; the destination follows it. */
 export function sourceAt({ ip, ipVersion }: Dissection): number {
   return ip + (ipVersion === 4 ? Ipv4.source : Ipv6.source)
 }
 
-/** The checksum of the UDP datagram that ends with the ICRC, which was captured whole. */
+/** Returns the checksum of the UDP datagram that ends with the ICRC, which was captured whole. */
 export function udpSum(b: Uint8Array, d: Dissection): number {
   const length = addressLength(d)
   const source = sourceAt(d)
@@ -92,13 +92,13 @@ export function udpSum(b: Uint8Array, d: Dissection): number {
   return udpChecksum(b, d.udp, end, b.subarray(source, destination), b.subarray(destination, destination + length))
 }
 
-/** Makes the checksum of the IPv4 header right. */
+/** Writes the checksum of the IPv4 header. */
 export function putIpv4Sum(b: Uint8Array, { ip }: Dissection): void {
   put16(b, ip + Ipv4.checksum, 0)
   put16(b, ip + Ipv4.checksum, ipv4Checksum(b, ip, ip + (b[ip]! & 15) * 4))
 }
 
-/** Makes the VCRC behind the ICRC right. */
+/** Writes the VCRC after the ICRC. */
 export function putVcrc(b: Uint8Array, { lrh, end }: Dissection): void {
   const at = end + Icrc.length
   const sum = vcrc(b, lrh, at)

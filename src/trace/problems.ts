@@ -1,4 +1,4 @@
-/** What can be wrong with one packet taken by itself: a bit for each rule, and its words. */
+/** Problems of one packet taken by itself: a bit for each rule, and its text. */
 
 export const Problem = {
   IpLength: 0x2,
@@ -40,15 +40,15 @@ const words: readonly (readonly [bit: number, name: string, text: string])[] = [
   [Problem.Vcrc, 'vcrc', 'the VCRC is wrong'],
 ]
 
-/** Short names, for programs. */
+/** Returns short names, for programs. */
 export function problemNames(problems: number): string[] {
   return words.filter(([bit]) => (problems & bit) !== 0).map(([, name]) => name)
 }
 
-/** One sentence for each, for people. */
+/** Returns one sentence for each, for people. */
 export function problemTexts(problems: number): string[] {
   return words.filter(([bit]) => (problems & bit) !== 0).map(([, , text]) => text)
 }
 
-/** All rules, in the order in which they are documented. */
+/** Rules in the order in which they are documented. */
 export const problemRules: readonly { name: string; text: string }[] = words.map(([, name, text]) => ({ name, text }))

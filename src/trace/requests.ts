@@ -1,6 +1,6 @@
 /**
- * Follows the requester: which PSN comes next, what is left out, sent again, or sent although it is acknowledged.
- * RC and XRC number requests and leave room for the responses of a READ; UC numbers packets.
+ * Follows the requester: the next PSN, and packets that are left out, retransmitted, or sent although they are acknowledged. RC and XRC
+ * number requests and leave room for the responses of a READ; UC numbers packets.
  */
 import { OpBit, psnDiff, Reth, u32 } from '../wire/index.ts'
 import { type Dissection, rethOffset } from './dissect.ts'
@@ -24,7 +24,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
   }
   const reliable = flow.service !== Service.UC
   if (ahead < 0) {
-    // The first packet that the capture has may have overtaken this one.
+    // The first packet in the capture may have overtaken this one.
     const isFirst = psnDiff(psn, flow.floor) < 0 && (flow.floorIsGuess || psnDiff(psn, flow.acked) > 0)
     if (isFirst && flow.isResumed) {
       if (!reliable) return
@@ -49,7 +49,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
       flow.duplicates++
       return
     }
-    // Behind the ring's reach nothing is known: it was sent, as all before it.
+    // Beyond the ring's reach nothing is known: it was sent, as all before it.
     if (seen >= 0 || (!isFirst && psnDiff(flow.next, psn) > flow.outstanding.capacity)) {
       v.marks |= reliable ? Mark.Retransmission : Mark.Retransmission | Mark.Duplicate
       flow.retransmissions++
@@ -79,7 +79,7 @@ export function trackRequest(flow: Flow, bytes: Uint8Array, number: number, d: D
   count(flow, bits, d)
 }
 
-/** The first request that the capture has, unless an acknowledgement of it was recorded before. */
+/** Begins with the first request that the capture has, unless an acknowledgement of it was recorded before. */
 function begin(flow: Flow, psn: number): void {
   flow.begin(psn, true)
   const { peer } = flow
@@ -93,7 +93,7 @@ function begin(flow: Flow, psn: number): void {
   peer.lastAnswer = -1
 }
 
-/** PSNs before the next one of which the ring knows whether they were seen. */
+/** Returns the number of PSNs before the next one of which the ring knows if they were seen. */
 function reach({ outstanding }: Flow): number {
   return Math.max(outstanding.capacity, mostEarly)
 }
@@ -109,7 +109,7 @@ function flagsOf({ bits, ackReq }: Dissection): number {
   return (isLast ? RequestFlag.Last : 0) | (ackReq ? RequestFlag.AckReq : 0) | (isRead ? RequestFlag.Read : 0)
 }
 
-/** Moves `next` behind this request. */
+/** Moves `next` past this request. */
 function advance(flow: Flow, bytes: Uint8Array, d: Dissection): void {
   flow.slack = 0
   if ((d.bits & OpBit.ReadRequest) === 0) {
@@ -122,7 +122,7 @@ function advance(flow: Flow, bytes: Uint8Array, d: Dissection): void {
     flow.moveTo((d.psn + Math.max(1, Math.ceil(length / (mtu || smallestMtu)))) & 0xffffff)
     return
   }
-  // As many responses as with the largest MTU at least, as with the smallest at most.
+  // At least as many responses as with the largest MTU, at most as many as with the smallest.
   const least = Math.max(1, Math.ceil(length / 4096))
   flow.moveTo((d.psn + least) & 0xffffff)
   flow.slack = Math.ceil(length / smallestMtu) - least

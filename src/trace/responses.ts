@@ -1,4 +1,4 @@
-/** Follows the responder: what its responses acknowledge, reject or repeat, and how long they took. */
+/** Follows the responder: the requests that its responses acknowledge, reject or repeat, and the latencies. */
 import { AethKind, aethKindBits, aethValueBits, OpBit, psnDiff } from '../wire/index.ts'
 import type { Dissection } from './dissect.ts'
 import { type Flow, farthest } from './flow.ts'
@@ -7,7 +7,7 @@ import { Mark, type Verdict } from './verdict.ts'
 
 const otherNak = 5
 
-/** `flow` carries the response; its peer carries the requests, if it is known which flow that is. */
+/** Tracks a response: `flow` carries it; the peer of `flow` carries the requests, if it is known which flow that is. */
 export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   const { bits, psn } = d
   const requests = flow.peer
@@ -63,7 +63,7 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   const rejectedPacket = v.refersTo
   cover(requests, upTo, v)
   if (rejects) {
-    // It speaks of the packet that it rejects, not of those that it acknowledges by the way.
+    // It refers to the packet that it rejects, not to those that it acknowledges implicitly.
     v.refersTo = rejectedPacket
     v.latencyNs = -1
     return
@@ -77,12 +77,13 @@ export function trackResponse(flow: Flow, d: Dissection, v: Verdict): void {
   }
 }
 
-/** It speaks of what was sent before the first request that the capture has. */
+/** Processes a response that refers to requests before the first one that the capture has. */
 function answerBefore(requests: Flow, upTo: number, rejects: boolean, v: Verdict): void {
   if (!rejects) v.marks |= Mark.Unseen
   const before = psnDiff(requests.floor, upTo)
   if (before > farthest) return
-  // What a NAK asks for is to come, and was missing before all that was seen; unless what passed there was not followed.
+  // The packet that a NAK requests is yet to come, and was missing before all that were seen, unless packets passed there that were not
+  // followed.
   if (rejects && before > 1 && !requests.isResumed) requests.untold += requests.reachBack((upTo + 1) & 0xffffff)
   requests.acked = upTo
   requests.floorIsGuess = false
@@ -94,7 +95,7 @@ function repeat(flow: Flow, bits: number, v: Verdict): void {
   else flow.responseRepeats++
 }
 
-/** Everything up to `upTo` is acknowledged now. */
+/** Records that everything up to `upTo` is acknowledged. */
 function cover(requests: Flow, upTo: number, v: Verdict): void {
   const { outstanding } = requests
   const count = psnDiff(upTo, requests.acked)
@@ -109,7 +110,7 @@ function cover(requests: Flow, upTo: number, v: Verdict): void {
     const flags = outstanding.flagsOf(slot)
     if ((flags & RequestFlag.Last) !== 0) v.coverMessages++
     v.refersTo = outstanding.packetOf(slot)
-    // A READ is not done before its last response.
+    // A READ is not complete before its last response.
     if ((flags & RequestFlag.Read) !== 0 || (flags & RequestFlag.AckReq) === 0) continue
     v.latencyNs = v.timeNs - outstanding.timeOf(slot)
     requests.latencies.add(v.latencyNs)

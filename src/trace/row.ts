@@ -1,4 +1,4 @@
-/** One packet as a plain object: what `show` prints, filters look at, and --json writes, a line for each. */
+/** One packet as a plain object: printed by `show`, matched by filters, and written by --json, one line for each. */
 import type { CapturedPacket } from '../capture/index.ts'
 import {
   type CmMessage,
@@ -21,27 +21,27 @@ import { problemNames } from './problems.ts'
 import { Tunnel, tunnelNames } from './tunnels.ts'
 import { Mark, type Verdict } from './verdict.ts'
 
-/** A packet with what its connection says of it. Fields are absent where the packet has no such thing. */
+/** Packet with the information that its connection adds. Fields are absent where the packet has none of the kind. */
 export interface Row {
-  /** From 1. */
+  /** Number from 1. */
   number: number
   /** Seconds since the first packet. */
   time: number
-  /** Seconds since the packet before, whether that is shown or not. */
+  /** Seconds since the packet before, shown or not. */
   delta: number
-  /** Since 1970, UTC; absent if the file has no time stamps. */
+  /** Time since 1970, UTC; absent if the file has no time stamps. */
   epoch?: { seconds: number; nanoseconds: number }
   /** Bytes on the wire. */
   length: number
-  /** RoCEv2, RoCEv1, InfiniBand, or other. */
+  /** Kind: RoCEv2, RoCEv1, InfiniBand, or other. */
   kind: (typeof kindNames)[number]
-  /** What the RDMA packet travels in, as the capture shows it; of several, the innermost. */
+  /** Tunnel in which the RDMA packet travels, as the capture shows it; of several, the innermost. */
   tunnel?: (typeof tunnelNames)[number]
   source?: string
   destination?: string
   /** Number of the conversation, from 1; both directions have the same. */
   conversation?: number
-  /** The QP that sends, where that is known. */
+  /** QP that sends, if it is known. */
   srcQp?: number
   destQp?: number
   service?: string
@@ -57,47 +57,47 @@ export interface Row {
   becn?: boolean
   pad?: number
   payload?: number
-  /** The extension headers; their 64-bit fields are bigint. */
+  /** Extension headers; their 64-bit fields are bigint. */
   headers?: Extensions
-  /** What the AETH says. */
+  /** Meaning of the AETH. */
   answer?: string
   icrc?: 'valid' | 'invalid' | 'unknown'
   /** Names of the rules that the packet breaks. */
   malformed?: string[]
-  /** The capture has not all of the packet. */
+  /** Flag: the capture does not have all of the packet. */
   cut?: boolean
   retransmission?: boolean
   duplicate?: boolean
   repeat?: boolean
   late?: boolean
-  /** The capture has this very packet before: `refersTo`. */
+  /** Flag: the capture has the same packet before: `refersTo`. */
   copy?: boolean
-  /** Its acknowledgement was recorded before it. */
+  /** Flag: the acknowledgement of the packet was recorded before it. */
   overtaken?: boolean
   restart?: boolean
-  /** PSNs left out before this packet. */
+  /** Number of PSNs left out before this packet. */
   missing?: number
-  /** The packet that carried this PSN first, or the request that this responds to. */
+  /** Number of the packet that carried this PSN first, or of the request that this responds to. */
   refersTo?: number
-  /** PSNs that this acknowledges for the first time, and of them the packets and messages that the capture has. */
+  /** PSNs that this acknowledges for the first time, and the number of their packets and messages in the capture. */
   covers?: { from: number; to: number; packets: number; messages: number }
-  /** It acknowledges requests that the capture does not have. */
+  /** Flag: it acknowledges requests that the capture does not have. */
   unseen?: boolean
-  /** A response whose requests are not in the capture. */
+  /** Flag: a response whose requests are not in the capture. */
   unpaired?: boolean
   nak?: boolean
   rnr?: boolean
   cnp?: boolean
-  /** ECN: congestion experienced. */
+  /** Flag: ECN, congestion experienced. */
   marked?: boolean
   latencyNs?: number
-  /** A management datagram, to queue pair 0 or 1. */
+  /** Management datagram, to queue pair 0 or 1. */
   mad?: MadRow
   cm?: CmMessage
 }
 
 export interface MadRow {
-  /** As tshark has it: SubnGet(SMInfo). */
+  /** Name as in tshark: SubnGet(SMInfo). */
   name: string
   mgmtClass: number
   method: number
@@ -105,11 +105,11 @@ export interface MadRow {
   attributeModifier: number
   status: number
   transactionId: bigint
-  /** Of a directed route: the hop where it is, how many there are, and whether it comes back. */
+  /** Position in a directed route: the hop pointer, the number of hops, and true if the datagram returns. */
   hopPointer?: number
   hopCount?: number
   returns?: boolean
-  /** Ports on its way out; the first is that of the sender's host. */
+  /** Ports of the outward route; the first is that of the sender's host. */
   route?: number[]
 }
 
@@ -192,13 +192,13 @@ function flowFields(row: Row, v: Verdict, flow: Flow, analysis: Analysis): void 
   if (v.latencyNs >= 0) row.latencyNs = v.latencyNs
 }
 
-/** Is its payload a whole management datagram, whatever class it has? */
+/** True if the payload is a whole management datagram, of any class. */
 function holdsMad({ complete, problems, icrc, bits, destQp, cut, payloadLength }: Dissection): boolean {
   const isSound = complete && problems === 0 && icrc !== IcrcState.Invalid && !cut
   return isSound && (bits & OpBit.Deth) !== 0 && destQp <= 1 && payloadLength === Mad.totalLength
 }
 
-/** Where a directed route is in its datagram. */
+/** Offset of a directed route in its datagram. */
 const initialPath = 128
 
 function madOf(b: Uint8Array, at: number): MadRow {
@@ -214,7 +214,7 @@ function madOf(b: Uint8Array, at: number): MadRow {
   return row
 }
 
-/** The message's byte fields are views of the reader's memory. */
+/** Returns a copy of the message, whose byte fields are views of the reader's memory. */
 function copyMessage(message: CmMessage): CmMessage {
   const copy = <T extends object>(value: T): T =>
     Object.fromEntries(
@@ -226,7 +226,7 @@ function copyMessage(message: CmMessage): CmMessage {
   return copy(message)
 }
 
-/** For JSON.stringify: 64-bit numbers as hexadecimal strings, bytes as hexadecimal digits. */
+/** Replacer for JSON.stringify: 64-bit numbers as hexadecimal strings, bytes as hexadecimal digits. */
 export function plainJson(_key: string, value: unknown): unknown {
   if (typeof value === 'bigint') return `0x${value.toString(16)}`
   return value instanceof Uint8Array ? hexOf(value) : value

@@ -1,4 +1,4 @@
-/** `verbena trace show`: packet after packet, with what the whole capture tells about each. */
+/** `verbena trace show`: packet after packet, with the information that the whole capture adds to each. */
 import type { CapturedPacket, CaptureSource, Damage } from '../capture/index.ts'
 import { Dissection, dissect, type TraceOptions } from './dissect.ts'
 import type { Filter } from './filter.ts'
@@ -6,14 +6,14 @@ import { readAhead } from './look-ahead.ts'
 import { type Row, rowOf } from './row.ts'
 import { Verdict } from './verdict.ts'
 
-/** Which packets are shown. */
+/** Options that select the packets to show. */
 export interface ShowOptions extends TraceOptions {
   filter?: Filter
-  /** Ends after so many rows. */
+  /** Maximum number of rows, after which the reading ends. */
   limit?: number
 }
 
-/** How many packets were read and shown, and the damage of the file. */
+/** Number of packets that were read and shown, and the damage of the file. */
 export interface ShowResult {
   packets: number
   shown: number
@@ -23,8 +23,8 @@ export interface ShowResult {
 }
 
 /**
- * Hands each packet that the filter lets through to `onRow`, with what it was made of, valid until that returns. A file is read twice at once, so that the first packets of a
- * connection know what later ones tell about it; what comes through a pipe is read once.
+ * Passes each packet that matches the filter to `onRow`, with the objects that the row was made of, valid until that returns. A file is
+ * read twice at once, so that the first packets of a connection are shown with what later ones reveal about it; a pipe is read once.
  */
 export async function showCapture(
   source: CaptureSource,

@@ -1,7 +1,7 @@
-/** The first column of `show`: when a packet was captured. */
+/** First column of `show`: the time at which a packet was captured. */
 import type { Row } from './row.ts'
 
-/** With tshark's letters for `-t`. */
+/** Formats, with tshark's letters for `-t`. */
 export const timeFormats = {
   relative: { letter: 'r', text: 'seconds since the first packet' },
   delta: { letter: 'd', text: 'seconds since the packet before' },
@@ -12,16 +12,16 @@ export const timeFormats = {
   'utc-date': { letter: 'ud', text: 'UTC date and time' },
   epoch: { letter: 'e', text: 'seconds since 1970' },
 } as const
-/** A name of `--time`: how the time of a packet is written. */
+/** Name for `--time`: the format of the time of a packet. */
 export type TimeFormat = keyof typeof timeFormats
 
-/** The format of that name or letter; undefined if there is none. */
+/** Returns the format of that name or letter; undefined if there is none. */
 export function timeFormatNamed(text: string): TimeFormat | undefined {
   const names = Object.keys(timeFormats) as TimeFormat[]
   return names.find((name) => name === text || timeFormats[name].letter === text)
 }
 
-/** The texts of rows, one after the other. */
+/** Texts of rows, one after the other. */
 export class TimeTexts {
   readonly #format: TimeFormat
   #shown: number | undefined
@@ -30,7 +30,7 @@ export class TimeTexts {
     this.#format = format
   }
 
-  /** With six digits of a second; a dash where the file has no time stamps and the format needs one. */
+  /** Returns the time with six digits of a second; a dash where the file has no time stamps and the format needs one. */
   of({ time, delta, epoch }: Row): string {
     const before = this.#shown ?? time
     this.#shown = time
@@ -55,7 +55,7 @@ export class TimeTexts {
   }
 }
 
-/** Undefined beyond the years that ECMAScript's calendar has: the 64 bits of a time stamp of pcapng reach farther. */
+/** Returns undefined beyond the years of ECMAScript's calendar: the 64 bits of a time stamp of pcapng reach farther. */
 function dateAndTime(seconds: number, utc: boolean): [date: string, time: string] | undefined {
   const at = new Date(seconds * 1000)
   // As if the local time were UTC: the names of the parts are then the same.
@@ -66,11 +66,11 @@ function dateAndTime(seconds: number, utc: boolean): [date: string, time: string
 }
 
 /**
- * A time since 1970 with nanoseconds: 2026-11-21 04:29:46.344123456 UTC. Without `nanoseconds`, `seconds` has a fraction, of which
- * three digits are shown. Where there is no such date, the number of seconds: 9223372036854.775807000 s since 1970.
+ * Returns a time since 1970 with nanoseconds: 2026-11-21 04:29:46.344123456 UTC. Without `nanoseconds`, `seconds` has a fraction, of which
+ * three digits are shown. Without such a date, returns the number of seconds: 9223372036854.775807000 s since 1970.
  */
 export function utcText(seconds: number, nanoseconds?: number): string {
-  // A double has a time of our days to 0.24 µs: a whole millisecond may be a little less in it.
+  // A double holds a time of our days to 0.24 µs: a whole millisecond may be a little less in it.
   const microseconds = Math.round((seconds - Math.floor(seconds)) * 1e6)
   const whole = Math.floor(seconds) + (microseconds === 1e6 ? 1 : 0)
   const fraction =

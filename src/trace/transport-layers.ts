@@ -1,4 +1,4 @@
-/** From the BTH to the ICRC, field by field; management datagrams and connection messages included. */
+/** Layers from the BTH to the ICRC, field by field; management datagrams and connection messages included. */
 
 import { timeText } from '../text/index.ts'
 import {
@@ -58,7 +58,7 @@ export function transportLayers(list: LayerList, d: Dissection, at: number): voi
     ['Acknowledge request', yes(bth.ackReq)],
     ['PSN', bth.psn],
   ])
-  // Where this packet is the one that was looked at; a packet in another tunnel than that is shown as far as here.
+  // This holds for the packet that was dissected; a packet in another tunnel is shown only up to here.
   if (d.bth !== at) return
   let next = at + Bth.length
   for (const name of info?.headers ?? []) {
@@ -79,7 +79,7 @@ function yes(value: boolean): string {
   return value ? 'yes' : 'no'
 }
 
-/** dmaLength: DMA length; QPN and the like stay capitals. */
+/** Returns a field's name as words: dmaLength becomes DMA length; QPN and the like stay capitals. */
 function words(name: string): string {
   const text = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
   const known = text.replace(/\b(qpn|eecn|lid|gid|guid|cm|id|srq|rnr|dma|va|msn|qp|ee|psn|sap|rdc|ca|mtu)\b/g, (word) =>
@@ -98,7 +98,7 @@ function extension(list: LayerList, name: HeaderName, at: number): void {
   list.add(`${name}${summary(name, Object.fromEntries(values))}`, at, at + codec.length, fields)
 }
 
-/** What a header's title says of its fields. */
+/** Returns the summary of a header's fields for its title. */
 function summary(name: HeaderName, fields: Record<string, unknown>): string {
   switch (name) {
     case 'RETH':
@@ -118,7 +118,7 @@ const hexadecimal =
   /key$|^va$|qpn$|qp$|eecn$|guid$|commid$|^requestid$|^transactionid$|^serviceid$|^srqn$|^data$|compare|original|^flowlabel$/i
 const timeouts = /timeout$|^targetAckDelay$/i
 
-/** As people write it: keys and QPs in hexadecimal, GIDs as addresses, timeouts as what their codes mean. */
+/** Returns a field as text for people: keys and QPs in hexadecimal, GIDs as addresses, timeouts as the time of their codes. */
 function fieldText(key: string, value: unknown): string {
   if (typeof value === 'boolean') return yes(value)
   if (value instanceof Uint8Array) {
@@ -173,7 +173,10 @@ function nameOf(table: Readonly<Record<string, number>>, value: number): string 
   return Object.entries(table).find(([, code]) => code === value)?.[0]
 }
 
-/** What the class has behind the header: keys and the route of subnet management, RMPP and mask of its administration; then the attribute. */
+/**
+ * Adds the part of the class after the header: keys and the route of subnet management, RMPP and mask of its administration; then the
+ * attribute.
+ */
 function classLayer(list: LayerList, { mgmtClass }: MadFields, start: number): void {
   const { b } = list
   let data = start + Mad.length
@@ -255,7 +258,7 @@ function connectionMessage(list: LayerList, message: CmMessage, start: number, e
   list.add(`CM ${message.type}`, start, end, fields)
 }
 
-/** What the RDMA CM has put before the private data of the program. */
+/** Returns the fields that the RDMA CM puts before the private data of the program. */
 function cmaFields(message: CmMessage): LayerField[] {
   if ((message.type !== 'REQ' && message.type !== 'SIDR_REQ') || rdmaPortOf(message.serviceId) === undefined) return []
   const cma = parseCma(message.privateData, 0, message.privateData.length)

@@ -1,10 +1,10 @@
-/** The headers of tunnels, field by field. */
+/** Headers of tunnels, field by field. */
 import { u16, u32 } from '../wire/index.ts'
 import { etherTypeText, type FieldList, hexNumber } from './layers.ts'
 import { hexOf } from './row.ts'
 import { Tunnel, tunnelNames } from './tunnels.ts'
 
-/** What `LayerList.add` takes. A tunnel's header is [at, inside). */
+/** Returns the arguments of `LayerList.add`. A tunnel's header is [at, inside). */
 export function tunnelLayer(
   b: Uint8Array,
   tunnel: number,

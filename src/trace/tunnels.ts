@@ -1,6 +1,6 @@
 /**
- * Packets in packets: what a switch makes of a mirrored packet (ERSPAN), and what overlay networks and providers put around
- * theirs. Each function looks at one header and tells what begins behind it; how deep to go is the caller's business.
+ * Encapsulated packets: the headers that a switch adds to a mirrored packet (ERSPAN), and those of overlay networks and providers. Each
+ * function parses one header and returns what begins after it; the caller limits the depth.
  *
  *     UDP   VXLAN (RFC 7348), VXLAN-GPE (draft-ietf-nvo3-vxlan-gpe), Geneve (RFC 8926), MPLS (RFC 7510), GTP-U (3GPP TS 29.281), TZSP
  *     IP    IPv4 or IPv6 (RFC 2003, 2473), MPLS (RFC 4023), GRE (RFC 2784, 2890)
@@ -14,14 +14,14 @@ export const tunnelNames = ['', 'VXLAN', 'Geneve', 'GRE', 'ERSPAN', 'IP', 'MPLS'
 // biome-ignore format: one line
 export const Tunnel = { None: 0, Vxlan: 1, Geneve: 2, Gre: 3, Erspan: 4, Ip: 5, Mpls: 6, Pppoe: 7, VxlanGpe: 8, Gtpu: 9, Tzsp: 10 } as const
 
-/** What a UDP port carries. */
+/** Protocols that a UDP port can carry. */
 export const PortUse = { Other: 0, Roce: 1, Vxlan: 2, Geneve: 3, Mpls: 4, VxlanGpe: 5, Gtpu: 6, Tzsp: 7 } as const
-/** The names of --decode-as. */
+/** Names for --decode-as. */
 export const portUses = { roce: 1, vxlan: 2, geneve: 3, mpls: 4, 'vxlan-gpe': 5, gtpu: 6, tzsp: 7 } as const
 
 export const TunnelProtocol = { ipv4: 4, ipv6: 41, gre: 47, mpls: 137 } as const
 
-/** EtherTypes that stand for an Ethernet frame and for ERSPAN in GRE. */
+/** EtherTypes of an Ethernet frame and of ERSPAN in GRE. */
 const bridging = 0x6558
 const erspan12 = 0x88be
 const erspan3 = 0x22eb
@@ -33,16 +33,16 @@ const pppoeVersionType = 0x11
 const pppIpv4 = 0x0021
 const pppIpv6 = 0x0057
 
-/** More labels than this are not read. */
+/** Maximum number of labels that are read. */
 const mostLabels = 16
 
-/** What was found behind a header; filled again for each. */
+/** Packet that was found after a header; filled again for each. */
 export class Inner {
   tunnel: number = Tunnel.None
   at = 0
-  /** Of the packet that begins at `at`; 0 for an Ethernet frame. */
+  /** EtherType of the packet that begins at `at`; 0 for an Ethernet frame. */
   etherType = 0
-  /** The sender has cut the inner packet. */
+  /** Flag: the sender has cut the inner packet. */
   truncated = false
 
   set(tunnel: number, at: number, etherType: number, truncated = false): true {
@@ -58,22 +58,22 @@ export function isMpls(etherType: number): boolean {
   return etherType === mplsUnicast || etherType === mplsMulticast
 }
 
-/** Cisco's VN-Tag, of fabric extenders, and its metadata (TrustSec): an EtherType follows each, as it does a VLAN tag. */
+/** EtherTypes of Cisco's VN-Tag, of fabric extenders, and its metadata (TrustSec): an EtherType follows each, as it does a VLAN tag. */
 const vnTag = 0x8926
 const ciscoMetadata = 0x8909
 
-/** Is a tag behind this EtherType? */
+/** True if a tag follows this EtherType. */
 export function isTag(etherType: number): boolean {
   return isVlanType(etherType) || etherType === vnTag || etherType === ciscoMetadata
 }
 
-/** Bytes of the tag with the EtherType that ends it. */
+/** Returns the length in bytes of the tag, including the EtherType at its end. */
 export function tagLength(etherType: number): number {
   if (etherType === vnTag) return 6
   return etherType === ciscoMetadata ? 8 : Vlan.length
 }
 
-/** Behind an Ethernet header, or a link header that has an EtherType. */
+/** Opens what follows an Ethernet header, or a link header that has an EtherType. */
 export function openLink(b: Uint8Array, etherType: number, at: number, end: number, inner: Inner): boolean {
   if (isMpls(etherType)) return openMpls(b, at, end, inner)
   if (etherType !== pppoeSession || end - at < 8 || b[at] !== pppoeVersionType) return false
@@ -82,7 +82,7 @@ export function openLink(b: Uint8Array, etherType: number, at: number, end: numb
   return protocol === pppIpv6 && inner.set(Tunnel.Pppoe, at + 8, EtherType.ipv6)
 }
 
-/** Behind the IP header. */
+/** Opens what follows an IP header. */
 export function openIp(b: Uint8Array, protocol: number, at: number, end: number, inner: Inner): boolean {
   switch (protocol) {
     case TunnelProtocol.ipv4:
@@ -98,7 +98,7 @@ export function openIp(b: Uint8Array, protocol: number, at: number, end: number,
   }
 }
 
-/** Behind the UDP header. */
+/** Opens what follows a UDP header. */
 export function openUdp(b: Uint8Array, use: number, at: number, end: number, inner: Inner): boolean {
   if (use === PortUse.Mpls) return openMpls(b, at, end, inner)
   if (end - at < 8) return false
@@ -110,7 +110,7 @@ export function openUdp(b: Uint8Array, use: number, at: number, end: number, inn
   return use === PortUse.Tzsp && openTzsp(b, at, end, inner)
 }
 
-/** As VXLAN, with the protocol in the last byte of the first word, if a flag says so: IPv4, IPv6, Ethernet. */
+/** Opens VXLAN-GPE: as VXLAN, with the protocol in the last byte of the first word, if a flag indicates it: IPv4, IPv6, Ethernet. */
 function openVxlanGpe(b: Uint8Array, at: number, inner: Inner): boolean {
   const protocol = (b[at]! & 0x04) !== 0 ? b[at + 3]! : 3
   if (protocol === 3) return inner.set(Tunnel.VxlanGpe, at + 8, 0)
@@ -120,7 +120,9 @@ function openVxlanGpe(b: Uint8Array, at: number, inner: Inner): boolean {
 
 const Gtp = { version1: 0x30, versionMask: 0xf0, options: 0x07, extension: 0x04, packet: 0xff } as const
 
-/** Version 1, a user's packet; with a sequence number, an N-PDU number or extension headers, which have their length in words. */
+/**
+ * Opens GTP-U: version 1, a user's packet; with a sequence number, an N-PDU number or extension headers, which have their length in words.
+ */
 function openGtpu(b: Uint8Array, at: number, end: number, inner: Inner): boolean {
   const flags = b[at]!
   if ((flags & Gtp.versionMask) !== Gtp.version1 || b[at + 1] !== Gtp.packet) return false
@@ -144,7 +146,7 @@ function openGtpu(b: Uint8Array, at: number, end: number, inner: Inner): boolean
 
 const Tzsp = { ethernet: 1, padding: 0, end: 1 } as const
 
-/** Version 1, a type, the protocol of the packet; then tagged fields up to one that ends them. */
+/** Opens TZSP: version 1, a type, the protocol of the packet; then tagged fields up to one that ends them. */
 function openTzsp(b: Uint8Array, at: number, end: number, inner: Inner): boolean {
   if (b[at] !== 1 || u16(b, at + 2) !== Tzsp.ethernet) return false
   for (let next = at + 4; next < end; ) {
@@ -155,7 +157,10 @@ function openTzsp(b: Uint8Array, at: number, end: number, inner: Inner): boolean
   return false
 }
 
-/** A stack of labels. What they carry is not said: IP has its version, Ethernet an EtherType, behind a control word or not. */
+/**
+ * Opens a stack of MPLS labels. The labels do not identify their contents: IP has its version, Ethernet an EtherType, after a control word
+ * or not.
+ */
 export function openMpls(b: Uint8Array, at: number, end: number, inner: Inner): boolean {
   for (let labels = 0; labels < mostLabels && end - at > 4; labels++) {
     const last = (b[at + 2]! & 1) !== 0
@@ -193,8 +198,8 @@ function openGre(b: Uint8Array, at: number, end: number, inner: Inner): boolean 
 }
 
 /**
- * Version, VLAN; class, two bits, T (truncated), session. Type II goes on with an index of the port; type III with a time
- * stamp, a group tag, a word with the type of the frame, and 8 bytes more if that says so.
+ * Opens ERSPAN: version, VLAN; class, two bits, T (truncated), session. Type II continues with an index of the port; type III with a time
+ * stamp, a group tag, a word with the type of the frame, and 8 bytes more if that word indicates them.
  */
 function openErspan(b: Uint8Array, at: number, end: number, inner: Inner): boolean {
   if (end - at < 12) return false

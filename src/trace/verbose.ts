@@ -9,7 +9,7 @@ import type { Row } from './row.ts'
 import { type Paint, plain } from './style.ts'
 import { utcText } from './time-text.ts'
 
-/** The headers field by field, and what the analysis makes of the packet. */
+/** Yields the headers field by field, and the verdict of the analysis on the packet. */
 export function* verboseLines(
   row: Row,
   packet: CapturedPacket,
@@ -40,7 +40,7 @@ function* analysisLines(row: Row, paint: Paint): Generator<string> {
 
 const perLine = 16
 
-/** All captured bytes, sixteen a line: offset, hexadecimal, characters. */
+/** Yields all captured bytes, sixteen a line: offset, hexadecimal, characters. */
 export function* hexLines({ bytes, offset, length }: CapturedPacket): Generator<string> {
   for (let at = 0; at < length; at += perLine) {
     const count = Math.min(perLine, length - at)

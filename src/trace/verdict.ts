@@ -1,55 +1,57 @@
-/** What the history of its flow says about one packet: a record that is filled again for each. */
+/** Verdict on one packet, from the history of its flow: a record that is filled again for each. */
 import type { Flow } from './flow.ts'
 
 /** Bits of `Verdict.marks`. */
 export const Mark = {
-  /** A request that was sent before. */
+  /** Request that was sent before. */
   Retransmission: 0x1,
-  /** A request whose acknowledgement is in the capture already: its receiver takes it for a duplicate. */
+  /** Request whose acknowledgement is in the capture already: its receiver treats it as a duplicate. */
   Duplicate: 0x2,
-  /** PSNs before this one are left out; `missing` says how many. */
+  /** PSNs before this one are left out; `missing` is their number. */
   Gap: 0x4,
-  /** It comes behind later ones, and was not seen before: it fills a gap. */
+  /** Packet that comes after later ones, and was not seen before: it fills a gap. */
   Late: 0x8,
-  /** The QP was connected again. */
+  /** Packet after the QP was connected again. */
   Restart: 0x10,
-  /** A response that was sent before. */
+  /** Response that was sent before. */
   Repeat: 0x20,
-  /** It acknowledges requests of which this is the first acknowledgement: coverFrom to coverTo. */
+  /** Response that acknowledges requests for the first time: coverFrom to coverTo. */
   Covers: 0x40,
-  /** It acknowledges requests that the capture does not have. */
+  /** Response that acknowledges requests that the capture does not have. */
   Unseen: 0x80,
   Nak: 0x100,
   RnrNak: 0x200,
   Cnp: 0x400,
-  /** The ECN mark "congestion experienced". */
+  /** ECN mark "congestion experienced". */
   Marked: 0x800,
-  /** The capture does not tell which requests this responds to. */
+  /** Response whose requests the capture does not identify. */
   Unpaired: 0x1000,
-  /** The capture has this very packet before: it counts once. `refersTo` says which. */
+  /** Packet of which the capture has another copy before: it counts once. `refersTo` is the number of the original. */
   Copy: 0x2000,
-  /** A request whose acknowledgement was recorded before it: its receiver had it when it acknowledged. */
+  /** Request whose acknowledgement was recorded before it: its receiver had it when it acknowledged. */
   Overtaken: 0x4000,
 } as const
 
 export class Verdict {
-  /** Undefined for what is not RDMA, is too damaged, or found no place in the table of flows. */
+  /** Flow of the packet; undefined if the packet is not RDMA, is too damaged, or found no slot in the table of flows. */
   flow: Flow | undefined
   marks = 0
   /** Time since 1970 as nanoseconds after the first packet of the capture. */
   timeNs = 0
   /** Nanoseconds since the packet before it. */
   deltaNs = 0
-  /** PSNs left out before this packet; of a late one, those before the first that was seen, if no verdict has told of them. */
+  /**
+   * Number of PSNs left out before this packet; for a late one, of those before the first that was seen, if no verdict has reported them.
+   */
   missing = 0
-  /** The packet that carried this PSN first, or the request that a response belongs to; 0 if the capture does not have it. */
+  /** Number of the packet that carried this PSN first, or of the request that a response belongs to; 0 if the capture does not have it. */
   refersTo = 0
-  /** PSNs that a response acknowledges, both included; and of them how many packets and messages the capture has. */
+  /** PSNs that a response acknowledges, both included; and the number of their packets and messages in the capture. */
   coverFrom = 0
   coverTo = 0
   coverPackets = 0
   coverMessages = 0
-  /** From the request's first transmission to this response; -1 if there is none to measure. */
+  /** Time from the request's first transmission to this response; -1 if there is none to measure. */
   latencyNs = -1
 
   reset(): void {

@@ -1,7 +1,10 @@
 /** Cumulative distributions of the gaps between requests. */
 import type { Arrival } from './config.ts'
 
-/** The share of gaps, 0 to 1, that are at most `ns`. Undefined for a closed loop, where the request before decides. */
+/**
+ * Returns the distribution of gaps: the fraction, 0 to 1, that are at most `ns`. Undefined for a closed loop, where the previous request
+ * determines them.
+ */
 export function gapCdf(arrival: Arrival, requestsPerSecond: number): ((ns: number) => number) | undefined {
   const mean = 1e9 / requestsPerSecond
   switch (arrival.type) {
@@ -24,25 +27,28 @@ export function exponential(x: number, mean: number): number {
   return x <= 0 ? 0 : 1 - Math.exp(-x / mean)
 }
 
-/** `sigma`: the standard deviation of the logarithm; the mean of the variable itself is exp(µ + σ²/2). */
+/**
+ * Returns the log-normal distribution at `x`. `sigma`: the standard deviation of the logarithm; the mean of the variable itself is exp(µ +
+ * σ²/2).
+ */
 export function lognormal(x: number, mean: number, sigma: number): number {
   return x <= 0 ? 0 : normal((Math.log(x / mean) + sigma ** 2 / 2) / sigma)
 }
 
-/** Gaps of an interrupted Poisson process are hyperexponential (Kuczura, 1973). */
+/** Returns the distribution of the gaps of an interrupted Poisson process, which are hyperexponential (Kuczura, 1973). */
 function interrupted(mean: number, onNs: number, offNs: number): (ns: number) => number {
   const rate = (onNs + offNs) / (mean * onNs)
   const [off, on] = [1 / onNs, 1 / offNs]
   const sum = rate + off + on
   const root = Math.sqrt(sum ** 2 - 4 * rate * on)
   const fast = (sum + root) / 2
-  // Of the two roots this one loses its digits in a difference, and their product is known.
+  // This one of the two roots loses its digits in a difference, but their product is known.
   const slow = (rate * on) / fast
   const share = (rate - slow) / (fast - slow)
   return (ns) => (ns <= 0 ? 0 : 1 - share * Math.exp(-fast * ns) - (1 - share) * Math.exp(-slow * ns))
 }
 
-/** The normal distribution (Abramowitz and Stegun, 7.1.26: 1.5e-7 off at most). */
+/** Returns the normal distribution (Abramowitz and Stegun, 7.1.26: at most 1.5e-7 off). */
 function normal(z: number): number {
   const x = Math.abs(z) / Math.SQRT2
   const t = 1 / (1 + 0.3275911 * x)

@@ -1,13 +1,13 @@
-/** When requests come: the gaps of an open loop. */
+/** Arrival times of requests: the gaps of an open loop. */
 import type { Arrival } from './config.ts'
 import type { RandomStream } from './random.ts'
 
 export class Arrivals {
   readonly #arrival: Arrival
   readonly #random: RandomStream
-  /** Nanoseconds: the mean gap, or that within a burst. */
+  /** Mean gap in nanoseconds, or the one within a burst. */
   readonly #meanNs: number
-  /** onoff: what is left of the burst. */
+  /** Rest of the burst in nanoseconds, for onoff. */
   #burstNs = 0
 
   /** `requestsPerSecond`: the mean over time, that of bursts included. */
@@ -20,8 +20,8 @@ export class Arrivals {
   }
 
   /**
-   * Nanoseconds to the next request, not rounded; Infinity if there is none, at a rate of 0; 0 in a closed loop, where the request before
-   * decides.
+   * Returns the nanoseconds to the next request, not rounded; Infinity if there is none, at a rate of 0; 0 in a closed loop, where the
+   * previous request determines the time.
    */
   gapNs(): number {
     const arrival = this.#arrival

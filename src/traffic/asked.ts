@@ -1,12 +1,12 @@
-/** The distributions that a phase asks for, as points: sizes of flows, and gaps between requests. */
+/** Configured distributions of a phase, as points: sizes of flows, and gaps between requests. */
 import { gapCdf } from './arrival-cdf.ts'
 import { atomicBytes, fanoutsOf, isAtomic, type Phase, requestRate, type SizeSource, type Verb } from './config.ts'
 import { type CurvePoint, curveOf } from './curve.ts'
 
-/** Longer gaps have no points of their own: 18 minutes. */
+/** Maximum gap that has a point of its own: 18 minutes. */
 const longestNs = 2 ** 50
 
-/** Sizes of the flows of a verb, bytes. Null of a collective, which decides them itself. */
+/** Returns the sizes of the flows of a verb, in bytes. Null for a collective, which determines them itself. */
 export function sizesAsked(phase: Phase, verb: Verb): CurvePoint[] | null {
   if (phase.collective !== null) return null
   if (isAtomic(verb)) return curveOf((x) => (x >= atomicBytes ? 1 : 0), [atomicBytes])
@@ -17,7 +17,7 @@ export function sizesAsked(phase: Phase, verb: Verb): CurvePoint[] | null {
     sizes.reduce((sum, entry) => sum + shareOf(entry.value, bytes) * (entry.weight / weight), 0)
   const knots = sizes.flatMap(({ value }) => (typeof value === 'number' ? [value] : value.points.map(([x]) => x)))
   if (phase.fanoutSize === 'each') return curveOf(below, knots)
-  // Of k flows that share a size each has the k-th part, and there are k of them.
+  // If k flows share a size, each has the k-th part, and there are k of them.
   const fanouts = fanoutsOf(phase).filter((fanout) => fanout.weight > 0)
   const flows = fanouts.reduce((sum, fanout) => sum + fanout.weight * fanout.value, 0)
   const split = (bytes: number): number =>
@@ -28,17 +28,17 @@ export function sizesAsked(phase: Phase, verb: Verb): CurvePoint[] | null {
   )
 }
 
-/** A size of a distribution is rounded up to whole bytes. */
+/** Returns the fraction of a source's sizes that are at most `bytes`; a size of a distribution is rounded up to whole bytes. */
 function shareOf(source: SizeSource, bytes: number): number {
   return typeof source === 'number' ? (bytes >= source ? 1 : 0) : source.below(bytes)
 }
 
-/** So far sizes may be from the distribution: those of fan-outs that share a size are rounded once more, bytes. */
+/** Returns the maximum deviation of sizes from the distribution, in bytes: those of fan-outs that share a size are rounded once more. */
 export function sizeSlack(phase: Phase): number {
   return phase.fanoutSize === 'split' && fanoutsOf(phase).some(({ value, weight }) => weight > 0 && value > 1) ? 1 : 0
 }
 
-/** Gaps between requests, nanoseconds. Null where none are asked for: of a closed loop, and of a collective. */
+/** Returns the gaps between requests, in nanoseconds. Null if none are configured: for a closed loop, and for a collective. */
 export function gapsAsked(phase: Phase, bandwidthBps: number): CurvePoint[] | null {
   const rate = requestRate(phase, bandwidthBps)
   const cdf = phase.collective === null && rate > 0 ? gapCdf(phase.arrival, rate) : undefined

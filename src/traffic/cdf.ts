@@ -1,15 +1,15 @@
 /**
- * Cumulative distributions of message sizes, as the files of traffic generators have them: a row says which share of all
- * messages has at most so many bytes.
+ * Cumulative distributions of message sizes, as the files of traffic generators contain them: a row has a number of bytes and the share of
+ * all messages that are at most as large.
  *
- * Between two rows the distribution goes on by a rule:
+ * Between two rows the distribution follows a rule:
  *
  *     linear    straight in bytes, as HPCC, ns-3 and TrafficGenerator have it
  *     log       straight in the logarithm of the bytes
  *     inverse   straight in 1/bytes: the sum of many distributions of packets often is
  *
- * A segment that begins at 0 bytes is linear under every rule. Two rows with the same size are a jump: that size has a mass of its
- * own, and so has the size of the first row if its share is above 0. Two rows with the same share are a plateau: no size between.
+ * A segment that begins at 0 bytes is linear under every rule. Two rows with the same size are a jump: that size has a mass of its own, and
+ * so has the size of the first row if its share is above 0. Two rows with the same share are a plateau: no message has a size between them.
  */
 import { shortPercentText } from '../text/index.ts'
 import { TrafficError } from './error.ts'
@@ -18,18 +18,18 @@ import { bytesOf } from './units.ts'
 export const interpolations = ['linear', 'log', 'inverse'] as const
 export type Interpolation = (typeof interpolations)[number]
 
-/** Bytes, and the share of messages that have at most so many, from 0 to 1. */
+/** Point: bytes, and the share of messages that have at most so many, from 0 to 1. */
 export type CdfPoint = readonly [bytes: number, share: number]
 
 const mostPoints = 100_000
-/** So far the last share may be from 1 (100 %): files are rounded. */
+/** Maximum difference of the last share from 1 (100 %): files are rounded. */
 const tolerance = 1e-3
 
 export class Cdf {
   readonly name: string
   readonly interpolation: Interpolation
   readonly points: readonly CdfPoint[]
-  /** Bytes: the mean that the file itself states in its first line; null if it does not. */
+  /** Mean in bytes that the file itself states in its first line; null if it does not. */
   readonly statedMean: number | null
   readonly #xs: Float64Array
   readonly #ys: Float64Array
@@ -56,11 +56,11 @@ export class Cdf {
 
   /**
    * Reads a file of rows `bytes share`, separated by white space, commas, colons or semicolons; shares are per cent or from 0 to 1, sizes
-   * numbers or such as 64KB. Comments begin with `#` or `//`, and words alone in the first line are names of columns. A first line with one
-   * number is the mean, as Homa's files have it. Rows of three numbers are those of ns-2, of which the last is the share.
+   * numbers or text such as 64KB. Comments begin with `#` or `//`, and words alone in the first line are names of columns. A first line
+   * with one number is the mean, as Homa's files have it. Rows of three numbers are those of ns-2, of which the last is the share.
    *
-   * @param unit bytes that 1 in the column of sizes stands for; null if nobody said it: then it is a byte, and rows of three numbers,
-   *   which often count packets, are refused
+   * @param unit bytes that 1 in the column of sizes stands for; null if it is not specified: then it is a byte, and rows of three numbers,
+   *   which often count packets, are rejected
    * Throws a `TrafficError` with the line.
    */
   static parse(text: string, name: string, interpolation: Interpolation = 'linear', unit: number | null = null): Cdf {
@@ -76,7 +76,7 @@ export class Cdf {
       }
       const line = raw.replace(/(#|\/\/).*/, '').trim()
       if (line === '') continue
-      // With semicolons a comma is a decimal one, which is no number here.
+      // With semicolons a comma is a decimal one, which is not valid in a number here.
       const words = line.split(line.includes(';') ? /[\s;]+/ : /[\s,:]+/).filter((word) => word !== '')
       const isFirst = points.length === 0 && statedMean === null && !hadHeader
       if (isFirst && words.length > 1 && words.every((word) => /^["'(]?\p{L}/u.test(word))) {
@@ -85,7 +85,7 @@ export class Cdf {
       }
       const numbers = words.map((word, i) => {
         if (numeral.test(word)) return Number(word.replace('%', '')) * (i === 0 ? scale : 1)
-        // A size that has a unit of its own.
+        // A size with a unit of its own.
         return i === 0 && unit === null ? (bytesOf(word) ?? Number.NaN) : Number.NaN
       })
       const bad = numbers.findIndex((value) => Number.isNaN(value))
@@ -114,7 +114,7 @@ export class Cdf {
     return new Cdf(name, scaled, interpolation, statedMean)
   }
 
-  /** Bytes, not rounded. */
+  /** Mean in bytes, not rounded. */
   get mean(): number {
     return this.#mean
   }
@@ -128,7 +128,7 @@ export class Cdf {
     return this.quantile(1)
   }
 
-  /** The size that a share `u`, 0 to 1, of all messages does not exceed, in bytes, not rounded. */
+  /** Returns the size that a share `u`, 0 to 1, of all messages does not exceed, in bytes, not rounded. */
   quantile(u: number): number {
     const ys = this.#ys
     const xs = this.#xs
@@ -146,7 +146,7 @@ export class Cdf {
     return this.#between(low, high, share)
   }
 
-  /** The share of messages, 0 to 1, that have at most so many bytes. */
+  /** Returns the share of messages, 0 to 1, that have at most so many bytes. */
   below(bytes: number): number {
     const xs = this.#xs
     const ys = this.#ys
@@ -181,7 +181,7 @@ export class Cdf {
     return mean
   }
 
-  /** The mean of a segment. */
+  /** Returns the mean of a segment. */
   #meanOf(low: number, high: number): number {
     if (low === high) return low
     if (low === 0 || this.interpolation === 'linear') return (low + high) / 2
@@ -192,7 +192,7 @@ export class Cdf {
 
 const numeral = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?%?$/i
 
-/** What is wrong with the points, and in which row; undefined if nothing is. */
+/** Returns the first fault of the points, and its row; undefined if there is none. */
 function fault(points: readonly CdfPoint[]): { row: number; what: string } | undefined {
   if (points.length === 0) return { row: 0, what: 'a distribution needs at least one row' }
   for (const [row, [bytes, share]] of points.entries()) {

@@ -1,4 +1,4 @@
-/** Choosing among weighted values, and the joint choice of a verb and a type of queue pair. */
+/** Choice among weighted values, and the joint choice of a verb and a type of queue pair. */
 import { shortPercentText } from '../text/index.ts'
 import { qpTypes, type TrafficQpType, type Verb, verbs, verbsOfType, type Weighted } from './config.ts'
 import type { RandomStream } from './random.ts'
@@ -20,7 +20,10 @@ export class Choice<T> {
     this.#limits[used.length - 1] = 1
   }
 
-  /** A constant draws no number: adding a second value does not move the numbers of others, which have streams of their own. */
+  /**
+   * Returns the index of a value. A constant draws no number: adding a second value does not move the numbers of other choices, which have
+   * streams of their own.
+   */
   index(random: RandomStream): number {
     const limits = this.#limits
     if (limits.length === 1) return 0
@@ -43,9 +46,9 @@ export interface Pair {
 const slack = 1e-9
 
 /**
- * The joint distribution of verbs and types with both shares as asked. UD can only SEND, and UC cannot READ or do atomics, so
- * verbs and types cannot be drawn apart from each other: UD takes its share of the SENDs, UC then of the SENDs and WRITEs that are
- * left, each verb in proportion, and RC has the rest. Returns what is impossible as text.
+ * Returns the joint distribution of verbs and types with both shares as configured. UD can only SEND, and UC cannot READ or do atomics, so
+ * verbs and types cannot be drawn independently: UD takes its share of the SENDs, UC then of the SENDs and WRITEs that are left, each verb
+ * in proportion, and RC has the rest. Returns the reason as text if that is impossible.
  */
 export function joint(
   verbShares: readonly Weighted<Verb>[],

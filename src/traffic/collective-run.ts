@@ -1,17 +1,17 @@
-/** The messages of all iterations of a collective, with the time between them if the link carries its bandwidth and no more. */
+/** Messages of all iterations of a collective, with the time between them on a link that carries exactly its bandwidth. */
 import { type CollectiveMessage, messagesOf } from './collectives.ts'
 import type { Collective } from './config.ts'
 import type { RandomStream } from './random.ts'
 
 export class CollectiveRun {
-  /** Of the current message. */
+  /** Destination and size of the current message. */
   to = 0
   bytes = 0
   /** Nanoseconds after the message before. */
   gapNs = 0
-  /** It is the first of its step. */
+  /** Flag: it is the first of its step. */
   beginsStep = false
-  /** Nanoseconds that the step takes which was last. */
+  /** Nanoseconds that the last step takes. */
   restNs = 0
 
   readonly #collective: Collective
@@ -29,7 +29,7 @@ export class CollectiveRun {
     this.#random = random
   }
 
-  /** False after the last iteration. */
+  /** Moves on to the next message; false after the last iteration. */
   next(): boolean {
     let pauseNs = 0
     if (this.#next === this.#messages.length) {

@@ -14,12 +14,12 @@ import type { RandomStream } from './random.ts'
 
 export interface CollectiveMessage {
   step: number
-  /** The rank that it goes to. */
+  /** Rank that receives it. */
   to: number
   bytes: number
 }
 
-/** The messages of one iteration. `random` is used by moe only. */
+/** Returns the messages of one iteration. `random` is used by moe only. */
 export function messagesOf(collective: Collective, ranks: number, random: RandomStream): CollectiveMessage[] {
   const { name, bytes, rank } = collective
   const next = (rank + 1) % ranks
@@ -58,7 +58,7 @@ export function messagesOf(collective: Collective, ranks: number, random: Random
   return messages.flatMap((message) => inChannels(message, collective.channels)).filter((message) => message.bytes > 0)
 }
 
-/** Why a collective cannot be among so many ranks; undefined if it can. */
+/** Returns the reason why a collective cannot run among so many ranks; undefined if it can. */
 export function impossible(name: CollectiveName, ranks: number): string | undefined {
   if (ranks < 2) return `a collective needs at least two ranks, and there ${ranks === 1 ? 'is one server' : 'are none'}`
   if (name === 'halving-doubling' && !Number.isInteger(Math.log2(ranks)))
@@ -70,7 +70,7 @@ function inChannels({ step, to, bytes }: CollectiveMessage, channels: number): C
   return Array.from({ length: channels }, (_, i) => ({ step, to, bytes: chunk(bytes, channels, i) }))
 }
 
-/** The i-th of n parts of a size; they differ by one byte at most. */
+/** Returns the i-th of n parts of a size; they differ by at most one byte. */
 function chunk(bytes: number, parts: number, i: number): number {
   return Math.floor((bytes * (i + 1)) / parts) - Math.floor((bytes * i) / parts)
 }

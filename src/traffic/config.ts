@@ -1,6 +1,6 @@
 /**
- * What a generator is to do, as data: everything that a configuration file can say, read, checked and complete. The
- * readers of files make it (`verbena/traffic`), a program may as well.
+ * Configuration of a generator as data: everything that a configuration file can contain, read, checked and complete. The readers of files
+ * make it (`verbena/traffic`), a program may as well.
  */
 import type { Cdf } from './cdf.ts'
 
@@ -17,18 +17,18 @@ export const verbsOfType: Readonly<Record<TrafficQpType, readonly Verb[]>> = {
   RC: verbs,
 }
 
-/** An atomic is eight bytes, whatever the sizes of other requests. */
+/** Size of an atomic: eight bytes, whatever the sizes of other requests. */
 export const atomicBytes = 8
 
 export interface ServerAddress {
   host: string
   port: number
   rack: string
-  /** Relative to other servers where the choice is uniform. */
+  /** Weight relative to other servers where the choice is uniform. */
   weight: number
 }
 
-/** A value and how often it is chosen, relative to the others. */
+/** Value with its frequency, relative to the other values. */
 export interface Weighted<T> {
   value: T
   weight: number
@@ -37,12 +37,12 @@ export interface Weighted<T> {
 export interface VerbShare {
   verb: Verb
   weight: number
-  /** Own sizes and rates of this verb; those of the phase if they are not given. */
+  /** Sizes and rates of this verb; those of the phase if they are not given. */
   sizes?: readonly Weighted<SizeSource>[]
   rates?: readonly Weighted<number>[]
 }
 
-/** Bytes, or a distribution of them. */
+/** Number of bytes, or a distribution of them. */
 export type SizeSource = number | Cdf
 
 export type Arrival =
@@ -50,21 +50,21 @@ export type Arrival =
   | { type: 'fixed' }
   /** Gaps between 0 and twice the mean. */
   | { type: 'uniform' }
-  /** `sigma`: the standard deviation of the logarithm of gaps. */
+  /** Log-normal gaps. `sigma`: the standard deviation of their logarithm. */
   | { type: 'lognormal'; sigma: number }
-  /** Poisson while it is on, nothing while it is off; both last exponentially long with these means, nanoseconds. */
+  /** Poisson process while it is on, no requests while it is off; both durations are exponential with these means, nanoseconds. */
   | { type: 'onoff'; onNs: number; offNs: number }
-  /** So many requests outstanding, each followed by the next after `thinkNs`. */
+  /** Closed loop with `depth` requests outstanding, each followed by the next after `thinkNs`. */
   | { type: 'closed'; depth: number; thinkNs: number }
 
 export type Destinations =
   | { type: 'uniform' }
   | { type: 'permutation' }
-  /** Each request goes to `degree` servers at once. */
+  /** Destinations of fan-outs: each request goes to `degree` servers at once. */
   | { type: 'incast'; degree: number }
-  /** `share` of the requests to one server. */
+  /** Destinations with a fraction `share` of the requests to one server. */
   | { type: 'hotspot'; server: number; share: number }
-  /** `share` of the requests to servers of this rack. */
+  /** Destinations with a fraction `share` of the requests to servers of this rack. */
   | { type: 'rack'; rack: string; share: number }
 
 export const collectives = [
@@ -79,16 +79,16 @@ export type CollectiveName = (typeof collectives)[number]
 
 export interface Collective {
   name: CollectiveName
-  /** Bytes: of the whole buffer. */
+  /** Number of bytes of the whole buffer. */
   bytes: number
-  /** The servers in their order are the ranks, and this one is ours. */
+  /** Rank of this client; the servers in their order are the ranks. */
   rank: number
-  /** Messages that each step is cut into: queue pairs that carry it at the same time. */
+  /** Number of messages that each step is cut into: queue pairs that carry it at the same time. */
   channels: number
   iterations: number
   /** Nanoseconds of computation between two iterations. */
   computeNs: number
-  /** moe: exponent of the Zipf law by which experts are chosen; 0 is even. */
+  /** Exponent of the Zipf law by which experts are chosen, for moe; 0 is even. */
   skew: number
 }
 
@@ -99,28 +99,28 @@ export interface Phase {
   sizes: readonly Weighted<SizeSource>[]
   verbs: readonly VerbShare[]
   types: readonly Weighted<TrafficQpType>[]
-  /** Bits per second of one flow; 0 is as fast as it goes. */
+  /** Bits per second of one flow; 0 is as fast as possible. */
   rates: readonly Weighted<number>[]
   dscps: readonly Weighted<number>[]
   serviceLevels: readonly Weighted<number>[]
   fanouts: readonly Weighted<number>[]
-  /** Whether the flows of one fan-out share its size, or have it each. */
+  /** Sizes of the flows of one fan-out: they share one size, or have it each. */
   fanoutSize: 'split' | 'each'
   arrival: Arrival
   destinations: Destinations
-  /** Of the bandwidth; null if `requestsPerSecond` says how often. */
+  /** Fraction of the bandwidth; null if `requestsPerSecond` determines the rate. */
   load: number | null
   requestsPerSecond: number | null
   collective: Collective | null
 }
 
-/** What happens to packets: probabilities from 0 to 1, times in milliseconds. */
+/** Faults of packets: probabilities from 0 to 1, times in milliseconds. */
 export interface TrafficFaults {
   loss: number
   duplication: number
   corruption: number
   reordering: number
-  /** Congestion marks (ECN CE); in captures only. */
+  /** Probability of congestion marks (ECN CE); in captures only. */
   marking: number
   delayMs: number
   jitterMs: number
@@ -129,22 +129,22 @@ export interface TrafficFaults {
 export interface TrafficConfig {
   seed: number
   servers: readonly ServerAddress[]
-  /** Which of so many clients this one is, from 0 on. */
+  /** Number of this client among `clients`, from 0 on. */
   client: number
   clients: number
-  /** Requests, and nanoseconds; null without limit. */
+  /** Maximum number of requests, and nanoseconds; null without limit. */
   count: number | null
   durationNs: number | null
-  /** Bits per second: what a load of 1 is. */
+  /** Bits per second of a load of 1. */
   bandwidthBps: number
-  /** `reply`: the server sends the flow; `push`: the client does. */
+  /** Direction of flows. `reply`: the server sends the flow; `push`: the client does. */
   flow: 'reply' | 'push'
   phases: readonly Phase[]
-  /** Queue pairs of each type to each server. */
+  /** Number of queue pairs of each type to each server. */
   qps: number
-  /** Path MTU in bytes; 0 is what both ports can do. */
+  /** Path MTU in bytes; 0 is the maximum of both ports. */
   mtu: number
-  /** Requests of a queue pair that may be outstanding. */
+  /** Maximum number of outstanding requests of a queue pair. */
   depth: number
   /** ACK timeout 4.096 µs · 2^timeout, retries of packets, and retries after an RNR NAK (7: without end). */
   timeout: number
@@ -167,12 +167,12 @@ export function isAtomic(verb: Verb): boolean {
   return verb === 'fetch_add' || verb === 'compare_swap'
 }
 
-/** Mean of sizes in bytes. */
+/** Returns the mean of sizes in bytes. */
 export function meanSize(sizes: readonly Weighted<SizeSource>[]): number {
   return weightedMean(sizes, (source) => (typeof source === 'number' ? source : source.mean))
 }
 
-/** Mean bytes of a request over all verbs; a fan-out whose flows have the size each multiplies it. */
+/** Returns the mean bytes of a request over all verbs; a fan-out whose flows have the size each multiplies it. */
 export function meanRequestBytes(phase: Phase): number {
   const weight = phase.verbs.reduce((sum, share) => sum + share.weight, 0)
   const one = phase.verbs.reduce((sum, share) => {
@@ -186,7 +186,7 @@ export function fanoutsOf({ destinations, fanouts }: Phase): readonly Weighted<n
   return destinations.type === 'incast' ? [{ value: destinations.degree, weight: 1 }] : fanouts
 }
 
-/** Requests per second of an open loop: load · bandwidth / mean size. Payload counts, headers do not. */
+/** Returns the requests per second of an open loop: load · bandwidth / mean size. Payload counts, headers do not. */
 export function requestRate(phase: Phase, bandwidthBps: number): number {
   if (phase.requestsPerSecond !== null) return phase.requestsPerSecond
   const mean = meanRequestBytes(phase)

@@ -1,16 +1,16 @@
-/** Cumulative distributions as points: what of a distribution is saved, and compared with what was generated. */
+/** Cumulative distributions as points, in the form in which they are saved, and compared with the generated values. */
 import { LogHistogram } from '../stats/index.ts'
 
-/** A value, and the share of all that are at most so large, from 0 to 1. */
+/** Point: a value, and the share of all values that are at most so large, from 0 to 1. */
 export type CurvePoint = readonly [value: number, share: number]
 
-/** Points of one octave. */
+/** Number of points of one octave. */
 const perOctave = 16
-/** Jumps and bends that are kept: half of them the highest, half of them evenly among all. */
+/** Maximum number of jumps and bends that are kept: half of them the highest, half of them evenly among all. */
 const mostKnots = 500
 
 /**
- * Points of a distribution of whole numbers, dense enough to be straight between them. `below(x)` is the share of values that are
+ * Returns points of a distribution of whole numbers, dense enough to be straight between them. `below(x)` is the share of values that are
  * at most x; at `knots` it jumps or bends.
  */
 export function curveOf(below: (x: number) => number, knots: readonly number[]): CurvePoint[] {
@@ -22,7 +22,7 @@ export function curveOf(below: (x: number) => number, knots: readonly number[]):
   return [...xs].sort((a, b) => a - b).map((x): CurvePoint => [x, Math.min(1, below(x))])
 }
 
-/** Without a jump that is high, the curve would be a ramp between its neighbours. */
+/** Returns a part of the knots. Without the high jumps, the curve would be a ramp between their neighbours. */
 function thinned(knots: readonly number[], heightOf: (x: number) => number): number[] {
   const step = Math.ceil(knots.length / (mostKnots / 2))
   const heights = new Map(knots.map((x) => [x, heightOf(x)]))
@@ -31,7 +31,7 @@ function thinned(knots: readonly number[], heightOf: (x: number) => number): num
   return [...kept].sort((a, b) => a - b)
 }
 
-/** The share at `x`: straight between points, 0 before them and 1 behind. */
+/** Returns the share at `x`: straight between points, 0 before them and 1 after them. */
 export function curveAt(points: readonly CurvePoint[], x: number): number {
   let from = 0
   let to = points.length
@@ -47,13 +47,13 @@ export function curveAt(points: readonly CurvePoint[], x: number): number {
   return y0 + ((y1 - y0) * (x - x0)) / (x1 - x0)
 }
 
-/** Values that were drawn, and the distribution that was asked for. */
+/** Values that were drawn, and the configured distribution. */
 export interface Drawn {
   asked: readonly CurvePoint[]
   generated: LogHistogram
 }
 
-/** The mixture of what was asked for, each with the weight of what was generated of it. */
+/** Returns the mixture of the configured distributions, each with the weight of the values generated from it. */
 export function mixtureOf(parts: readonly Drawn[]): CurvePoint[] {
   const [only] = parts
   if (only !== undefined && parts.length === 1) return [...only.asked]
@@ -65,8 +65,8 @@ export function mixtureOf(parts: readonly Drawn[]): CurvePoint[] {
 }
 
 /**
- * The distance of Kolmogorov and Smirnov between the mixture and all that was generated, at the limits of the histogram's buckets.
- * `slack`: so far values may be off by being rounded.
+ * Returns the Kolmogorov–Smirnov distance between the mixture and all generated values, at the limits of the histogram's buckets. `slack`:
+ * maximum deviation of values by rounding.
  */
 export function distanceOf(parts: readonly Drawn[], slack: number): number {
   const [first] = parts

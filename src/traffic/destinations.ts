@@ -1,4 +1,4 @@
-/** To which servers requests go. */
+/** Choice of the servers to which requests go. */
 import { Choice } from './choice.ts'
 import type { Destinations, ServerAddress } from './config.ts'
 import { RandomStream } from './random.ts'
@@ -25,13 +25,13 @@ export class DestinationPicker {
     this.#used = new Int32Array(servers.length)
   }
 
-  /** Another fan-out begins. */
+  /** Begins another fan-out. */
   begin(): void {
     this.#fanout++
     this.#left = this.#choice.values.length
   }
 
-  /** The index of the next server of this fan-out. */
+  /** Returns the index of the next server of this fan-out. */
   next(): number {
     const { values } = this.#choice
     if (this.#left === 0) this.begin()
@@ -40,7 +40,7 @@ export class DestinationPicker {
       const server = this.#choice.pick(this.#random)
       if (this.#used[server] !== this.#fanout) return this.#take(server)
     }
-    // Few are left: the first free one after a random one.
+    // A small number is left: the first free one after a random one.
     const from = this.#random.below(values.length)
     for (let i = 0; ; i++) {
       const server = values[(from + i) % values.length]!
@@ -65,7 +65,7 @@ function weights(
     const sum = (within: boolean): number =>
       plain.reduce((total, { value, weight }) => total + (hot(value) === within ? weight : 0), 0)
     const [inside, outside] = [sum(true), sum(false)]
-    // Where there is nothing else, all go there.
+    // Without any other server, all requests go there.
     const portion = outside === 0 ? 1 : inside === 0 ? 0 : share
     return plain.map(({ value, weight }) => ({
       value,

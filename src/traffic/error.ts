@@ -1,6 +1,6 @@
-/** What is wrong with a configuration or a distribution, with the place where it is. */
+/** Errors of a configuration or a distribution, with their place. */
 
-/** Each code with the situation in which it is thrown. */
+/** Codes with the situation in which each is thrown. */
 export const trafficErrors = {
   ERR_TRAFFIC_CDF: 'a distribution of sizes cannot be read: a value falls, is no number, or the last one is not 100 %',
   ERR_TRAFFIC_CONFIGURATION: 'a configuration cannot be read, or a setting in it is wrong',

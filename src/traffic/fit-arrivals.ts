@@ -1,4 +1,7 @@
-/** Which of the generator's arrivals has gaps like these: each is fitted by its mean and what else it has, and the nearest wins. */
+/**
+ * Selection of the generator's arrivals with the most similar gaps: each is fitted by its mean and its other parameters, and the nearest is
+ * chosen.
+ */
 import { ksLimit, ksOfSample } from '../stats/index.ts'
 import { exponential, lognormal } from './arrival-cdf.ts'
 import type { Arrival } from './config.ts'
@@ -6,18 +9,18 @@ import type { Arrival } from './config.ts'
 export interface ArrivalFit {
   arrival: Exclude<Arrival, { type: 'closed' }>
   ks: number
-  /** What gaps of this distribution would exceed with a probability of 5 %. */
+  /** Distance that gaps of this distribution exceed with a probability of 5 %. */
   limit: number
-  /** All that were tried, the nearest first. */
+  /** All arrivals that were tried, the nearest first. */
   tried: { type: string; ks: number }[]
 }
 
 type Open = ArrivalFit['arrival']
 
-/** A pause of a source that is on and off is longer than so many usual gaps. */
+/** Minimum length of a pause of a source that is on and off, in usual gaps. */
 const pauseFactor = 10
 
-/** `gaps` in nanoseconds; without any, Poisson with a distance of 1. */
+/** Fits arrivals to `gaps` in nanoseconds; without any, Poisson with a distance of 1. */
 export function fitArrivals(gaps: readonly number[]): ArrivalFit {
   const mean = gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length
   if (!(mean > 0)) return { arrival: { type: 'poisson' }, ks: 1, limit: 1, tried: [] }
@@ -36,7 +39,7 @@ export function fitArrivals(gaps: readonly number[]): ArrivalFit {
     .map(([arrival, below, under = below]) => ({ arrival, ks: ksOfSample(gaps, below, under) }))
     .sort((a, b) => a.ks - b.ks)
   const limit = ksLimit(gaps.length)
-  // Of those that fit, the simplest: they are listed in this order.
+  // The simplest of those that fit: they are listed in this order.
   const simplest = candidates.find(([arrival]) => tried.find((one) => one.arrival === arrival)!.ks < limit)
   const best = tried.find(({ arrival }) => arrival === simplest?.[0]) ?? tried[0]!
   return { ...best, limit, tried: tried.map(({ arrival, ks }) => ({ type: arrival.type, ks })) }
@@ -48,7 +51,7 @@ function deviationOfLogs(gaps: readonly number[]): number {
   return Math.sqrt(logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / logs.length)
 }
 
-/** A mixture of the gaps within bursts and those between them; undefined if there are no pauses. */
+/** Returns a mixture of the gaps within bursts and those between them; undefined if there are no pauses. */
 function burstsOf(gaps: readonly number[], mean: number): [Open, (x: number) => number] | undefined {
   const median = [...gaps].sort((a, b) => a - b)[gaps.length >> 1]!
   const within = gaps.filter((gap) => gap <= pauseFactor * median)

@@ -1,6 +1,6 @@
 /**
- * A configuration of the generator from messages that were seen: who sends where, verbs, types, sizes, and when they come; with how
- * well it fits, as the distance of Kolmogorov and Smirnov.
+ * Configuration of the generator from messages that were seen: senders and receivers, verbs, types, sizes, and arrival times; with the
+ * quality of the fit, as the Kolmogorov–Smirnov distance.
  */
 import { ksLimit, ksOfSample } from '../stats/index.ts'
 import { Cdf, type CdfPoint } from './cdf.ts'
@@ -17,7 +17,7 @@ export interface SeenMessage {
   type: TrafficQpType
 }
 
-/** One size, sizes by how often they came, or points of a cumulative distribution that is linear between them. */
+/** Fitted sizes: one size, sizes by frequency, or points of a cumulative distribution that is linear between them. */
 export type SizeFit = { ks: number; limit: number; count: number; mean: number } & (
   | { kind: 'fixed'; bytes: number }
   | { kind: 'weights'; weights: Record<string, number> }
@@ -30,7 +30,7 @@ export interface Share<T> {
 }
 
 export interface TrafficFit {
-  /** The host whose requests these are; all others are servers. */
+  /** Host whose requests these are; all other hosts are servers. */
   client: string
   count: number
   spanNs: number
@@ -38,26 +38,26 @@ export interface TrafficFit {
   servers: Share<string>[]
   verbs: (Share<Verb> & { size: SizeFit | null })[]
   types: Share<TrafficQpType>[]
-  /** Of all verbs but atomics; null if there are only these. */
+  /** Sizes of all verbs but atomics; null if there are only these. */
   size: SizeFit | null
   arrival: ArrivalFit
-  /** What was seen between all hosts. */
+  /** Messages that were seen between all hosts. */
   matrix: { source: string; destination: string; messages: number; bytes: number }[]
 }
 
-/** More sizes than this are points of a distribution. */
+/** Maximum number of sizes that have a weight each; more sizes become points of a distribution. */
 const mostWeights = 32
-/** Of a distribution. */
+/** Number of points of a distribution. */
 const knots = 200
 
-/** Fits what `client` sends; if none is named, the host that sends most messages. Undefined if it sends none. */
+/** Fits the requests of `client`; if none is named, of the host that sends the largest number of messages. Undefined if it sends none. */
 export function fitTraffic(messages: readonly SeenMessage[], client?: string): TrafficFit | undefined {
   const chosen = client ?? byCount(messages.map(({ source }) => source))[0]?.value
   const own = messages.filter(({ source }) => source === chosen)
   return chosen === undefined || own.length === 0 ? undefined : fitOf(chosen, own, matrixOf(messages))
 }
 
-/** Fits what each host sends, those first that send most messages. */
+/** Fits the requests of each host, in the order of the numbers of their messages, the largest first. */
 export function fitAllTraffic(messages: readonly SeenMessage[]): TrafficFit[] {
   const matrix = matrixOf(messages)
   const byHost = new Map<string, SeenMessage[]>()
@@ -119,7 +119,7 @@ function fitSizes(sizes: readonly number[]): SizeFit {
   }
 }
 
-/** Quantiles of sorted values; a value with many of them is a jump. */
+/** Returns quantiles of sorted values; a value with many of them is a jump. */
 function pointsOf(sorted: Float64Array): CdfPoint[] {
   const n = sorted.length
   const points: CdfPoint[] = [[Math.max(0, sorted[0]! - 0.5), 0]]
@@ -130,7 +130,7 @@ function pointsOf(sorted: Float64Array): CdfPoint[] {
     const from = i
     while (i < n && sorted[i] === value) i++
     if (i < next && i < n) continue
-    // A mass at one value begins with what lies below it.
+    // A mass at one value begins with the share below it.
     if (i - from > step && from > 0) points.push([value, from / n])
     points.push([value, i / n])
     while (next <= i) next += step
@@ -138,7 +138,7 @@ function pointsOf(sorted: Float64Array): CdfPoint[] {
   return points.map(([bytes, share]) => [bytes, Number(share.toFixed(6))])
 }
 
-/** Values by how often they came, the most frequent first. */
+/** Returns values by frequency, the most frequent first. */
 function byCount<T>(values: readonly T[]): Share<T>[] {
   const counts = new Map<T, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)

@@ -1,6 +1,6 @@
 /**
  * `verbena/traffic`: traffic that a configuration describes, its distributions of sizes, arrivals, verbs and destinations, the schedule of
- * requests that follows from them and a seed, and records of what became of these. Pure, and runs in browsers: the readers of files are in
+ * requests that follows from them and a seed, and records of their outcomes. Pure, and runs in browsers: the readers of files are in
  * `load`, connections in `run`.
  */
 

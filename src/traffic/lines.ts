@@ -1,13 +1,13 @@
-/** The schedule as JSON lines. */
+/** Schedule as JSON lines. */
 import type { ServerAddress } from './config.ts'
 import type { Request } from './schedule.ts'
 
-/** `host:port`, an IPv6 address in brackets. */
+/** Returns `host:port`, an IPv6 address in brackets. */
 export function serverText({ host, port }: ServerAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** One request as a JSON document on a line, without its end. `rate` is bits per second, 0 without a limit. */
+/** Returns one request as a JSON document on a line, without the line end. `rate` is bits per second, 0 without a limit. */
 export function requestLine(request: Request, servers: readonly ServerAddress[]): string {
   return JSON.stringify({
     time: request.timeNs,

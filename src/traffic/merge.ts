@@ -1,20 +1,20 @@
-/** The records of several clients as one. Histograms and counts add up exactly. */
+/** Merging of the records of several clients into one. Histograms and counts add up exactly. */
 import { LogHistogram, type PlainHistogram } from '../stats/index.ts'
 import { TrafficError } from './error.ts'
 import type { Json, RecordedCell, RecordedSeries, RecordedValues, TrafficRecord } from './record.ts'
 
-/** Intervals that a series has at most; with more their length doubles. */
+/** Maximum number of intervals of a series; with more, their length doubles. */
 export const mostBins = 2048
 
 export interface NamedRecord {
-  /** For messages of errors. */
+  /** Name for error messages. */
   name: string
   record: TrafficRecord
 }
 
 /**
- * All clients count from their own start; the merged rates are those of all together as if they had begun at once. Throws a
- * `TrafficError` that names the records for what does not belong together: other configurations, or one client twice.
+ * Merges records. All clients count from their own start; the merged rates are those of all together as if they had begun at once. Throws a
+ * `TrafficError` that names the records if they do not belong together: different configurations, or one client twice.
  */
 export function mergeRecords(all: readonly NamedRecord[]): TrafficRecord {
   const [first, ...others] = all
@@ -122,7 +122,7 @@ function mergedTexts(a: Record<string, string>, b: Record<string, string>): Reco
   return Object.fromEntries(all)
 }
 
-/** Where two documents differ first, and how; undefined if they do not. */
+/** Returns the first difference of two documents, with its path; undefined if there is none. */
 function difference(a: Json | undefined, b: Json | undefined, path: string): string | undefined {
   if (isGroup(a) && isGroup(b)) {
     for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {

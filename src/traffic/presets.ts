@@ -1,17 +1,17 @@
 /**
- * Distributions of sizes that papers and simulators use, by name. Rows are those of the files that the sources publish; three are
- * thinned, and say by which rule they go on between their rows so that at most 0.6 points are lost.
+ * Distributions of sizes that papers and simulators use, by name. Rows are those of the files that the sources publish; three are thinned,
+ * and name the rule between their rows by which at most 0.6 points are lost.
  */
 import { Cdf, type Interpolation } from './cdf.ts'
 
 interface Preset {
   name: string
-  /** Names of files that hold the same table, without their ends. */
+  /** Names of files that contain the same table, without their extensions. */
   aliases: readonly string[]
   interpolation: Interpolation
-  /** Who published it, and what was measured. */
+  /** Publication, and the traffic that was measured. */
   source: string
-  /** Bytes and per cent. */
+  /** Rows of bytes and per cent. */
   rows: string
 }
 
@@ -138,12 +138,12 @@ export interface PresetInfo {
   source: string
 }
 
-/** All presets, in the order in which they are listed. */
+/** Presets, in the order in which they are listed. */
 export const presets: readonly PresetInfo[] = table.map(({ name, aliases, source }) => ({ name, aliases, source }))
 
 const made = new Map<string, Cdf>()
 
-/** The distribution of a preset, by its name or an alias, in any case of letters; undefined if there is none. */
+/** Returns the distribution of a preset, by its name or an alias, in any case of letters; undefined if there is none. */
 export function presetCdf(name: string): Cdf | undefined {
   const wanted = name.toLowerCase()
   const preset = table.find((entry) => [entry.name, ...entry.aliases].some((known) => known.toLowerCase() === wanted))

@@ -8,10 +8,10 @@ export class RandomStream {
   #b: number
   #c: number
   #d: number
-  /** The second value of a pair of normal numbers; NaN if there is none. */
+  /** Second value of a pair of normal numbers; NaN if there is none. */
   #spare = Number.NaN
 
-  /** `seed`: a whole number from 0 to 2^53 − 1; `name` tells streams of one seed apart. */
+  /** `seed`: an integer from 0 to 2^53 − 1; `name` distinguishes streams of one seed. */
   constructor(seed: number, name: string) {
     let state = mixed(Math.floor(seed / 2 ** 32) ^ 0x243f6a88) ^ mixed(seed >>> 0)
     for (let i = 0; i < name.length; i++) state = mixed(state ^ name.charCodeAt(i))
@@ -22,11 +22,11 @@ export class RandomStream {
     this.#a = next()
     this.#b = next()
     this.#c = next()
-    // A state of zeros only would stay so.
+    // A state of zeros would never change.
     this.#d = next() | 1
   }
 
-  /** 32 random bits, unsigned. */
+  /** Returns 32 random bits, unsigned. */
   bits(): number {
     const b = this.#b
     const product = Math.imul(b, 5)
@@ -41,23 +41,23 @@ export class RandomStream {
     return result >>> 0
   }
 
-  /** 0 ≤ value < 1, a multiple of 2^−53. */
+  /** Returns a number, 0 ≤ value < 1, a multiple of 2^−53. */
   unit(): number {
     const high = this.bits() >>> 5
     return (high * 0x4000000 + (this.bits() >>> 6)) / 0x20000000000000
   }
 
-  /** A whole number, 0 ≤ value < limit. */
+  /** Returns an integer, 0 ≤ value < limit. */
   below(limit: number): number {
     return Math.floor(this.unit() * limit)
   }
 
-  /** Exponential with mean 1, by inversion. */
+  /** Returns an exponential number with mean 1, by inversion. */
   exponential(): number {
     return -Math.log(1 - this.unit())
   }
 
-  /** Normal with mean 0 and variance 1 (Box and Muller). */
+  /** Returns a normal number with mean 0 and variance 1 (Box and Muller). */
   normal(): number {
     const spare = this.#spare
     if (!Number.isNaN(spare)) {
@@ -70,7 +70,7 @@ export class RandomStream {
     return radius * Math.cos(angle)
   }
 
-  /** The numbers from 0 to `count` − 1 in random order (Fisher and Yates). */
+  /** Returns the numbers from 0 to `count` − 1 in random order (Fisher and Yates). */
   permutation(count: number): number[] {
     const order = Array.from({ length: count }, (_, i) => i)
     for (let i = count - 1; i > 0; i--) {
@@ -83,7 +83,7 @@ export class RandomStream {
   }
 }
 
-/** The finalizer of murmur3. */
+/** Returns the finalizer of murmur3. */
 function mixed(word: number): number {
   let mix = word ^ (word >>> 16)
   mix = Math.imul(mix, 0x85ebca6b)

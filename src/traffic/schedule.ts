@@ -1,5 +1,5 @@
 /**
- * The requests of a configuration in the order of time. The seed and the number of the client determine all of it: arrivals, sizes, verbs,
+ * Requests of a configuration in the order of time. The seed and the number of the client determine all of them: arrivals, sizes, verbs,
  * destinations, rates, DSCPs, service levels and fan-outs each have a stream of random numbers of their own.
  *
  *     const schedule = new Schedule(config)
@@ -27,15 +27,15 @@ import { DestinationPicker } from './destinations.ts'
 import { TrafficError } from './error.ts'
 import { RandomStream } from './random.ts'
 
-/** The largest request that a distribution may give. */
+/** Maximum size of a request that a distribution may return. */
 const mostBytes = Number.MAX_SAFE_INTEGER
 
 const atomics = verbs.map(isAtomic)
 
-/** What one request is. A `Schedule` is its current one. */
+/** Properties of one request. A `Schedule` is its current one. */
 export interface Request {
   /**
-   * When it is due, whole nanoseconds from the start. Of a closed loop, where the one before it decides, the time at which it
+   * Time when it is due, whole nanoseconds from the start. In a closed loop, where the previous request determines it, the time at which it
    * would be due on a link that carries its bandwidth at once.
    */
   readonly timeNs: number
@@ -45,14 +45,14 @@ export interface Request {
   readonly size: number
   readonly verb: Verb
   readonly type: TrafficQpType
-  /** Their indices in `verbs` and `qpTypes`. */
+  /** Indices of verb and type in `verbs` and `qpTypes`. */
   readonly verbIndex: number
   readonly typeIndex: number
   readonly dscp: number
   readonly serviceLevel: number
-  /** Bits per second; 0 is as fast as it goes. */
+  /** Bits per second; 0 is as fast as possible. */
   readonly rateBps: number
-  /** The fan-out that it belongs to: requests of one number are due together. From 0 on. */
+  /** Number, from 0, of the fan-out that it belongs to: requests of one number are due together. */
   readonly group: number
   /** Index in the phases of the configuration. */
   readonly phase: number
@@ -90,12 +90,12 @@ export class Schedule implements Request {
   #now = 0
   #phaseEndNs = 0
   #current: PhaseRun | null = null
-  /** Requests of the fan-out that are still to come. */
+  /** Number of requests of the fan-out that are still to come. */
   #left = 0
   #flows = 1
   #total = 0
 
-  /** With `times` of the caller, requests of a closed loop have the time at which it began, and `skipPhase` ends it. */
+  /** @param times with those of the caller, requests of a closed loop have the time at which the phase began, and `skipPhase` ends it */
   constructor(config: TrafficConfig, times: 'ideal' | 'caller' = 'ideal') {
     this.#times = times
     const stream = (name: string): RandomStream => new RandomStream(config.seed, `${config.client}/${name}`)
@@ -122,7 +122,7 @@ export class Schedule implements Request {
     return qpTypes[this.typeIndex]!
   }
 
-  /** Goes on to the next request; false when there is none. */
+  /** Moves on to the next request; false when there is none. */
   next(): boolean {
     if (this.#config.count !== null && this.#count >= this.#config.count) return false
     for (;;) {
@@ -183,13 +183,15 @@ export class Schedule implements Request {
     this.rateBps = run.rates[this.verbIndex]!.pick(this.#streams.rates)
   }
 
-  /** Closed loop: what the request before takes on the link, or the pause of one of so many that are outstanding. */
+  /**
+   * Returns the gap of a closed loop: the time of the previous request on the link, or the pause divided by the depth, if that is longer.
+   */
   #idealGapNs(run: PhaseRun): number {
     if (this.group < 0) return 0
     return Math.max((this.#total * 8e9) / this.#config.bandwidthBps, run.closed!.thinkNs / run.closed!.depth)
   }
 
-  /** One flow of the fan-out. All have its verb, type, DSCP and rate. */
+  /** Fills in one flow of the fan-out. All have its verb, type, DSCP and rate. */
   #fill(run: PhaseRun): void {
     const i = this.#flows - this.#left
     this.#left--
@@ -200,7 +202,7 @@ export class Schedule implements Request {
   }
 
   /**
-   * Sizes are rounded up, so that the share of requests with at most n bytes is what the distribution says for each whole n.
+   * Draws a size. Sizes are rounded up, so that the share of requests with at most n bytes is that of the distribution for each whole n.
    */
   #drawSize(run: PhaseRun): number {
     const source = run.sizes[this.verbIndex]!.pick(this.#streams.sizes)
@@ -225,7 +227,7 @@ export class Schedule implements Request {
   }
 }
 
-/** The distributions of one phase, ready to be drawn from. */
+/** Distributions of one phase, ready to be drawn from. */
 class PhaseRun {
   readonly arrivals: Arrivals
   /** Index of a verb · 4 + index of a type. */
@@ -237,7 +239,7 @@ class PhaseRun {
   readonly splits: boolean
   readonly closed: { depth: number; thinkNs: number } | null
   readonly collective: CollectiveRun | null
-  /** By index of the verb. */
+  /** Sizes by index of the verb. */
   readonly sizes: readonly Choice<SizeSource>[]
   readonly rates: readonly Choice<number>[]
 

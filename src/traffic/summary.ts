@@ -1,4 +1,4 @@
-/** Figures of a record: what was asked and reached, and flow completion times and slowdown by size, verb, type and server. */
+/** Figures of a record: configured and achieved rates, and flow completion times and slowdown by size, verb, type and server. */
 import { type Distribution, distributionIn, ksLimit, LogHistogram, type PlainHistogram } from '../stats/index.ts'
 import { type CurvePoint, type Drawn, distanceOf, mixtureOf } from './curve.ts'
 import type { RecordedCell, RecordedSeries, RecordedValues, TrafficRecord } from './record.ts'
@@ -19,31 +19,31 @@ export interface Figures {
   bytes: number
   lost: number
   failed: number
-  /** Nanoseconds; null if nothing is complete. */
+  /** Flow completion times in nanoseconds; null if no flow is complete. */
   fct: Times | null
-  /** 1 is as fast as the size allows; null likewise. */
+  /** Slowdown: 1 is as fast as the size allows; null likewise. */
   slowdown: Times | null
 }
 
-/** A distribution that was asked for, and what was generated. */
+/** Configured distribution, and the generated values. */
 export interface Generated {
-  /** Null if none was asked for. */
+  /** Points of the distribution; null if none was configured. */
   asked: CurvePoint[] | null
-  /** Of the values that a distribution asks for; of all, if none does. */
+  /** Generated values of a configured distribution; all values, if there is none. */
   generated: Distribution
-  /** Distance of Kolmogorov and Smirnov, and what draws of the distribution exceed with a probability of 5 %; null without `asked`. */
+  /** Kolmogorov–Smirnov distance, and the one that draws of the distribution exceed with a probability of 5 %; null without `asked`. */
   ks: number | null
   limit: number | null
 }
 
 export interface TrafficSummary {
-  /** Which clients these are. */
+  /** Numbers of these clients. */
   clients: number[]
-  /** From the start to the last request that was complete. */
+  /** Time from the start to the last request that was complete. */
   seconds: number
   asked: { requests: number; bytes: number; perSecond: number; bitsPerSecond: number }
   reached: { perSecond: number; bitsPerSecond: number }
-  /** The most that a request waited before it was sent, nanoseconds. */
+  /** Maximum time that a request waited before it was sent, nanoseconds. */
   latestNs: number
   all: Figures
   sizes: Record<string, Figures>
@@ -55,12 +55,12 @@ export interface TrafficSummary {
   /** Sizes of flows, bytes, and gaps between requests, nanoseconds; null if there were none. */
   generated: { sizes: Generated | null; gaps: Generated | null }
   series: RecordedSeries
-  /** Why a server was lost, and why one could not be used from the start, by its address. */
+  /** Reasons why a server was lost, and why one could not be used from the start, by its address. */
   failures: Record<string, string>
   unreachable: Record<string, string>
 }
 
-/** Buckets of a distribution in a summary. */
+/** Maximum number of buckets of a distribution in a summary. */
 const mostBuckets = 200
 
 export function summaryOf(record: TrafficRecord): TrafficSummary {
@@ -139,7 +139,7 @@ function sumOf(histograms: readonly PlainHistogram[]): LogHistogram {
   return sum
 }
 
-/** In the order of their first ones. */
+/** Returns groups in the order of their first items. */
 function grouped<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) {

@@ -1,5 +1,5 @@
 /**
- * The text format of HKUST's TrafficGenerator, its client and its incast client:
+ * Text format of HKUST's TrafficGenerator, its client and its incast client:
  *
  *     server 192.168.1.51 5001
  *     req_size_dist conf/DCTCP_CDF.txt
@@ -9,8 +9,8 @@
  *     load 500Mbps
  *     num_reqs 1500
  *
- * It becomes the settings that a YAML file would have. As there, the flows of a fan-out share its size, and what follows the values on a
- * line is not looked at: some of its own configurations name the rack of a server there. `load` counts payload here.
+ * It becomes the settings that a YAML file would have. As there, the flows of a fan-out share its size, and text after the values on a line
+ * is ignored: some of its own configurations name the rack of a server there. `load` counts payload here.
  */
 import { notValid, quoted } from '../spelling/index.ts'
 import { TrafficError } from './error.ts'
@@ -30,9 +30,9 @@ const forms: Readonly<Record<Key, [form: RegExp, expected: string, example: stri
 
 const lineEnd = /\r\n|\r|\n/
 
-/** Whether a text is in this format: its first word is one of its keys, and no YAML key. */
+/** True if a text is in this format: its first word is one of its keys, and is not a YAML key. */
 export function isTrafficGenerator(text: string): boolean {
-  // One expression for the empty lines before it would take twice as long with each of them.
+  // One expression for the preceding empty lines would take twice as long with each of them.
   const line = text.split(lineEnd).find((each) => !/^\s*(#|$)/.test(each)) ?? ''
   const key = /^\s*(\w+)[ \t]+[^:\s]/.exec(line)?.[1]
   return key !== undefined && (trafficGeneratorKeys as readonly string[]).includes(key)
@@ -40,11 +40,11 @@ export function isTrafficGenerator(text: string): boolean {
 
 export interface TextSettings {
   settings: Record<string, unknown>
-  /** The line of a setting, by its path: `servers.0`, `dscp.46`. */
+  /** Line of each setting, by its path: `servers.0`, `dscp.46`. */
   lines: ReadonlyMap<string, number>
 }
 
-/** Throws a `TrafficError` that names everything that is wrong, each on a line with file and line. */
+/** Parses a text. Throws a `TrafficError` that lists all problems, each on a line with file and line. */
 export function parseTrafficGenerator(text: string, name: string): TextSettings {
   const lines = new Map<string, number>()
   const servers: unknown[] = []

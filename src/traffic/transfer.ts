@@ -1,4 +1,4 @@
-/** A configuration as plain data, for another thread: distributions become their points. */
+/** Configuration as plain data, for another thread: distributions become their points. */
 import { Cdf, type CdfPoint, type Interpolation } from './cdf.ts'
 import type { Phase, SizeSource, TrafficConfig, VerbShare, Weighted } from './config.ts'
 

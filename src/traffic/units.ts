@@ -1,4 +1,4 @@
-/** Quantities as people write them: sizes, rates, times. Each function answers undefined for what it cannot read. */
+/** Quantities as people write them: sizes, rates, times. Each function returns undefined for a text that it cannot read. */
 
 const factors = {
   size: {
@@ -38,23 +38,23 @@ function quantity(value: unknown, units: Readonly<Record<string, number>>): numb
   return factor === undefined ? undefined : Number(number) * factor
 }
 
-/** Bytes: `4096`, `64KiB`, `1MB`. K, M and G are powers of 1024, KB, MB and GB powers of 1000. */
+/** Returns bytes: `4096`, `64KiB`, `1MB`. K, M and G are powers of 1024, KB, MB and GB powers of 1000. */
 export function bytesOf(value: unknown): number | undefined {
   const bytes = quantity(value, factors.size)
   return bytes === undefined || bytes > Number.MAX_SAFE_INTEGER ? undefined : Math.round(bytes)
 }
 
-/** Bits per second: `500Mbps`, `25Gbps`, a number. */
+/** Returns bits per second: `500Mbps`, `25Gbps`, a number. */
 export function bitsPerSecondOf(value: unknown): number | undefined {
   return quantity(value, factors.rate)
 }
 
-/** Nanoseconds: `10us`, `1.5ms`, `2s`; a number is seconds. */
+/** Returns nanoseconds: `10us`, `1.5ms`, `2s`; a number is seconds. */
 export function nanosecondsOf(value: unknown): number | undefined {
   return quantity(value, factors.time)
 }
 
-/** Per second: `20000`, `100k/s`, `3M/s`. */
+/** Returns a number per second: `20000`, `100k/s`, `3M/s`. */
 export function perSecondOf(value: unknown): number | undefined {
   return quantity(value, factors.perSecond)
 }

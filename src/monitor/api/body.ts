@@ -1,4 +1,4 @@
-/** What stands in the page before its script has anything to show. */
+/** Contents of the page before its script has anything to show. */
 export const pageBody = `<header>
 <h1>RDMA monitor</h1><p id="status" role="status">connecting …</p>
 <button type="button" id="hold" aria-pressed="false" title="Keep what is shown while new windows come">Hold</button>

@@ -1,9 +1,9 @@
 /**
- * The monitor's live page over HTTP or HTTPS, and its WebSocket.
+ * Live page of the monitor over HTTP or HTTPS, and its WebSocket.
  *
  *     GET /        the page, which has nothing of the monitor in it
  *     GET /live    WebSocket, with the token as ?token= if there is one: an update for each window; questions and their answers.
- *                  Without an upgrade, why there would be none, since scripts of pages are not told: 401, 403, 503, else 426
+ *                  Without an upgrade, the reason why it would fail, which scripts of pages do not get: 401, 403, 503, else 426
  *
  * Pages of other sites are rejected by their Origin, and names that only point here by the Host (Guard).
  */
@@ -22,20 +22,20 @@ import { type Shared, Viewer } from './viewer.ts'
 export interface PageOptions {
   live: LiveView
   host: string
-  /** 0: any that is free. */
+  /** Port; 0: any free one. */
   port: number
-  /** Null: every user of this host may look, and so may whatever else reaches the address. */
+  /** Token of the page; null: every user of this host has access, and so has any process that reaches the address. */
   token: string | null
-  /** PEM; without them, plain HTTP. */
+  /** Key and certificate in PEM; without them, plain HTTP. */
   tls?: { key: string; cert: string }
 }
 
 const mostViewers = 32
 const mostQuestionBytes = 4096
-/** Windows that end faster share an update. */
+/** Minimum interval of updates: windows that end faster share one. */
 const leastMs = 50
 const pingMs = 15_000
-/** How often it is looked who is there: agents vanish where no window comes. */
+/** Interval at which the states of agents are checked: agents vanish when no window comes. */
 const agentsMs = 1000
 
 export class PageServer {
@@ -54,7 +54,7 @@ export class PageServer {
     this.#live = live
     this.#page = pageDocument({
       ...{ title: 'RDMA monitor', style: pageStyle, body: pageBody, script: pageScript('monitor-page.js') },
-      // The script makes elements and texts only: nothing that it is sent can become markup.
+      // The script makes elements and texts only: no data that it receives can become markup.
       permits: ["connect-src 'self'", "require-trusted-types-for 'script'", "trusted-types 'none'"],
     })
     this.#shared = { texts: new Texts(live), turns: new Turns() }
@@ -62,7 +62,7 @@ export class PageServer {
     for (const timer of this.#repeated) timer.unref()
   }
 
-  /** Throws the error of the system if it cannot listen. */
+  /** Starts the server. Throws the error of the system if it cannot listen. */
   static async start(options: PageOptions): Promise<PageServer> {
     const { host, port, tls, token } = options
     const { serve } = await import('../../web/serve/index.ts')
@@ -85,7 +85,7 @@ export class PageServer {
     return this.#served!.url
   }
 
-  /** Something is new: a window, or the end of them. */
+  /** Notifies the pages of a new window, or of the end of the windows. */
   update(): void {
     this.#shared.texts.renew()
     if (this.#timer !== undefined || this.#viewers.size === 0) return
@@ -126,13 +126,13 @@ export class PageServer {
       const viewer = new Viewer(client, this.#shared)
       this.#viewers.add(viewer)
       client.on('close', () => this.#viewers.delete(viewer))
-      // All points of time so far.
+      // The first update has all points of time so far.
       this.#shared.turns.add(viewer, () => viewer.update())
     })
     return null
   }
 
-  /** Why a request that may come cannot become a WebSocket. */
+  /** Returns the reason why a request cannot become a WebSocket; null if it can. */
   #whyNot(path: string): Refusal | null {
     if (path !== '/live') return { status: 404, message: 'there is nothing here' }
     if (this.#viewers.size >= mostViewers) return { status: 503, message: `there are ${mostViewers} viewers already` }
@@ -148,7 +148,7 @@ export class PageServer {
     this.update()
   }
 
-  /** Who does not answer until the next time is gone. */
+  /** Pings each viewer; one that has not answered the last ping is disconnected. */
   #ping(): void {
     for (const viewer of this.#viewers) viewer.ping()
   }

@@ -1,4 +1,4 @@
-/** The style sheet of the page. Colours of lines: after Okabe and Ito. */
+/** Style sheet of the page. Colours of lines: after Okabe and Ito. */
 import { baseStyle } from '../../web/index.ts'
 
 export const pageStyle: string = `${baseStyle}

@@ -1,15 +1,15 @@
-/** What pages are sent, as JSON: what several of them want is made once. */
+/** Messages for pages, as JSON: a message for several pages is made once. */
 import { MonitorError } from '../index.ts'
 import { type Asked, answerQuestion, type LiveView } from '../view/index.ts'
 
-/** Characters of all answers that are kept. */
+/** Maximum number of characters of all answers that are kept. */
 const mostKept = 2 ** 22
 
 export class Texts {
   readonly #live: LiveView
-  /** By what a page has already, until something is new. */
+  /** Updates by the window that a page has already and its skipped updates, valid until there is a new window. */
   readonly #updates = new Map<string, string>()
-  /** By the question, those that were asked last at the end. */
+  /** Answers by question, the most recently requested ones at the end. */
   readonly #answers = new Map<string, string>()
   #kept = 0
 
@@ -17,7 +17,7 @@ export class Texts {
     this.#live = live
   }
 
-  /** The number of the newest window. */
+  /** Returns the number of the newest window. */
   get newest(): number {
     return this.#live.number
   }
@@ -26,7 +26,7 @@ export class Texts {
     return JSON.stringify(this.#live.hello())
   }
 
-  /** There is something new. */
+  /** Discards the updates, because there is something new. */
   renew(): void {
     this.#updates.clear()
   }

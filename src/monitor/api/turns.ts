@@ -1,6 +1,6 @@
 /**
- * Who may use the thread next. Packets are captured in the same one, so what pages ask for is done one task a turn of the event loop, a
- * task of each page in turn, and with a share of the time: a fifth, of which a twentieth of a second can be saved up.
+ * Scheduler of the tasks of pages. Packets are captured in the same thread, so the requests of pages are executed one task per turn of the
+ * event loop, a task of each page in turn, in a limited fraction of the time: a fifth, of which a twentieth of a second can be saved up.
  *
  *     task (4 ms)  → 16 ms for the capture → task (1 ms) → 4 ms …
  */
@@ -10,16 +10,16 @@ const mostSavedMs = 100
 export class Turns<Who> {
   readonly #waiting = new Map<Who, (() => void)[]>()
   readonly #nowMs: () => number
-  /** When the time that was used is paid for. */
+  /** Time when the time that was used is paid for. */
   #paidMs = Number.NEGATIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
-  /** @param nowMs a clock that nobody sets */
+  /** @param nowMs time of a monotonic clock, in milliseconds */
   constructor(nowMs: () => number = () => performance.now()) {
     this.#nowMs = nowMs
   }
 
-  /** Does a task of somebody later, after those that they gave before. A task throws nothing. */
+  /** Schedules a task of an owner, after the owner's earlier tasks. A task throws nothing. */
   add(who: Who, task: () => void): void {
     const tasks = this.#waiting.get(who)
     if (tasks === undefined) this.#waiting.set(who, [task])
@@ -27,12 +27,12 @@ export class Turns<Who> {
     this.#plan()
   }
 
-  /** Forgets the tasks of somebody. */
+  /** Discards the tasks of an owner. */
   drop(who: Who): void {
     this.#waiting.delete(who)
   }
 
-  /** Forgets all. */
+  /** Discards all tasks. */
   end(): void {
     this.#waiting.clear()
     clearTimeout(this.#timer)

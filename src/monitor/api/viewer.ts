@@ -1,20 +1,20 @@
 /**
- * One page that looks. It has one update at a time on its way: what comes meanwhile waits, and only the newest does, so that a slow
- * one takes no memory and misses updates. These are counted, and points of time come with the next one. Its questions are answered
- * in turn with those of others.
+ * One page that is connected. It has one update at a time in flight: only the newest of the updates that come meanwhile waits, so that a
+ * slow page takes no memory and misses updates. These are counted, and their points of time come with the next one. Its questions are
+ * answered in turn with those of other pages.
  */
 import type { WebSocket } from 'ws'
 import { parseQuestion } from '../view/index.ts'
 import type { Texts } from './texts.ts'
 import type { Turns } from './turns.ts'
 
-/** Questions that wait, and answers on their way. */
+/** Maximum number of questions that wait and answers in flight. */
 const mostAnswers = 8
 /** Close codes of RFC 6455, section 7.4.1. */
 const goingAway = 1001
 const policy = 1008
 
-/** What all viewers of a server share. */
+/** State that all viewers of a server share. */
 export interface Shared {
   texts: Texts
   turns: Turns<Viewer>
@@ -28,7 +28,7 @@ export class Viewer {
   #isNew = false
   #answers = 0
   #isAlive = true
-  /** Updates that it did not get. */
+  /** Number of updates that the page did not get. */
   skipped = 0
 
   constructor(client: WebSocket, shared: Shared) {
@@ -44,7 +44,7 @@ export class Viewer {
     client.send(shared.texts.hello())
   }
 
-  /** Sends what is new, as soon as it can take it. */
+  /** Sends the newest update as soon as the page can take it. */
   update(): void {
     if (!this.#isSending) {
       this.#send()
@@ -79,7 +79,7 @@ export class Viewer {
   }
 
   #take(text: string): void {
-    // Our page asks a few things at a time and waits.
+    // Our page sends a few questions at a time and waits.
     if (this.#answers >= mostAnswers) {
       this.#client.close(policy, 'too many questions at once')
       return

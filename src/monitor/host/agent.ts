@@ -1,6 +1,6 @@
 /**
- * The agent's side: gets the plan of windows from a collector, and sends it what was seen. Windows wait, up to a limit, while the
- * collector cannot be reached; they keep their numbers, so that one that it has already is not counted again.
+ * Agent side: gets the plan of windows from a collector, and sends windows to it. Windows wait, up to a limit, while the collector cannot
+ * be reached; they keep their numbers, so that one that it has already is not counted again.
  */
 import {
   leastSketchBytes,
@@ -17,22 +17,22 @@ import { ask } from './request.ts'
 import { packWindow } from './store.ts'
 
 export interface AgentOptions {
-  /** http://host:port or https://host:port */
+  /** Address: http://host:port or https://host:port */
   url: string
   token: string
-  /** Of the collector's certificate, in PEM. */
+  /** Certificate authority of the collector's certificate, in PEM. */
   ca?: string
-  /** Windows that may wait (default 60). */
+  /** Maximum number of windows that wait (default 60). */
   mostWaiting?: number
-  /** What a person should know: once for each change. */
+  /** Receives a message for the user, once for each change of state. */
   onState(text: string): void
-  /** The collector has another plan: windows must follow that from now on. */
+  /** Receives another plan of the collector, which windows must follow from now on. */
   onPlan(plan: WindowPlan): void
 }
 
 const mostPauseMs = 10_000
 const leastAskMs = 10_000
-/** Bytes a millisecond: windows get through links of 160 kbit/s. */
+/** Bytes per millisecond of the slowest link: windows get through links of 160 kbit/s. */
 const slowestLink = 20
 
 export class AgentClient {
@@ -43,19 +43,21 @@ export class AgentClient {
   #closed = false
   #wake: (() => void) | undefined
   #plan: WindowPlan | undefined
-  /** Windows that had to be dropped: too many waited, or the collector's plan changed. */
+  /** Number of windows that had to be dropped: too many waited, or the collector's plan changed. */
   lost = 0
 
   constructor(options: AgentOptions) {
     this.#options = options
   }
 
-  /** Windows that wait to be sent. */
+  /** Returns the number of windows that wait to be sent. */
   get waiting(): number {
     return this.#queue.length
   }
 
-  /** The collector's plan. Throws MonitorError if the collector refuses, and the system's error if it cannot be reached. */
+  /**
+   * Returns the collector's plan. Throws MonitorError if the collector rejects the request, and the system's error if it cannot be reached.
+   */
   async plan(): Promise<WindowPlan> {
     const { status, text } = await this.#ask('GET', '/v1/plan')
     if (status !== 200) throw new MonitorError('ERR_MONITOR_VALUE', `the collector refuses: ${reasonOf(status, text)}`)
@@ -63,7 +65,7 @@ export class AgentClient {
     return this.#plan
   }
 
-  /** Takes a window, which must not be used any more. One of another plan than the collector's, as far as it is known, is lost. */
+  /** Takes a window, which must not be used any more. A window of another plan than the collector's, as far as it is known, is lost. */
   send(window: Window): void {
     if (this.#plan !== undefined && !isSame(window.plan, this.#plan)) {
       this.lost++
@@ -77,7 +79,7 @@ export class AgentClient {
     this.#sending ??= this.#run()
   }
 
-  /** Sends what waits, for so long; returns how many windows could not be sent. */
+  /** Sends the windows that wait, for at most `waitMs`; returns the number of windows that could not be sent. */
   async close(waitMs: number): Promise<number> {
     const end = setTimeout(() => {
       this.#closed = true
@@ -103,7 +105,7 @@ export class AgentClient {
         }
         this.#say(`the collector refuses: ${reasonOf(status, text)}`)
         if (status === 409) await this.#followPlan()
-        // What the collector does not take now it will not take later.
+        // A window that the collector rejects now it would reject later.
         if (status === 409 || status === 400 || status === 413) {
           this.#dropFirst(first)
           continue
@@ -114,7 +116,7 @@ export class AgentClient {
       await this.#pause(pauseMs)
       pauseMs = Math.min(mostPauseMs, pauseMs * 2)
     }
-    // Not in a promise of its own: a window that is sent before that runs would find nobody.
+    // Not in a continuation of the promise: a window that is queued before that runs would never be sent.
     this.#sending = undefined
   }
 
@@ -124,7 +126,7 @@ export class AgentClient {
     this.lost++
   }
 
-  /** What follows another plan than the collector has now cannot be merged by it any more. */
+  /** Follows a changed plan: the collector cannot merge windows of another plan any more. */
   async #followPlan(): Promise<void> {
     const before = this.#plan
     const plan = await this.plan()
@@ -162,7 +164,7 @@ export class AgentClient {
   }
 }
 
-/** The memory of an agent for what it follows is its own, windows are the collector's. */
+/** Returns a configuration with the collector's plan for windows, and the agent's own memory for flows. */
 export function configOf(plan: WindowPlan, own: MonitorConfig): MonitorConfig {
   return { ...plan, followBytes: own.followBytes }
 }
@@ -175,7 +177,7 @@ export interface PlanDocument {
   version: number
   windowMs: number
   sketchBytes: number
-  /** Hexadecimal. */
+  /** Seed in hexadecimal. */
   seed: string
 }
 
@@ -213,10 +215,10 @@ function refuse(text: string): never {
 function reasonOf(status: number, text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: unknown }
-    // It may be anybody's answer.
+    // The answer may come from any server.
     if (typeof error === 'string') return plainText(error, 300)
   } catch {
-    // Not ours.
+    // It is not an answer of ours.
   }
   return `HTTP status ${status}`
 }

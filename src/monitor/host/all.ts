@@ -1,4 +1,4 @@
-/** Work that several do together: when one of them fails, the others are told to end, and what it said is thrown when all have. */
+/** Runs tasks together: when one of them fails, the signal of the others is aborted, and its error is thrown when all have ended. */
 export async function all<T>(
   signal: AbortSignal,
   tasks: readonly ((signal: AbortSignal) => Promise<T>)[],

@@ -1,9 +1,9 @@
 /**
- * The collector over HTTP or HTTPS. All requests need the token.
+ * Collector over HTTP or HTTPS. All requests need the token.
  *
- *     GET  /v1/plan      what windows must be: version, length, memory and seed of the sketches
- *     POST /v1/windows   gzip of a window; 200 when it is taken, or was before; 409 if it cannot be merged; 400 if it is none
- *     GET  /v1/agents    who sends, who lags, who has vanished
+ *     GET /v1/plan properties that windows must have: version, length, memory and seed of the sketches
+ *     POST /v1/windows   gzip of a window; 200 when it is taken, or was before; 409 if it cannot be merged; 400 if it is not a window
+ *     GET /v1/agents agents that send, that lag, that have vanished
  *     GET  /metrics      for Prometheus, if there are some
  *
  * A window is saved before it is acknowledged, so that none is lost or counted twice when the collector is started again.
@@ -28,23 +28,23 @@ export interface CollectorOptions {
   plan: WindowPlan
   token: string
   host: string
-  /** 0: any that is free. */
+  /** Port; 0: any free one. */
   port: number
-  /** PEM; without them, plain HTTP. */
+  /** Key and certificate in PEM; without them, plain HTTP. */
   tls?: { key: string; cert: string }
-  /** Where windows are saved. */
+  /** File in which windows are saved. */
   file?: string
   vanishMs?: number
-  /** Merged windows, in the order of their time, and late ones. */
+  /** Receives merged windows, in the order of their time, and late ones. */
   onWindow(window: Window): void
-  /** The text of GET /metrics. */
+  /** Returns the text of GET /metrics. */
   metrics?(agents: readonly AgentState[]): string
-  /** What a person should know. */
+  /** Receives a message for the user. */
   onNote(text: string): void
 }
 
 const tickMs = 1000
-/** Of agents, each of which has one. */
+/** Maximum number of connections of agents, each of which has one. */
 const mostConnections = 8192
 
 export class Collector {
@@ -63,7 +63,7 @@ export class Collector {
     this.#timer = setInterval(() => this.#tick(), tickMs)
   }
 
-  /** Throws the error of the system if it cannot listen, or cannot write the file. */
+  /** Starts the collector. Throws the error of the system if it cannot listen, or cannot write the file. */
   static async start(options: CollectorOptions): Promise<Collector> {
     const { host, port, tls, plan, token } = options
     const { serve } = await import('../../web/serve/index.ts')
@@ -89,7 +89,7 @@ export class Collector {
     return this.#agents.states().map(({ run: _, ...state }) => state)
   }
 
-  /** Hands on what waits, windows included that are acknowledged while it ends. */
+  /** Hands on the windows that wait, including those that are acknowledged while it ends. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#served?.close()
@@ -130,7 +130,7 @@ export class Collector {
     const described = describeWindow(bytes)
     this.#agents.check(described)
     const window = decodeWindow(bytes)
-    // What is not taken is not saved.
+    // A window that is not taken is not saved.
     if (this.#agents.isNew(described.parts[0]!)) this.#store?.add(packed)
     return this.#agents.add(window, Date.now(), performance.now())
   }

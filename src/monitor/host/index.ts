@@ -1,4 +1,4 @@
-/** What a monitor needs of Node.js. Other folders import from here only. */
+/** Parts of the monitor that need Node.js. Other folders import from here only. */
 export { AgentClient, type AgentOptions, configOf, type PlanDocument } from './agent.ts'
 export { all } from './all.ts'
 export { Collector, type CollectorOptions } from './collector.ts'

@@ -1,20 +1,20 @@
-/** Alerts to the outside: a log of JSON lines, a webhook, or Alertmanager (POST /api/v2/alerts of Prometheus' Alertmanager 0.16 and later). */
+/** Delivery of alerts: a log of JSON lines, a webhook, or Alertmanager (POST /api/v2/alerts of Prometheus' Alertmanager 0.16 and later). */
 import { appendFileSync } from 'node:fs'
 import type { AlertEvent } from '../index.ts'
 import { Outbox } from './outbox.ts'
 
 export interface NotifyOptions {
-  /** A file for JSON lines. */
+  /** File for JSON lines. */
   logFile?: string
   webhook?: string
-  /** Where Alertmanager is: http://host:9093 */
+  /** Address of Alertmanager: http://host:9093 */
   alertmanager?: string
   /** Label `instance`, and `agent` of webhooks. */
   instance: string
   onNote(text: string): void
 }
 
-/** Alertmanager forgets what it does not hear for five minutes. */
+/** Interval of repetitions: Alertmanager forgets an alert that is not repeated for five minutes. */
 const repeatMs = 60_000
 const closeMs = 10_000
 
@@ -23,10 +23,10 @@ export class Notifier {
   readonly #webhook: Outbox | undefined
   readonly #alertmanager: Outbox | undefined
   readonly #firing = new Map<string, AlertEvent>()
-  /** Where the last message could not be delivered: it is said once. */
+  /** Destinations to which the last message could not be delivered, so that each failure is reported once. */
   readonly #failing = new Set<string>()
   #timer: NodeJS.Timeout | undefined
-  /** Messages that could not be delivered. */
+  /** Number of messages that could not be delivered. */
   failed = 0
 
   constructor(options: NotifyOptions) {
@@ -36,7 +36,7 @@ export class Notifier {
     if (alertmanager !== undefined) this.#alertmanager = this.#outbox(new URL('/api/v2/alerts', alertmanager).href)
   }
 
-  /** Delivers in order, without waiting; failures are counted and said. */
+  /** Delivers events in order, without waiting; failures are counted and reported. */
   tell(events: readonly AlertEvent[]): void {
     const { logFile, instance } = this.#options
     for (const event of events) {
@@ -47,13 +47,13 @@ export class Notifier {
     }
     this.#alert(events)
     if (this.#alertmanager === undefined) return
-    // Also where no window comes any more.
+    // Alerts are repeated even when no window comes any more.
     if (this.#firing.size > 0)
       this.#timer ??= setInterval(() => this.#alert([...this.#firing.values()]), repeatMs).unref()
     else this.#rest()
   }
 
-  /** Resolves when all is delivered or has failed. */
+  /** Resolves when all messages are delivered or have failed. */
   async close(): Promise<void> {
     this.#rest()
     await Promise.all([this.#webhook?.close(closeMs), this.#alertmanager?.close(closeMs)])
@@ -94,7 +94,7 @@ export class Notifier {
   }
 }
 
-/** As Alertmanager's API has it: what makes an alert the same one is its labels. */
+/** Returns an alert in the format of Alertmanager's API, where alerts with equal labels are the same alert. */
 export function alertmanagerAlert(
   event: AlertEvent,
   instance: string,

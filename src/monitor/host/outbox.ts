@@ -1,11 +1,11 @@
-/** Messages to one URL, in their order. A peer that hangs holds up nobody else, and only so many messages wait for it. */
+/** Messages to one URL, in their order. A peer that hangs delays no other peer, and the number of messages that wait for it is limited. */
 import { ask } from './request.ts'
 
 interface OutboxOptions {
   url: string
-  /** Messages that may wait (default 100); beyond that, the oldest is dropped. */
+  /** Maximum number of messages that wait (default 100); beyond that, the oldest is dropped. */
   mostWaiting?: number
-  /** Once for each message: why it was not delivered, or undefined if it was. */
+  /** Receives the result of each message: the reason why it was not delivered, or undefined if it was. */
   onResult(error: Error | undefined): void
 }
 
@@ -32,7 +32,7 @@ export class Outbox {
     this.#sending ??= this.#run()
   }
 
-  /** Resolves when all is delivered or has failed; what waits for longer than that has failed. */
+  /** Resolves when all messages are delivered or have failed; a message that waits for longer than `waitMs` has failed. */
   async close(waitMs: number): Promise<void> {
     this.#endMs = performance.now() + waitMs
     await this.#sending

@@ -1,14 +1,14 @@
 /**
- * Reads a capture as fast as its windows are taken. A source gives packets a chunk at a time, each of which may end a window, and a window
- * is a thousand times as large as a packet: so while there is no room for windows, packets of the chunk are copied and wait.
+ * Reading of a capture at the pace at which its windows are taken. A source delivers packets in chunks, each of which may end a window, and
+ * a window is a thousand times as large as a packet: so while there is no room for windows, packets of the chunk are copied and wait.
  */
 import { CapturedPacket, type CaptureSource, type ReadOptions } from '../../capture/index.ts'
 
 export interface Pace {
   signal: AbortSignal
-  /** Whether windows have to be taken first (never). Asked before each packet. */
+  /** True if windows have to be taken first (default: never). Called before each packet. */
   isFull?(): boolean
-  /** Resolves when they are, or the signal is aborted. */
+  /** Resolves when they are taken, or the signal is aborted. */
   room?(): Promise<void>
 }
 
@@ -20,7 +20,7 @@ export async function readPaced(
 ): ReturnType<CaptureSource['read']> {
   const waiting: CapturedPacket[] = []
   const catchUp = async (): Promise<void> => {
-    // More can come while it waits.
+    // More packets can come while it waits.
     for (let at = 0; at < waiting.length && !options.signal.aborted; at++) {
       if (isFull()) await room?.()
       if (!options.signal.aborted) onPacket(waiting[at]!)

@@ -1,4 +1,4 @@
-/** One request over HTTP or HTTPS, with an end: by the answer, an error, or the time. */
+/** One request over HTTP or HTTPS, which ends with the answer, an error, or a timeout. */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 
@@ -9,7 +9,7 @@ export interface Asked {
   body?: Uint8Array | string
   /** Certificates of authorities in PEM, instead of those that Node.js knows. */
   ca?: string
-  /** For all of it, the body included (default 10 s). */
+  /** Timeout of the whole request, the body included (default 10 s). */
   timeoutMs?: number
 }
 
@@ -20,7 +20,7 @@ export interface Answered {
 
 const mostAnswer = 1 << 20
 
-/** Throws the error of the system, or of TLS. */
+/** Sends a request and returns the answer. Throws the error of the system, or of TLS. */
 export function ask({ method, url, headers = {}, body, ca, timeoutMs = 10_000 }: Asked): Promise<Answered> {
   return new Promise((resolve, reject) => {
     const start = url.startsWith('https:') ? httpsRequest : httpRequest

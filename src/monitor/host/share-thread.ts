@@ -1,4 +1,4 @@
-/** A thread that reads a file and takes one share of its packets: windows to the main thread, which may be a few behind. */
+/** Thread that reads a file and takes one share of its packets; it sends windows to the main thread, which may be a few windows behind. */
 import { parentPort } from 'node:worker_threads'
 import type { CapturedPacket } from '../../capture/index.ts'
 import { fileSource } from '../../files/index.ts'
@@ -11,11 +11,11 @@ import type { ShareData, ShareMessage, ShareReply } from './shares.ts'
 const { file, config, agent, share, shares, decodeAs } = threadData<ShareData>()
 const trace = { decodeAs: new Map(decodeAs) }
 const stop = new AbortController()
-/** Windows that the main thread has not taken: it merges one and answers from it while the next one is filled. */
+/** Maximum number of windows that the main thread has not taken: it merges one and answers from it while the next one is filled. */
 const mostWaiting = 3
 let waiting = 0
 let wake = (): void => {}
-/** Of another plan, which windows must follow from now on. */
+/** New plan, which windows must follow from now on. */
 let changed: MonitorConfig | undefined
 
 const post = (message: ShareMessage, transfer: ArrayBuffer[] = []): void => parentPort!.postMessage(message, transfer)

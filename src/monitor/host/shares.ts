@@ -1,4 +1,4 @@
-/** A capture in a file, watched by several threads: each reads all of it, and follows the connections of some pairs of hosts. */
+/** Capture in a file, watched by several threads: each reads all of it, and follows the connections of some pairs of hosts. */
 import type { EventEmitter } from 'node:events'
 import type { CaptureFormat, Damage } from '../../capture/index.ts'
 import { entryModule, startThread } from '../../memory/index.ts'
@@ -20,20 +20,20 @@ export type ShareMessage =
   | { kind: 'end'; format: CaptureFormat | undefined; damage: Damage[]; damageCount: number }
   | { kind: 'failed'; message: string }
 
-/** To a thread: it may go on, with another plan from now on; or it is to end. */
+/** Reply to a thread: it may continue, with another plan from now on if one is sent; or it is to end. */
 export type ShareReply = 'taken' | MonitorConfig | 'stop'
 
 export interface SharesOptions extends Omit<ShareData, 'share' | 'config' | 'decodeAs'> {
   decodeAs?: DecodeAs
   signal: AbortSignal
-  /** The plan of windows, another object when it has changed. */
+  /** Returns the plan of windows, another object when it has changed. */
   config(): MonitorConfig
-  /** A window of a share. The share goes on when the promise resolves. */
+  /** Takes a window of a share. The share continues when the promise resolves. */
   onWindow(share: number, window: Window): Promise<void>
   onEnd(share: number): void
 }
 
-/** What is used of a worker. */
+/** Part of a worker that is used. */
 interface Thread extends Pick<EventEmitter, 'on'> {
   postMessage(reply: ShareReply): void
   terminate(): Promise<number>
@@ -43,7 +43,7 @@ function startShare(workerData: ShareData): Thread {
   return startThread(entryModule(import.meta.url, './share-thread'), { workerData })
 }
 
-/** Reads the file to its end, once in each thread. Throws what a thread says; the others end then, too. */
+/** Reads the file to its end, once in each thread. Throws the error of a thread; the other threads end then, too. */
 export async function watchShares(
   options: SharesOptions,
   start: (data: ShareData) => Thread = startShare,

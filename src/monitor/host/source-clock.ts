@@ -1,30 +1,36 @@
-/** The clock of a source whose packets come through a pipe: it may be another host's, and be wrong by some seconds. */
+/** Clock of a source whose packets come through a pipe: it may be another host's, and be wrong by some seconds. */
 
-/** A pipe whose packets are no older gives them as they pass. Milliseconds, as all times here. */
+/** Maximum age of the packets of a live source, in milliseconds, as all times here. */
 const freshMs = 5000
-/** tcpdump hands over what it has captured once a second, if it is told not to wait for a full buffer (-U). */
+/**
+ * Time after which packets of a pipe have come: tcpdump writes what it has captured once a second, if it does not wait for a full buffer
+ * (-U).
+ */
 const pipeSettleMs = 1500
 
 export class SourceClock {
   #lastMs = Number.NaN
   #isNew = false
   #isLive = false
-  /** How much older than this host's time the newest packet was, at the least. */
+  /** Minimum difference between this host's time and that of the newest packet. */
   #lagMs = Number.POSITIVE_INFINITY
 
-  /** A packet of that time has come. */
+  /** Records the time of a packet. */
   packet(ms: number): void {
     this.#lastMs = ms
     this.#isNew = true
   }
 
-  /** The source's time before which nothing is expected any more; undefined while its packets are not of now. Asked when nothing waits. */
+  /**
+   * Returns the source's time before which no packet is expected any more; undefined while its packets are not recent. Called when no
+   * packet waits.
+   */
   settledMs(nowMs: number): number | undefined {
     if (this.#isNew) {
       this.#isNew = false
       const lagMs = nowMs - this.#lastMs
       this.#isLive = Math.abs(lagMs) < freshMs
-      // One that is later than was expected may be before windows that have begun: its clock was set back.
+      // A packet that is later than expected may precede windows that have begun: its clock was set back.
       this.#lagMs = lagMs > this.#lagMs + pipeSettleMs ? lagMs : Math.min(this.#lagMs, lagMs)
     }
     return this.#isLive ? nowMs - Math.max(0, this.#lagMs) - pipeSettleMs : undefined

@@ -1,4 +1,4 @@
-/** Packets into an observer: from a capture, or from interfaces of this host. */
+/** Delivery of packets to an observer: from a capture, or from interfaces of this host. */
 import { CapturedPacket, type CaptureSource, LinkType } from '../../capture/index.ts'
 import type { LiveCapture } from '../../collect/index.ts'
 import type { TraceOptions } from '../../trace/index.ts'
@@ -8,17 +8,17 @@ import { SourceClock } from './source-clock.ts'
 
 export interface WatchOptions extends Pace {
   trace: TraceOptions
-  /** Packets come as they pass, so long after their time at most. Default: found out by the time of the first ones. */
+  /** Maximum delay of packets of a live source after their time. Default: determined from the time of the first ones. */
   settleMs?: number
-  /** Which packets are watched (all). */
+  /** True if a packet is watched (default: all). */
   takes?(packet: CapturedPacket): boolean
-  /** Called between chunks; reading waits for its promise. */
+  /** Reports progress between chunks; reading waits for its promise. */
   onProgress?(): Promise<void>
 }
 
 /**
- * Reads a capture to its end. Its damage is in what is returned. `observerOf` is asked for each packet: it goes there. While a source whose
- * packets come as they pass has nothing to give, windows end with the clock.
+ * Reads a capture to its end. The result contains its damage. `observerOf` is called for each packet and returns its observer. While a live
+ * source delivers no packets, windows end with the clock.
  */
 export async function watchCapture(
   source: CaptureSource,
@@ -47,15 +47,16 @@ export async function watchCapture(
 
 export interface LiveWatchOptions {
   signal: AbortSignal
-  /** Milliseconds; Infinity: until the signal is aborted. */
+  /** Duration in milliseconds; Infinity: until the signal is aborted. */
   durationMs: number
 }
 
 /**
- * Watches interfaces, and closes the capture. Windows end with the clock, also where no packet comes. `observerOf` is asked between
- * packets, many times a second: packets that follow go there.
+ * Watches interfaces, and closes the capture. Windows end with the clock, also if no packet comes. `observerOf` is called between packets,
+ * many times a second, and returns the observer of the packets that follow.
  *
- * When half of a ring waits, packets are only counted, which is faster, until little is left of it: what the kernel drops is not even counted by key.
+ * When half of a ring is full, packets are only counted, which is faster, until little of it is left: packets that the kernel drops are not
+ * even counted by key.
  */
 export async function watchLive(
   live: Pick<LiveCapture, 'run' | 'statistics' | 'fill' | 'close'>,
@@ -93,7 +94,7 @@ export async function watchLive(
         const all = live.statistics().reduce((sum, one) => sum + one.dropped, 0)
         observer.add('dropped', all - dropped)
         dropped = all
-        // If nothing waits, all that came before the last turn was handed over, however long that was ago.
+        // If the ring is empty, all packets before the last turn were delivered, however long ago that was.
         if (fill === 0) observer.tick(turnMs - settleMs)
         turnMs = Date.now()
         return performance.now() < endMs
@@ -105,9 +106,9 @@ export async function watchLive(
   }
 }
 
-/** Shares of the ring at which packets are only counted from then on, and are followed again. */
+/** Fractions of the ring from which on packets are only counted, and are followed again. */
 const fillToBegin = 1 / 2
 const fillToEnd = 1 / 8
 
-/** Packets come a little later than their time: the kernel hands over a block after 60 ms at the latest. */
+/** Maximum delay of packets after their time: the kernel delivers a block after at most 60 ms. */
 const settleMs = 200

@@ -1,6 +1,6 @@
 /**
- * Windows in a file, one behind the other: each behind its length (4 bytes, little-endian), as gzip of `encodeWindow`. A file that
- * ends in the middle of a window (its writer was killed, or the power failed) is whole up to there, and is cut there when it is written on.
+ * Windows in a file, one after the other: each after its length (4 bytes, little-endian), as gzip of `encodeWindow`. A file that ends in
+ * the middle of a window (its writer was killed, or the power failed) is whole up to there, and is truncated there when it is appended to.
  */
 import { closeSync, fdatasyncSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from 'node:fs'
 import { gunzipSync, gzipSync } from 'node:zlib'
@@ -15,11 +15,14 @@ import {
   type WindowPlan,
 } from '../index.ts'
 
-/** Packed, a window is not longer than that, either. */
+/** Maximum length of a record: a packed window is not longer than the window. */
 const mostRecord = mostWindowBytes()
 const lengthBytes = 4
 
-/** Throws MonitorError for what is no window, and for one that is larger than can be; of one agent with the plan, if one is given. */
+/**
+ * Unpacks a window. Throws MonitorError for bytes that are not a window, and for a window that is larger than possible; of one agent with
+ * the plan, if one is given.
+ */
 export function unpackWindow(packed: Uint8Array, plan?: WindowPlan): Uint8Array {
   try {
     return gunzipSync(packed, { maxOutputLength: mostWindowBytes(plan) })
@@ -37,7 +40,7 @@ export class WindowStore {
   readonly #fd: number
   #end = 0
 
-  /** Opens the file, makes it if there is none; `onPart` gets what is in it. Throws the error of the system. */
+  /** Opens the file, or creates it; `onPart` receives the parts of the windows in it. Throws the error of the system. */
   constructor(path: string, onPart: (part: Part) => void = () => {}) {
     this.path = path
     this.#fd = openSync(path, 'a+')
@@ -53,13 +56,13 @@ export class WindowStore {
     }
   }
 
-  /** When this returns, the window is on the disk. Throws the error of the system; then the file is as it was. */
+  /** Appends a window, which is on the disk when this returns. Throws the error of the system; then the file is as it was. */
   add(packed: Uint8Array): void {
     const record = new Uint8Array(lengthBytes + packed.length)
     new DataView(record.buffer).setUint32(0, packed.length, true)
     record.set(packed, lengthBytes)
     try {
-      // A disk that fills up takes a part, and says so only when it is asked for the rest.
+      // A disk that fills up takes a part of a write, and returns the error only for the rest.
       for (let at = 0; at < record.length; ) at += writeSync(this.#fd, record, at)
       fdatasyncSync(this.#fd)
     } catch (error) {
@@ -74,7 +77,7 @@ export class WindowStore {
   }
 }
 
-/** The windows of a file, in their order in it. Throws the error of the system, or MonitorError. */
+/** Yields the windows of a file, in their order in it. Throws the error of the system, or MonitorError. */
 export function* savedWindows(path: string): Generator<Window> {
   const fd = openSync(path, 'r')
   try {
@@ -89,14 +92,14 @@ export function* savedWindows(path: string): Generator<Window> {
   }
 }
 
-/** The windows that are whole, and where each ends. */
+/** Yields the complete windows, and the offset where each ends. */
 function* records(fd: number): Generator<{ bytes: Uint8Array; end: number }> {
   const { size } = fstatSync(fd)
   const head = new Uint8Array(lengthBytes)
   for (let at = 0; at + lengthBytes < size; ) {
     readSync(fd, head, 0, lengthBytes, at)
     const length = new DataView(head.buffer).getUint32(0, true)
-    // What a file system leaves behind when the power fails: room that was never written.
+    // After a power failure, a file system may leave space that was never written.
     if (length === 0 && isZero(fd, at, size)) return
     if (length === 0 || length > mostRecord || (at === 0 && !mayBePacked(fd, lengthBytes)))
       throw new MonitorError('ERR_MONITOR_BYTES', `offset ${at} of the file has no window`)
@@ -108,7 +111,7 @@ function* records(fd: number): Generator<{ bytes: Uint8Array; end: number }> {
     try {
       bytes = unpackWindow(packed)
     } catch (error) {
-      // Or room of the right length, of which not all was written.
+      // Or space of the right length that was not written completely.
       if (end === size) return
       throw error
     }
@@ -117,7 +120,7 @@ function* records(fd: number): Generator<{ bytes: Uint8Array; end: number }> {
   }
 }
 
-/** Whether there is the beginning of gzip, as far as the file has it, or room that was never written: any other file is left as it is. */
+/** True if the file has the beginning of gzip, as far as it goes, or space that was never written: any other file is left as it is. */
 function mayBePacked(fd: number, at: number): boolean {
   const head = new Uint8Array(2)
   readSync(fd, head, 0, 2, at)

@@ -7,12 +7,12 @@ import { amountText, boundedText } from './format.ts'
 import { link, placeText, plainTable, replace } from './tables.ts'
 
 const mostSeen = 24
-/** So much of the time around a burst is shown, as a multiple of its length; bins at least. */
+/** Time shown before and after a burst, as a multiple of its length, which is at least one bin. */
 const around = 8
 
 export class Bursts {
   readonly #connection: Connection
-  /** The newest window first; in each, the highest first. */
+  /** Bursts of the newest window first; in each, the highest first. */
   #seen: BurstAt[] = []
   #oldest = 0
 
@@ -25,13 +25,13 @@ export class Bursts {
     byId('burst').hidden = true
   }
 
-  /** After the connection was lost, all come again. */
+  /** Adds bursts; after a lost connection, all come again. */
   add(bursts: readonly BurstAt[]): void {
     const again = new Set(bursts.map(({ window }) => window))
     this.#seen = [...bursts, ...this.#seen.filter(({ window }) => !again.has(window))].slice(0, mostSeen)
   }
 
-  /** @param oldest the first window about which can be asked */
+  /** @param oldest first window that can be queried */
   show(oldest: number): void {
     this.#oldest = oldest
     const place = byId('burst-rows')
@@ -75,7 +75,7 @@ export class Bursts {
   }
 }
 
-/** `zeroNs`: what times are counted from, in the window. */
+/** Draws a curve. `zeroNs`: origin of the times, in the window. */
 export function drawCurve(figure: HTMLElement, title: string, curve: CurveView, zeroNs: number): void {
   const { startNs, binNs, together, values, lower, upper, mean, confidence } = curve
   const sign = (ns: number): string => `${ns < 0 ? '−' : '+'}${timeText(Math.abs(ns))}`

@@ -1,4 +1,7 @@
-/** The WebSocket to the monitor: updates come, questions go. It connects again when it is lost, and asks for the token if there is one. */
+/**
+ * WebSocket to the monitor: receives updates, and sends questions. It reconnects when the connection is lost, and requests the token if
+ * there is one.
+ */
 import { PageToken } from '../../page/index.ts'
 import type { Hello, Question, QuestionAnswer, Update } from '../view/index.ts'
 import { unlessPressed } from './press.ts'
@@ -6,9 +9,9 @@ import { unlessPressed } from './press.ts'
 export interface Events {
   hello(hello: Hello): void
   update(update: Update): void
-  /** `reason`: why there is no connection. It will try again. */
+  /** Handles a lost connection, which will be tried again, with the reason. */
   lost(reason: string): void
-  /** The server wants a token, or another one. */
+  /** Handles a server that requires a token, or another one. */
   rejected(hadToken: boolean): void
 }
 
@@ -25,9 +28,9 @@ interface Waiting {
 }
 
 const againMs = 2000
-/** The monitor answers when capturing leaves it time. */
+/** Time for an answer: the monitor answers when capturing leaves it time. */
 const answerMs = 60_000
-/** Of which the server takes eight at a time. */
+/** Maximum number of questions at a time, of which the server takes eight. */
 const mostQuestions = 6
 
 export class Connection {
@@ -48,7 +51,7 @@ export class Connection {
     this.#connect()
   }
 
-  /** Rejects with the reason, if the monitor does not answer that, or not in time. */
+  /** Sends a question. Rejects with the reason, if the monitor rejects it, or does not answer in time. */
   ask<A extends Question['ask']>(question: Extract<Question, { ask: A }>): Promise<QuestionAnswer[A]> {
     const id = ++this.#id
     return new Promise((resolve, reject) => {
@@ -64,7 +67,7 @@ export class Connection {
     })
   }
 
-  /** What came before is over: there is one socket at a time. */
+  /** Connects, and ends the previous connection: there is one socket at a time. */
   #connect(): void {
     clearTimeout(this.#again)
     const old = this.#socket
@@ -89,10 +92,10 @@ export class Connection {
     })
   }
 
-  /** `why`: the reason, or the address to ask for it. */
+  /** Handles a lost connection. `why`: the reason, or the address from which it is fetched. */
   async #lost(socket: WebSocket, why: string | URL): Promise<void> {
     const reason = typeof why === 'string' ? why : await reasonOf(why)
-    // The user may have given a token meanwhile.
+    // The user may have entered a token meanwhile.
     if (this.#socket !== socket) return
     if (reason === null) {
       this.#events.rejected(this.#token.value !== null)
@@ -127,7 +130,7 @@ export class Connection {
   }
 }
 
-/** Why a WebSocket does not open, which browsers do not say; null: the token. */
+/** Returns the reason why a WebSocket does not open, which browsers do not report; null: the token. */
 async function reasonOf(address: URL): Promise<string | null> {
   try {
     const response = await fetch(address)

@@ -1,4 +1,4 @@
-/** A host, or a queue pair of it, in the window that is shown: what goes there and comes from there, down to messages. */
+/** Host, or a queue pair of it, in the window that is shown: its traffic in both directions, down to messages. */
 import { byId, clockText, element } from '../../page/index.ts'
 import { byteText, timeText, whole } from '../../text/index.ts'
 import type { MessageAnswer } from '../index.ts'
@@ -13,9 +13,9 @@ const mostMessages = 10
 export class Detail {
   readonly #connection: Connection
   #place: Place | undefined
-  /** Undefined before the first one. */
+  /** Number of the window; undefined before the first one. */
   #window: number | undefined
-  /** When it began. */
+  /** Start of the window. */
   #startMs = 0
   #isAsking = false
 
@@ -35,7 +35,7 @@ export class Detail {
     this.#window = undefined
   }
 
-  /** The window that is shown is another one. */
+  /** Shows another window. */
   show({ number, answer }: WindowView): void {
     this.#window = number
     this.#startMs = answer.startMs

@@ -1,4 +1,4 @@
-/** What a window says in figures and in words: totals, alerts and anomalies, latencies, changes, agents. */
+/** Contents of a window as figures and text: totals, alerts and anomalies, latencies, changes, agents. */
 import { byId, clockText, element } from '../../page/index.ts'
 import { bitText, countText, whole } from '../../text/index.ts'
 import type { AgentState, LatencyAnswer, WindowAnswer } from '../index.ts'
@@ -49,7 +49,7 @@ function latencyFigures(name: string, latency: LatencyAnswer | null): [string, s
   return [[name, value!, `median${bound === '' ? '' : ` ± ${bound}`}; 99\u00a0%: ${quantileText(p99)}`]]
 }
 
-/** Alerts that fire, then what is wrong in the window. */
+/** Shows alerts that fire, then the anomalies of the window. */
 export function showWrong({ anomalies }: WindowAnswer, { firing, recent, rules }: Update['alerts'], open: Open): void {
   const items = [
     ...firing.map(({ text, since, reasons }) =>
@@ -123,11 +123,13 @@ export function showChanges({ changes, measure }: WindowAnswer): void {
   replace(byId('change-rows'), plainTable(['key', 'before', 'now', 'change'], rows))
 }
 
-/** Rows of agents. */
+/** Maximum number of rows of agents. */
 const mostAgents = 200
 const byName = new Intl.Collator('en', { numeric: true })
 
-/** Agents of a collector with their state, first those with whom something is wrong; else who saw the window. */
+/**
+ * Shows the agents of a collector with their state, those with a problem first; without a collector, the agents that observed the window.
+ */
 export function showAgents(agents: readonly AgentState[], { agents: names }: WindowAnswer): void {
   const place = byId('agents')
   if (agents.length === 0) {
@@ -149,7 +151,7 @@ export function showAgents(agents: readonly AgentState[], { agents: names }: Win
   replace(place, table, ...(left > 0 ? [element('p', { class: 'faint' }, more)] : []))
 }
 
-/** What the window is of. */
+/** Returns the text of the window's extent. */
 export function aboutText({ windows, answer: { start, seconds, flows } }: WindowView): string {
   const date = new Date(start).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'long' })
   const what =

@@ -7,17 +7,17 @@ export interface Bounded {
   upper: number
 }
 
-/** A number of a measure. */
+/** Returns a number of a measure as text. */
 export function amountText(value: number, measure: string): string {
   return measure === 'bytes' ? byteText(value) : whole(value)
 }
 
-/** "345", or "about 345 (269 to 442)". */
+/** Returns "345", or "about 345 (269 to 442)". */
 export function boundedText({ value, lower, upper }: Bounded, text: (value: number) => string): string {
   return lower === upper ? text(value) : `about ${text(value)} (${text(lower)} to ${text(upper)})`
 }
 
-/** "2.23 µs ± 1 %": bounds of quantiles are as far away on both sides, as a part of the value. */
+/** Returns "2.23 µs ± 1 %": bounds of quantiles are equally far away on both sides, relative to the value. */
 export function quantileText({ value, lower, upper }: Bounded): string {
   const part = value === 0 ? 0 : Math.max(upper - value, value - lower) / value
   return part < 1e-9 ? timeText(value) : `${timeText(value)} ± ${significant(part * 100, 2)}\u00a0%`

@@ -1,11 +1,11 @@
-/** The map of hosts × hosts: who sends how much to whom. */
+/** Map of hosts × hosts: the amounts that each pair exchanges. */
 import { byId, element } from '../../page/index.ts'
 import { whole } from '../../text/index.ts'
 import type { HeatCell, HeatView } from '../view/index.ts'
 import { amountText, boundedText } from './format.ts'
 import { link, type Open, replace } from './tables.ts'
 
-/** The cell at which somebody points, by its hosts: its numbers are said anew for each window. */
+/** Hosts of the cell under the pointer: its numbers are shown anew for each window. */
 let pointed: string | undefined
 
 export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open: Open): void {
@@ -52,7 +52,7 @@ export function showHeat({ measure, hosts, cells, others, rest }: HeatView, open
   replace(place, element('div', { class: 'scroll', tabindex: '-1' }, table), said, ...(others.pairs > 0 ? [more] : []))
 }
 
-/** By the logarithm: pairs differ by powers of ten. */
+/** Returns the shade by the logarithm of the value: pairs differ by powers of ten. */
 function shade({ value }: HeatCell, least: number, most: number): string {
   const share = most > least ? Math.log(value / least) / Math.log(most / least) : 1
   return `color-mix(in srgb, var(--heat) ${(12 + 88 * share).toFixed(0)}%, var(--card))`

@@ -1,4 +1,4 @@
-/** The largest keys of the window that is shown, by a key and a measure that can be chosen. */
+/** Largest keys of the window that is shown, by a key and a measure that can be chosen. */
 import { byId, element } from '../../page/index.ts'
 import type { Hello, WindowView } from '../view/index.ts'
 import type { Connection } from './connection.ts'
@@ -9,7 +9,7 @@ export class Keys {
   readonly #open: Open
   readonly #by = byId<HTMLSelectElement>('by')
   readonly #of = byId<HTMLSelectElement>('of')
-  /** Undefined before the first one. */
+  /** Number of the window; undefined before the first one. */
   #window: number | undefined
   #isAsking = false
 

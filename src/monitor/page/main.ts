@@ -1,6 +1,6 @@
 /**
- * The script of the monitor's live page: an update comes for each window. What is shown is the newest window, or once all was read, the
- * sum of all, if there is one; or a window that was chosen and is held. Everything that comes becomes text, never markup.
+ * Script of the monitor's live page: an update comes for each window. It shows the newest window, or once all was read, the sum of all, if
+ * there is one; or a window that was chosen and is held. All received data becomes text, never markup.
  */
 import { byId, clockText, theme } from '../../page/index.ts'
 import type { Update, WindowView } from '../view/index.ts'
@@ -44,7 +44,7 @@ const bursts = new Bursts(connection)
 const detail = new Detail(connection)
 const keys = new Keys(connection, detail.open)
 
-/** The monitor was started anew: its windows have other numbers. */
+/** Discards the state after a restart of the monitor, whose windows have other numbers. */
 function forget(): void {
   newest = undefined
   document.querySelector('main')!.hidden = true
@@ -61,7 +61,7 @@ function say(text: string, isBad: boolean): void {
   byId('status').className = isBad ? 'bad' : ''
 }
 
-/** What is shown while nothing is held. */
+/** Returns the window that is shown while none is held. */
 function usual(): WindowView | null | undefined {
   return newest?.sum ?? newest?.window
 }
@@ -108,7 +108,7 @@ function setHeld(view: WindowView | undefined): void {
   show()
 }
 
-/** Of windows that do not go on, there is nothing to hold, but a way back to their sum. */
+/** Shows the button for holding a window; once there is a sum of all windows, it is the way back to that sum. */
 function showHold(): void {
   const hasSum = newest?.sum != null
   hold.hidden = hasSum && held === undefined

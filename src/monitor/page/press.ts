@@ -1,6 +1,6 @@
 /**
- * While something is pressed, nothing is made anew: a button that is replaced between pressing and releasing it gets no click. What
- * comes meanwhile waits, but no longer than a second, since browsers do not always say that a button was released (over a menu).
+ * Updates of the page while a pointer is pressed: no element is replaced, since a button that is replaced between pressing and releasing it
+ * gets no click. They wait meanwhile, but at most a second, since browsers do not always report that a button was released (over a menu).
  */
 const mostMs = 1000
 
@@ -21,10 +21,10 @@ addEventListener(
   },
   true,
 )
-// The click comes right behind it.
+// The click comes immediately after it.
 for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(release), true)
 
-/** Does it at once, or when nothing is pressed; one after the other. */
+/** Runs a task at once, or when nothing is pressed; tasks run one after the other. */
 export function unlessPressed(task: () => void): void {
   if (timer === undefined) task()
   else waiting.push(task)

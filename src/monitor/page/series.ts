@@ -4,7 +4,7 @@ import { bitText, countText } from '../../text/index.ts'
 import type { EventName } from '../index.ts'
 import type { Point } from '../view/index.ts'
 
-/** Events in a few words. Those that were missing are those that came late, too, until these are taken off. */
+/** Short names of events. Missing packets include late ones until these are subtracted. */
 const words: Readonly<Record<EventName, string>> = {
   retransmission: 'sent again',
   duplicate: 'duplicates',
@@ -25,12 +25,12 @@ const words: Readonly<Record<EventName, string>> = {
   malformed: 'malformed',
 }
 
-/** How often an event happened in a window, as the figures of the window have it. */
+/** Returns the number of times that an event happened in a window, as shown in the figures of the window. */
 function countOf(name: EventName, { events }: Point): number {
   return Math.max(0, (events[name] ?? 0) - (name === 'missing' ? (events.late ?? 0) : 0))
 }
 
-/** More are kept by the server, and would not be seen. */
+/** Maximum number of points; the server keeps more, which would not be visible. */
 const mostPoints = 3600
 const mostEvents = 6
 
@@ -40,7 +40,7 @@ export class Series {
   readonly #packets: Chart
   readonly #events: Chart
 
-  /** @param pick called with the number of the window that was chosen */
+  /** @param pick receives the number of the window that was chosen */
   constructor(pick: (window: number) => void) {
     const choose = (at: number): void => {
       const point = this.#points[at]
@@ -55,7 +55,7 @@ export class Series {
     this.#points = []
   }
 
-  /** After the connection was lost, all come again. */
+  /** Adds points; after a lost connection, all come again. */
   add(points: readonly Point[]): void {
     const last = this.#points.at(-1)?.number ?? 0
     const isAnew = points.length > 0 && points[0]!.number <= last

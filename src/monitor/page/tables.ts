@@ -4,7 +4,7 @@ import { percentText } from '../../text/index.ts'
 import type { KeyFields, Row } from '../index.ts'
 import { amountText } from './format.ts'
 
-/** A host, or a queue pair of it. */
+/** Host, or a queue pair of it. */
 export interface Place {
   host: string
   qp: number | null
@@ -17,17 +17,17 @@ export function placeText({ host, qp }: Place): string {
 }
 
 export interface RowsOptions {
-  /** What a row is. */
+  /** Name of the key of the rows. */
   by: string
   measure: string
   rows: readonly Row[]
-  /** For shares. */
+  /** Total for the calculation of shares. */
   total?: number
   rest: number
   open: Open
 }
 
-/** A table, or a sentence if there is nothing. */
+/** Returns a table, or a sentence if there are no rows. */
 export function rowsTable({ by, measure, rows, total, rest, open }: RowsOptions): HTMLElement {
   if (rows.length === 0) return element('p', { class: 'faint' }, `No ${measure} in this time.`)
   const heads = [
@@ -50,7 +50,7 @@ export function rowsTable({ by, measure, rows, total, rest, open }: RowsOptions)
   return element('div', {}, all, note)
 }
 
-/** The first column is what the row is about, the others are figures. */
+/** Returns a table whose first column is the subject of the row; the other columns are figures. */
 export function plainTable(heads: readonly string[], rows: readonly (readonly (string | Node)[])[]): HTMLElement {
   const head = element('tr', {}, ...heads.map((text, i) => element('th', i === 0 ? {} : { class: 'number' }, text)))
   const body = rows.map((cells) =>
@@ -66,7 +66,7 @@ export function plainTable(heads: readonly string[], rows: readonly (readonly (s
   return element('div', { class: 'scroll', tabindex: '-1' }, made)
 }
 
-/** A button that looks like a link; `key` finds it again when the table is made anew. */
+/** Returns a button that looks like a link; `key` identifies it when the table is made anew. */
 export function link(text: string, key: string, press: () => void): HTMLButtonElement {
   const made = element('button', { type: 'button', class: 'link', 'data-key': key }, text)
   made.addEventListener('click', press)
@@ -111,7 +111,7 @@ function shareCell(value: number, total: number): Node {
   )
 }
 
-/** Puts something else into a place; whoever uses the keyboard, or has scrolled, stays where they were. */
+/** Replaces the contents of a place; the keyboard focus and the scroll position stay. */
 export function replace(place: HTMLElement, ...content: readonly (string | Node)[]): void {
   const active = document.activeElement
   const key = active instanceof HTMLElement && place.contains(active) ? active.dataset.key : undefined

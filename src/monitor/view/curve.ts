@@ -2,24 +2,24 @@
 import { curveOf, type KeyFields, type Window } from '../index.ts'
 
 export interface CurveView {
-  /** Where the first bin begins, and how long each is: nanoseconds from the beginning of the window. */
+  /** Beginning of the first bin, and length of each, in nanoseconds from the beginning of the window. */
   startNs: number
   binNs: number
-  /** How many bins of the sketch are one here. */
+  /** Number of bins of the sketch in each bin. */
   together: number
-  /** Bits a second. Where a bin has several of the sketch, the highest of them. */
+  /** Bits per second. If a bin has several of the sketch, the highest of them. */
   values: number[]
   lower: number[]
   upper: number[]
-  /** Of the lower bound of each bin of the sketch; of several together nothing follows. Upper bounds hold always. */
+  /** Confidence of the lower bound of each bin of the sketch; it does not apply to several together. Upper bounds always hold. */
   confidence: number
-  /** Of the whole window. */
+  /** Average rate of the whole window. */
   mean: number
 }
 
 export const mostBins = 512
 
-/** Nanoseconds from the beginning of the window. Undefined if there are no rates of it. */
+/** Returns the rates between two times, in nanoseconds from the beginning of the window. Undefined if there are no rates. */
 export function curveView(
   window: Window,
   where: Pick<Partial<KeyFields>, 'destination' | 'destinationQp'>,

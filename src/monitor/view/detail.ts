@@ -1,4 +1,4 @@
-/** A host or a queue pair of it: what goes there and comes from there, by which keys, and its messages. */
+/** Host or a queue pair of it: its traffic in both directions, by several keys, and its messages. */
 import {
   eventNames,
   eventTexts,
@@ -18,13 +18,13 @@ import {
 
 export interface DetailTable {
   title: string
-  /** What a row is. */
+  /** Name of the key of the rows. */
   by: string
   of: Measure
   rows: Row[]
-  /** What one that has no row may have at most. */
+  /** Maximum amount of a key that has no row. */
   rest: number
-  /** How many were found. */
+  /** Number of keys that were found. */
   found: number
 }
 
@@ -32,11 +32,11 @@ export interface DetailView {
   host: string
   qp: number | null
   tables: DetailTable[]
-  /** Among the largest and the slowest messages of the whole window, those of this one. */
+  /** Messages of this host or queue pair among the largest and the slowest of the whole window. */
   largest: MessageAnswer[]
   slowest: MessageAnswer[]
   latencies: { flow: string; latency: LatencyAnswer }[]
-  /** If not, the window has those of the first flows that had some; others may have had some, too. */
+  /** True if the window has the latencies of all flows; otherwise it has those of the first flows that had some. */
   hasAllLatencies: boolean
 }
 
@@ -44,7 +44,7 @@ type Where = Partial<KeyFields>
 
 const most = 20
 
-/** `answer`: of the same window, with all of its messages. */
+/** Returns the details. `answer`: of the same window, with all of its messages. */
 export function detailView(window: Window, answer: WindowAnswer, host: string, qp: number | null): DetailView {
   const to: Where = { destination: host, ...(qp !== null && { destinationQp: qp }) }
   const from: Where = { source: host, ...(qp !== null && { sourceQp: qp }) }
@@ -73,7 +73,7 @@ export function detailView(window: Window, answer: WindowAnswer, host: string, q
     ...{ host, qp },
     tables: tables.filter(({ rows }) => rows.length > 0),
     largest: answer.messages.largest.filter(isOf),
-    // One packet takes no time.
+    // A message of one packet takes no time.
     slowest: answer.messages.slowest.filter((message) => message.ns > 0 && isOf(message)),
     latencies: flowLatenciesOf(window)
       .filter(isOf)
@@ -82,7 +82,7 @@ export function detailView(window: Window, answer: WindowAnswer, host: string, q
   }
 }
 
-/** Each event has rows of its own. */
+/** Returns a table of events, where each event has rows of its own. */
 function eventTable(title: string, window: Window, where: Where): DetailTable {
   const answers = eventNames
     .filter((event) => window.count(event) > 0)
@@ -90,7 +90,7 @@ function eventTable(title: string, window: Window, where: Where): DetailTable {
   const rows = answers
     .flatMap((answer) => answer.rows)
     .map((row) => ({ ...row, name: eventTexts[row.fields.event as keyof typeof eventTexts] ?? row.name }))
-  // Of others there is none, unless packets were not looked at.
+  // There are no other events, unless packets were not followed.
   const rest = Math.max(window.count('fastPath'), ...answers.map((answer) => answer.rest))
   return { title, by: 'event', of: 'packets', rows, rest, found: rows.length }
 }

@@ -1,4 +1,4 @@
-/** Who sends how much to whom: the hosts with the most, and what is between them. */
+/** Traffic between hosts: the hosts with the largest amounts, and the amount of each pair. */
 import { type Measure, query, type Window } from '../index.ts'
 
 export interface HeatCell {
@@ -12,19 +12,22 @@ export interface HeatCell {
 
 export interface HeatView {
   measure: Measure
-  /** Those that send and receive the most, by their addresses: so they stay where they are from window to window. */
+  /**
+   * Hosts that send and receive the largest amounts, ordered by their addresses, so that their positions are the same from window to
+   * window.
+   */
   hosts: string[]
   cells: HeatCell[]
-  /** Pairs of hosts that are not among them, and what they have together. */
+  /** Pairs of hosts that are not among them, and their sum. */
   others: { pairs: number; value: number }
-  /** What a pair that was not found may have at most. */
+  /** Maximum amount of a pair that was not found. */
   rest: number
 }
 
-/** Hosts of a map. */
+/** Number of hosts of a map. */
 export const mostHosts = 24
 const mostPairs = 4096
-/** 10.0.0.9 before 10.0.0.10. */
+/** Order of addresses: 10.0.0.9 before 10.0.0.10. */
 const byAddress = new Intl.Collator('en', { numeric: true })
 
 export function heatView(window: Window, measure: Measure): HeatView {

@@ -1,6 +1,6 @@
 /**
- * The monitor as a page shows it: points of time, the windows that are kept, and what is asked about them. Pure: a server sends what
- * this gives. Other folders import from here only.
+ * Monitor as a page shows it: points of time, the windows that are kept, and questions about them. Pure: a server sends the results. Other
+ * folders import from here only.
  */
 export { type CurveView, curveView, mostBins } from './curve.ts'
 export { type DetailTable, type DetailView, detailView } from './detail.ts'

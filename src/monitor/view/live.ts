@@ -1,6 +1,6 @@
 /**
- * What a live page shows: numbers of each window for an hour and more, and the last windows as they are, for all questions about
- * them; of what has an end, such as a file, the sum of all windows, too. The memory of all is limited.
+ * Contents of a live page: numbers of each window for an hour and more, and the last windows as they are, for all questions about them; for
+ * a source that ends, such as a file, also the sum of all windows. The memory of all is limited.
  */
 import {
   type AgentState,
@@ -24,91 +24,94 @@ import { type HeatView, heatView } from './heat.ts'
 
 /** Exact numbers of a window. */
 export interface Point {
-  /** Counts up. */
+  /** Number of the window; it counts up. */
   number: number
   startMs: number
   seconds: number
-  /** A second. */
+  /** Rates per second. */
   bits: number
   packets: number
   messages: number
-  /** In the window; those that did not happen are left out. */
+  /** Events in the window; those that did not happen are left out. */
   events: Partial<Record<EventName, number>>
   anomalies: number
 }
 
 export interface WindowView {
-  /** That of the sum is `sumNumber`. */
+  /** Number of the window; that of the sum is `sumNumber`. */
   number: number
-  /** How many windows it sums up: 1, but for the sum. */
+  /** Number of windows that it sums up: 1, but for the sum. */
   windows: number
   answer: WindowAnswer
   heat: HeatView
 }
 
 export interface BurstAt {
-  /** Number of its window, and when that began. */
+  /** Number of its window, and the start of that window. */
   window: number
   startMs: number
   burst: Burst
 }
 
-/** What is sent to a page first. */
+/** First message to a page. */
 export interface Hello {
   kind: 'hello'
-  /** Of this monitor, by chance: numbers of windows mean something within a run only. */
+  /** Random identifier of this run of the monitor: numbers of windows are meaningful within a run only. */
   run: string
-  /** Names of keys, and what they are; those that are listed come first. */
+  /** Names of keys, and their descriptions; those that are listed come first. */
   keys: [name: string, text: string][]
   measures: [name: string, text: string][]
   measure: Measure
 }
 
-/** What is sent to it then. */
+/** Message to a page after the first one. */
 export interface Update {
   kind: 'update'
   /** Points that the page does not have yet. */
   points: Point[]
   /** Microbursts of windows that the page does not have yet: the newest window first. */
   bursts: BurstAt[]
-  /** The newest window; null before the first one. */
+  /** Newest window; null before the first one. */
   window: WindowView | null
-  /** All windows together, once all was read; null if there is only one, or none was asked for. */
+  /** Sum of all windows, once all was read; null if there is only one, or no sum was requested. */
   sum: WindowView | null
-  /** The oldest window about which can be asked. */
+  /** Oldest window that can be queried. */
   oldest: number
-  /** Windows that came too late to be merged. */
+  /** Number of windows that came too late to be merged. */
   late: number
-  /** `recent`: the newest first, without those that fire. */
+  /** Alerts. `recent`: the newest first, without those that fire. */
   alerts: { rules: number; firing: AlertEvent[]; recent: AlertEvent[] }
-  /** Those of a collector. */
+  /** Agents of a collector. */
   agents: AgentState[]
-  /** All was read: no window comes any more. */
+  /** True if all was read: no window comes any more. */
   isOver: boolean
-  /** Updates that this page did not get, because it was too slow. */
+  /** Number of updates that this page did not get, because it was too slow. */
   skipped: number
 }
 
 export interface LiveViewOptions {
   keys: readonly Key[]
   measure: Measure
-  /** How many rules of alerts there are (default 0). */
+  /** Number of rules of alerts (default 0). */
   rules?: number
-  /** For windows that are kept (default 64 MiB); one is kept always. */
+  /** Maximum memory of windows that are kept, in bytes (default 64 MiB); one is always kept. */
   mostBytes?: number
-  /** Whether all windows are summed up, for a source that ends (default false). */
+  /** Flag: all windows are summed up, for a source that ends (default false). */
   sums?: boolean
   agents?: () => AgentState[]
 }
 
-/** The number of the sum of all windows, when something is asked about it. */
+/** Number that identifies the sum of all windows in questions. */
 export const sumNumber = 0
-/** Rows of each list, and messages. */
+/** Number of rows of each list, and of messages. */
 export const mostRows = 32
 const mostPoints = 3600
 const mostAlerts = 100
 export const mostBurstsShown = 24
-/** Bytes that a window and what is shown of it take beside its sketches, about: keys on their way into these, latencies of flows, lists. */
+/**
+ * Approximate number of bytes that a window and its answer take beside its sketches: keys on their way into these, latencies of flows,
+ * lists.
+ */
 const besideSketches = 2 ** 19
 
 interface Kept {
@@ -136,12 +139,12 @@ export class LiveView {
     this.#options = options
   }
 
-  /** How many windows there were. */
+  /** Returns the number of windows so far. */
   get number(): number {
     return this.#number
   }
 
-  /** Those of a collector. */
+  /** Returns the agents of a collector. */
   get agents(): AgentState[] {
     return this.#options.agents?.() ?? []
   }
@@ -157,7 +160,9 @@ export class LiveView {
     }
   }
 
-  /** `answer`: of that window, by the keys and the measure of the page, with `mostRows` rows. Late windows are counted only. */
+  /**
+   * Adds a window. `answer`: of that window, by the keys and the measure of the page, with `mostRows` rows. Late windows are only counted.
+   */
   add(window: Window, answer: WindowAnswer, alerts: readonly AlertEvent[]): void {
     for (const event of alerts) {
       if (event.state === 'firing') this.#firing.set(event.rule, event)
@@ -182,7 +187,7 @@ export class LiveView {
     }
   }
 
-  /** Windows that cannot be merged, since their plans differ for example, have no sum. */
+  /** Adds a window to the sum. Windows that cannot be merged, since their plans differ for example, have no sum. */
   #addToSum(window: Window, { bursts }: WindowAnswer): void {
     if (this.#number === 0) this.#sum = new Window(window.plan, window.index)
     if (this.#sum === undefined) return
@@ -195,7 +200,7 @@ export class LiveView {
     }
   }
 
-  /** The sum, once all was read, if it is of more than one window. */
+  /** Returns the sum, once all was read, if it is of more than one window. */
   get #whole(): WindowView | undefined {
     if (!this.isOver || this.#sum === undefined || this.#summed < 2) return undefined
     const { keys, measure } = this.#options
@@ -206,14 +211,14 @@ export class LiveView {
     return this.#sumView
   }
 
-  /** A window, and what it says. Undefined if there is no such window, or no more. */
+  /** Returns a window and its answer; undefined if there is no such window, or no longer. */
   kept(number: number): { readonly window: Window; readonly answer: WindowAnswer } | undefined {
     if (number !== sumNumber) return this.#kept.get(number)
     const whole = this.#whole
     return whole && { window: this.#sum!, answer: whole.answer }
   }
 
-  /** Undefined if there is no such window, or no more. */
+  /** Returns the view of a window; undefined if there is no such window, or no longer. */
   view(number: number): WindowView | undefined {
     if (number === sumNumber) return this.#whole
     const kept = this.#kept.get(number)
@@ -222,7 +227,7 @@ export class LiveView {
     return { number, windows: 1, answer: kept.answer, heat: kept.heat }
   }
 
-  /** `since`: the number of the last window whose point the page has. */
+  /** Returns an update. `since`: the number of the last window whose point the page has. */
   update(since: number, skipped: number): Update {
     const firing = [...this.#firing.values()]
     const recent = this.#recent.filter((event) => !firing.includes(event))

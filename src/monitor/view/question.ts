@@ -1,4 +1,4 @@
-/** What a page may ask about a window that is kept. */
+/** Questions of a page about a window that is kept. */
 import { type Key, type Measure, MonitorError, parseKey, type QueryAnswer, query } from '../index.ts'
 import { type CurveView, curveView } from './curve.ts'
 import { type DetailView, detailView } from './detail.ts'
@@ -14,16 +14,16 @@ export interface QuestionAnswer {
   window: WindowView
   rows: Omit<QueryAnswer, 'keys'>
   detail: DetailView
-  /** Null if there are no rates of it. */
+  /** Curve; null if there are no rates. */
   curve: CurveView | null
 }
 
 const mostText = 128
 
-/** `id`: what the page knows the answer by; −1 if it says none. */
+/** Question of a page. `id`: identifies the answer for the page; −1 if the message has none. */
 export type Asked = { id: number; question: Question } | { id: number; reason: string }
 
-/** Reads what came from a page. What is no question has the reason instead. */
+/** Parses a message of a page. A message that is not a question has the reason instead. */
 export function parseQuestion(text: string): Asked {
   let fields: Record<string, unknown>
   try {
@@ -37,7 +37,7 @@ export function parseQuestion(text: string): Asked {
   return typeof question === 'string' ? { id, reason: `no question: ${question}` } : { id, question }
 }
 
-/** Or what is wrong with it. */
+/** Returns the question, or the reason why it is invalid. */
 function questionOf({ ask, window, ...fields }: Record<string, unknown>): Question | string {
   if (!isNumber(window)) return 'window is no number of one'
   if (ask === 'window') return { ask, window }
@@ -62,7 +62,7 @@ function isWord(value: unknown): value is string {
   return typeof value === 'string' && value.length <= mostText
 }
 
-/** Throws ERR_MONITOR_VALUE if the window is no longer kept, or a key or measure is none. */
+/** Answers a question. Throws ERR_MONITOR_VALUE if the window is no longer kept, or if a key or measure is invalid. */
 export function answerQuestion(live: LiveView, question: Question): QuestionAnswer[keyof QuestionAnswer] {
   const kept = live.kept(question.window)
   if (kept === undefined) {

@@ -1,7 +1,7 @@
 /** Ticks of the axes of diagrams: PSNs and latencies. */
 import { multiples, roundStep, type Tick } from '../../page/index.ts'
 
-/** PSNs between two others, counted from `firstPsn`, at round numbers of those that go over the wire. */
+/** Returns ticks at round PSNs, as on the wire, between two PSNs that are counted from `firstPsn`. */
 export function psnTicks(low: number, high: number, most: number, firstPsn: number): Tick[] {
   const step = Math.max(1, roundStep((high - low) / Math.max(1, most)))
   return multiples(low + firstPsn, high + firstPsn, step).map((psn) => ({
@@ -10,13 +10,13 @@ export function psnTicks(low: number, high: number, most: number, firstPsn: numb
   }))
 }
 
-/** The same where the sequence starts over, so that a place has more than one PSN: how far they are behind the first. */
+/** Returns ticks for a sequence that starts over, so that a position has more than one PSN: distances from the first PSN. */
 export function countTicks(low: number, high: number, most: number): Tick[] {
   const step = Math.max(1, roundStep((high - low) / Math.max(1, most)))
   return multiples(low, high, step).map((value) => ({ value, text: `${value < 0 ? '−' : '+'}${Math.abs(value)}` }))
 }
 
-/** Latencies on a scale with a thousand steps for each power of ten, from 1 ns. */
+/** Returns ticks of latencies on a scale with a thousand steps for each power of ten, from 1 ns. */
 export function latencyTicks(low: number, high: number, most: number): Tick[] {
   const ticks: Tick[] = []
   const every = Math.max(1, Math.ceil((high - low) / 1000 / Math.max(1, most)))

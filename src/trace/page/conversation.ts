@@ -1,4 +1,4 @@
-/** The conversation that was chosen: the figures of both directions, and their diagrams. */
+/** Conversation that was chosen: the figures of both directions, and their diagrams. */
 import { byId, element } from '../../page/index.ts'
 import { type ConversationInfo, directionRows, directionText, pairingText } from '../index.ts'
 import type { DiagramKind, Spot } from '../view/index.ts'
@@ -8,7 +8,7 @@ import type { Link } from './link.ts'
 
 export interface ConversationOptions {
   link: Link
-  /** A packet was chosen in a diagram. */
+  /** Handles the choice of a packet in a diagram. */
   choosePacket(number: number): void
 }
 

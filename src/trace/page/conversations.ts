@@ -1,4 +1,4 @@
-/** The table of conversations: both directions of each in one row, sortable, one of them chosen. */
+/** Table of conversations: both directions of each in one row, sortable, one of them chosen. */
 import { byId, element } from '../../page/index.ts'
 import { byteText, timeText, whole } from '../../text/index.ts'
 import type { ConversationInfo, DirectionInfo } from '../index.ts'
@@ -8,7 +8,7 @@ const mostRows = 200
 interface Column {
   name: string
   title: string
-  /** What it is sorted by, the largest first; text the other way round. */
+  /** Returns the sort key: largest number first, text in ascending order. */
   value(conversation: ConversationInfo): number | string
   text(conversation: ConversationInfo): string
   isBad?: boolean
@@ -23,7 +23,7 @@ const counted = (name: string, title: string, get: (direction: DirectionInfo) =>
   text: (conversation) => whole(sum(conversation, get)) || '0',
 })
 
-/** The worse one of both directions; -1 without any. */
+/** Latency of the slower direction; -1 without any. */
 const latency = ({ directions }: ConversationInfo, key: 'p50Ns' | 'p99Ns'): number =>
   Math.max(-1, ...directions.map((direction) => direction.latency?.[key] ?? -1))
 
@@ -94,7 +94,7 @@ export class Conversations {
     this.#draw()
   }
 
-  /** Marks the one that is shown below. */
+  /** Marks the conversation that is shown below. */
   choose(number: number): void {
     this.#chosen = number
     this.#draw()
@@ -120,7 +120,7 @@ export class Conversations {
     }
     const focused = document.activeElement?.closest<HTMLElement>('#conversations tbody tr')?.dataset.number
     table.tBodies[0]!.replaceChildren(...sorted.slice(0, mostRows).map((one) => this.#row(one)))
-    // Who uses the keyboard stays where they were.
+    // The focus of a keyboard user stays on the same row.
     if (focused !== undefined)
       table.querySelector<HTMLElement>(`tbody tr[data-number="${focused}"] button`)?.focus({ preventScroll: true })
     const shown = Math.min(sorted.length, mostRows)

@@ -1,6 +1,6 @@
 /**
- * One diagram on a canvas: what its worker has of the window that is seen. It moves at once, by what is there, and is drawn
- * exactly when the worker has replied; the page never looks at more points than the picture has pixels.
+ * One diagram on a canvas: the worker's picture of the visible window. It moves at once, with the points that are there, and is redrawn
+ * exactly when the worker has replied; the page never processes more points than the picture has pixels.
  */
 import { button, element } from '../../page/index.ts'
 import { timeText, whole } from '../../text/index.ts'
@@ -22,15 +22,15 @@ export interface DiagramOptions {
   name: DiagramName
   info: DiagramInfo
   title: string
-  /** What it shows at first, nanoseconds since the first packet. */
+  /** Window shown at first, nanoseconds since the first packet. */
   fromNs: number
   toNs: number
   choose(found: Spot): void
-  /** The reader went to another time. */
+  /** Handles a move of the user to another time. */
   moved(fromNs: number, toNs: number, by: Diagram): void
 }
 
-/** Pixels around the pointer in which a point is looked for. */
+/** Distance from the pointer, in pixels, within which a point is searched for. */
 const near = 12
 
 export class Diagram {
@@ -81,7 +81,7 @@ export class Diagram {
     this.#size.observe(this.#canvas)
   }
 
-  /** Resolves when it has been drawn for the first time. */
+  /** Resolves when the diagram has been drawn for the first time. */
   ready(): Promise<void> {
     return this.#picture === undefined ? new Promise((resolve) => this.#drawn.push(resolve)) : Promise.resolve()
   }
@@ -90,7 +90,7 @@ export class Diagram {
     this.#size.disconnect()
   }
 
-  /** Draws again: the colours have changed. */
+  /** Redraws the diagram after a change of colours. */
   redraw(): void {
     this.#paint()
   }
@@ -101,7 +101,7 @@ export class Diagram {
     this.#update()
     const { link, name } = this.#options
     const extent = await link.ask('extent', { ...name, fromNs, toNs })
-    // The reader may have gone on.
+    // The user may have moved on.
     if (extent === null || this.#window.fromNs !== fromNs || this.#window.toNs !== toNs) return
     this.#window = { ...this.#window, ...spaced(extent.low, extent.high) }
     this.#update()
@@ -141,7 +141,7 @@ export class Diagram {
     choose(found)
   }
 
-  /** Moves so that the point is seen, and zooms in if all is shown. */
+  /** Moves the window so that the point is visible, and zooms in if everything is shown. */
   #reveal({ timeNs, psn }: Spot): void {
     const { fromNs, toNs, low, high } = this.#window
     const isAll = toNs - fromNs >= (this.#home.toNs - this.#home.fromNs) * 0.9
@@ -167,7 +167,7 @@ export class Diagram {
     this.#show({ ...this.#window, fromNs: fromNs + byNs, toNs: toNs + byNs, low: low + by, high: high + by })
   }
 
-  /** About a place of the canvas; about the middle if there is none. */
+  /** Zooms about a point of the canvas; about the middle without one. */
   #zoom(factor: number, x?: number, y?: number, both = true): void {
     const { left, top, width, height } = this.#frame()
     const { fromNs, toNs, low, high } = this.#window
@@ -281,7 +281,7 @@ export class Diagram {
   }
 }
 
-/** All of the time, and all of the PSNs, with some space around. */
+/** Returns all of the time, and all of the PSNs, with some space around. */
 function padded({ fromNs, toNs }: DiagramOptions, { lowest, highest }: DiagramInfo): Omit<Window, 'width' | 'height'> {
   const spaceNs = Math.max(10, (toNs - fromNs) * 0.02)
   return { fromNs: fromNs - spaceNs, toNs: toNs + spaceNs, ...spaced(lowest, highest) }

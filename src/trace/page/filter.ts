@@ -1,4 +1,4 @@
-/** The filter above the list: the language of `trace show --filter`. */
+/** Filter above the list: the language of `trace show --filter`. */
 import { byId, element } from '../../page/index.ts'
 import { whole } from '../../text/index.ts'
 import { filterFields } from '../index.ts'
@@ -12,7 +12,7 @@ export class FilterBar {
   #isSearching = false
   #turn = 0
 
-  /** @param changed the list has so many lines now, and may get more */
+  /** @param changed receives the new number of lines of the list; it may still grow */
   constructor(link: Link, changed: (length: number, isGrowing: boolean) => void) {
     this.#link = link
     this.#changed = changed
@@ -32,7 +32,7 @@ export class FilterBar {
     )
   }
 
-  /** Another capture is shown: of so many packets, all of them. */
+  /** Resets the filter for another capture with `total` packets, all of which are shown. */
   reset(total: number): void {
     this.#turn++
     this.#total = total
@@ -41,7 +41,7 @@ export class FilterBar {
     this.#say(total, true)
   }
 
-  /** So much was found in so many packets. */
+  /** Shows the progress of the search: packets found, and packets examined. */
   progress({ shown, looked }: { shown: number; looked: number }): void {
     if (!this.#isSearching) return
     byId('filter-count').textContent = `${whole(shown)} found in ${whole(looked)} of ${whole(this.#total)} packets`

@@ -1,4 +1,4 @@
-/** The page's end of the worker: questions and their replies, and what it says by itself. */
+/** Connection of the page to its worker: requests and their replies, and the worker's own messages. */
 import type { FromPage, FromWorker, RequestName, Requests, Summary } from '../view/index.ts'
 
 export interface Listener {
@@ -13,7 +13,7 @@ export class Link {
   readonly #waiting = new Map<number, { resolve(result: unknown): void; reject(error: Error): void }>()
   #next = 0
 
-  /** @param code the worker's script */
+  /** @param code script of the worker */
   constructor(code: string, listener: Listener) {
     const url = URL.createObjectURL(new Blob([code], { type: 'text/javascript' }))
     this.#worker = new Worker(url)
@@ -34,7 +34,7 @@ export class Link {
     this.#post({ cancel: what })
   }
 
-  /** Rejects with the worker's error. */
+  /** Sends a request; rejects with the worker's error. */
   ask<Name extends RequestName>(name: Name, input: Requests[Name][0]): Promise<Requests[Name][1]> {
     const id = ++this.#next
     return new Promise((resolve, reject) => {

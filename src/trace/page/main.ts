@@ -1,4 +1,4 @@
-/** The script of `verbena trace page`: captures that are dropped into the page, analysed by its worker. */
+/** Script of `verbena trace page`: captures that are dropped into the page, analysed by its worker. */
 import { byId, theme } from '../../page/index.ts'
 import { byteText, whole } from '../../text/index.ts'
 import type { Summary } from '../view/index.ts'
@@ -60,7 +60,7 @@ async function show(summary: Summary, complete: boolean): Promise<void> {
   root.dataset.ready = name
 }
 
-/** While the capture is read there is only the table. */
+/** Chooses a conversation. While the capture is read there is only the table. */
 async function chooseConversation(number: number, isAsked: boolean): Promise<void> {
   if (!isRead) return
   conversations.choose(number)

@@ -1,4 +1,4 @@
-/** How a capture comes into the page: dropped, chosen, pasted, or part of the file. */
+/** Opening of captures in the page: dropped, chosen, pasted, or part of the file. */
 import { button, byId } from '../../page/index.ts'
 
 export interface Opened {
@@ -6,7 +6,7 @@ export interface Opened {
   blob: Blob
 }
 
-/** @param open takes each capture that the user gives */
+/** @param open processes each capture that the user opens */
 export function opener(open: (capture: Opened) => void): void {
   const input = byId<HTMLInputElement>('file')
   const take = (files: FileList | null | undefined): void => {
@@ -39,7 +39,7 @@ export function opener(open: (capture: Opened) => void): void {
   addEventListener('paste', ({ clipboardData }) => take(clipboardData?.files))
 }
 
-/** The captures that this file has in it; a button for each if there are several. Resolves with the first. */
+/** Adds a button for each capture that is embedded in this file, if there are several. Returns the first; undefined without any. */
 export function embedded(open: (capture: Opened) => void): Opened | undefined {
   const captures = [...document.querySelectorAll<HTMLScriptElement>('script[data-capture]')].map((script) => ({
     name: script.dataset.capture!,

@@ -1,4 +1,4 @@
-/** One packet: its headers field by field, its bytes, and which bytes a header is. */
+/** One packet: its headers field by field, its bytes, and the bytes of each header. */
 import { button, byId, element } from '../../page/index.ts'
 import { whole } from '../../text/index.ts'
 import type { Layer } from '../index.ts'
@@ -7,7 +7,7 @@ import type { PacketDetail } from '../view/index.ts'
 const perLine = 16
 const mostLines = 64
 
-/** @param choose takes the number of the conversation if the reader goes to it */
+/** @param choose receives the number of the conversation if the user follows the link to it */
 export function showPacket(detail: PacketDetail, choose: (conversation: number) => void): void {
   const { title, conversation, facts, notes, layers, bytes } = detail
   const place = byId('packet')
@@ -62,7 +62,7 @@ function layerElement({ title, start, end, fields }: Layer, index: number, hex: 
   return layer
 }
 
-/** Sixteen bytes a line: offset, hexadecimal, characters; each byte knows the last header that it belongs to. */
+/** Returns lines of sixteen bytes: offset, hexadecimal, characters; each byte refers to the last header that it belongs to. */
 function hexLines(bytes: Uint8Array, layers: readonly Layer[], most: number): HTMLElement[] {
   const lines: HTMLElement[] = []
   const layerOf = (at: number): number => layers.findLastIndex(({ start, end }) => at >= start && at < end)

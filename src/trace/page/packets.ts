@@ -1,6 +1,6 @@
 /**
- * The list of packets: only the lines that are seen exist, so that millions scroll like a hundred. An element cannot be as high
- * as millions of lines; above a limit the scroll bar stands for a share of the list, and the wheel still moves line by line.
+ * List of packets: only the visible lines exist, so that millions scroll like a hundred. An element cannot be as high as millions of lines;
+ * above a limit the scroll bar represents a fraction of the list, and the wheel still moves line by line.
  */
 import { byId, element } from '../../page/index.ts'
 import { whole } from '../../text/index.ts'
@@ -8,7 +8,7 @@ import type { PacketLine } from '../view/index.ts'
 import type { Link } from './link.ts'
 
 const highest = 8_000_000
-/** Lines that are fetched beyond those that are seen. */
+/** Number of lines that are fetched beyond the visible ones. */
 const beyond = 20
 
 export class Packets {
@@ -25,7 +25,7 @@ export class Packets {
   #isStale = false
   #scrolledTo = -1
 
-  /** @param choose takes the number of each packet that the reader goes to */
+  /** @param choose receives the number of each packet that the user selects */
   constructor(link: Link, choose: (number: number) => void) {
     this.#link = link
     this.#choose = choose
@@ -39,7 +39,7 @@ export class Packets {
     new ResizeObserver(() => this.#draw()).observe(this.#box)
   }
 
-  /** The list is another one, or has grown: it has so many lines now. */
+  /** Resets the list to `length` lines: it is another one, or has grown. */
   async reset(length: number, keep = false): Promise<void> {
     this.#length = length
     if (!keep) {
@@ -62,7 +62,7 @@ export class Packets {
     await this.#fetch()
   }
 
-  /** The reader goes to that packet. */
+  /** Selects that packet on behalf of the user. */
   select(number: number): void {
     this.#chosen = number
     this.#draw()
@@ -73,7 +73,7 @@ export class Packets {
     return Number.parseFloat(getComputedStyle(this.#box).getPropertyValue('--line-height')) || 24
   }
 
-  /** The names of the columns, which stay at the top; narrow windows have none. */
+  /** Returns the height of the column names, which stay at the top; narrow windows have none. */
   #headHeight(): number {
     return byId('packets-head').offsetHeight
   }
@@ -90,7 +90,7 @@ export class Packets {
     return this.#length * this.#lineHeight() > highest
   }
 
-  /** The first line for a place of the scroll bar, and the other way round. */
+  /** Returns the ratio between the first line and the position of the scroll bar. */
   #ratio(): number {
     const room = Math.max(1, this.#height() + this.#headHeight() - this.#box.clientHeight)
     return Math.max(0, this.#length - this.#seen()) / room
@@ -107,7 +107,7 @@ export class Packets {
 
   #scrolled(): void {
     const { scrollTop } = this.#box
-    // That was not the reader.
+    // This scroll event was not caused by the user.
     if (Math.abs(scrollTop - this.#scrolledTo) < 1) return
     this.#scrolledTo = -1
     this.#first = this.#isScaled() ? Math.round(scrollTop * this.#ratio()) : Math.floor(scrollTop / this.#lineHeight())
@@ -161,7 +161,7 @@ export class Packets {
         const from = Math.max(0, this.#first - beyond)
         const known = this.#known
         const lines = await this.#link.ask('lines', { from, count: this.#seen() + 2 * beyond + 1 })
-        // The list may be another one by now.
+        // The list may have been replaced meanwhile.
         if (known === this.#known) this.#known = new Map(lines.map((line, i) => [from + i, line]))
         else this.#isStale = true
       } while (this.#isStale)

@@ -1,4 +1,4 @@
-/** Draws a diagram: axes, points or runs of pixels, the line of the ACKs, and the packet that is marked. */
+/** Drawing of a diagram: axes, points or runs of pixels, the line of the ACKs, and the marked packet. */
 
 import { type Tick, timeTicks } from '../../page/index.ts'
 import {
@@ -21,16 +21,16 @@ export interface Frame {
 
 export interface Drawing {
   window: Window
-  /** What the worker has sent, and for which window. */
+  /** Picture that the worker has sent, and the window that it is for. */
   drawn: { picture: Picture; window: Window } | undefined
-  /** By Shape. */
+  /** Colour of each Shape. */
   colours: readonly string[]
   info: DiagramInfo
   diagram: DiagramKind
   marked?: Spot
 }
 
-/** The space inside of the axes. */
+/** Returns the space inside the axes. */
 export function frameOf(width: number, height: number): Frame {
   // A PSN of eight digits has room in wide fonts, too.
   const left = width < 500 ? 72 : 78
@@ -102,7 +102,7 @@ function ticksOf({ restarts, firstPsn }: DiagramInfo, low: number, high: number,
   return restarts === 0 ? psnTicks(low, high, most, firstPsn) : countTicks(low, high, most)
 }
 
-/** What the worker drew for one window, as it lies in another one. */
+/** Draws the runs that the worker made for one window as they appear in another one. */
 function runs(
   pen: CanvasRenderingContext2D,
   frame: Frame,
@@ -134,7 +134,7 @@ function runs(
     const x = x0 + list[i]! * columnWidth
     const y = y0 + list[i + 1]! * rowHeight
     if (shape === Shape.Ack && diagram === 'psn' && y !== acked) {
-      // What is acknowledged, as a staircase: through the highest of each column, which comes first.
+      // The acknowledged PSNs, as a staircase: through the highest of each column, which comes first.
       if (!Number.isNaN(acked)) pen.lineTo(x, acked)
       pen.lineTo(x, y)
       acked = y
@@ -145,7 +145,7 @@ function runs(
   }
 }
 
-/** Pixels of a point of which there are so many: what is rare is seen among what is not. */
+/** Returns the size in pixels of a point of a shape that has `count` points: rare shapes stay visible among frequent ones. */
 function leastSize(count: number): number {
   return count < 200 ? 4 : count < 2000 ? 2.5 : 1.2
 }
@@ -169,7 +169,7 @@ function points(
   }
 }
 
-/** What is acknowledged at each time, as a staircase. */
+/** Draws the acknowledged PSN at each time, as a staircase. */
 function ackLine(
   pen: CanvasRenderingContext2D,
   colour: string,
@@ -210,7 +210,7 @@ function symbol(
   }
   switch (shape) {
     case Shape.Ack:
-      // It stands at the end of what it acknowledges.
+      // It stands at the end of the range that it acknowledges.
       pen.fillRect(x - 1.5, y - yPerPsn - 1.5, 3, 3)
       return
     case Shape.Nak:

@@ -1,4 +1,4 @@
-/** What the capture is as a whole: its figures, and what is wrong with it. */
+/** Summary of the capture: its figures, and its problems. */
 import { byId, element } from '../../page/index.ts'
 import { byteText, spanText, whole } from '../../text/index.ts'
 import { describeDamage, utcText } from '../index.ts'

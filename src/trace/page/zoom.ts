@@ -1,8 +1,8 @@
-/** Moving and zooming with pointer, fingers, wheel and keys. Places are in pixels of the element. */
+/** Moving and zooming with pointer, fingers, wheel and keys. Positions are in pixels of the element. */
 
 export interface Zoomable {
   pan(x: number, y: number): void
-  /** By less than 1 to see less; about a place, or the middle. `both`: time and PSNs, else time only. */
+  /** Zooms by a factor, below 1 to zoom in; about a position, or the middle. `both`: time and PSNs, otherwise time only. */
   zoom(factor: number, x?: number, y?: number, both?: boolean): void
   home(): void
   point(x: number, y: number): void
@@ -10,7 +10,7 @@ export interface Zoomable {
   choose(x: number, y: number): void
 }
 
-/** A pointer that moved less than this has clicked. */
+/** Maximum movement of a pointer that counts as a click, in pixels. */
 const clickPixels = 4
 
 export function zoomable(place: HTMLElement, target: Zoomable): void {
@@ -53,7 +53,7 @@ export function zoomable(place: HTMLElement, target: Zoomable): void {
   place.addEventListener(
     'wheel',
     (event) => {
-      // Without a key the page scrolls, unless the diagram has the focus.
+      // Without a modifier key the wheel scrolls the page, unless the diagram has the focus.
       if (!event.ctrlKey && !event.metaKey && !event.shiftKey && document.activeElement !== place) return
       event.preventDefault()
       const by = event.deltaY || event.deltaX

@@ -1,20 +1,20 @@
-/** What a capture is read from, where its packets are looked at again in any order. */
+/** Source of a capture whose packets can be read again in any order. */
 import { bytesSource, type CaptureParser, type PacketHandler } from '../../capture/index.ts'
 
 export interface ReadingOptions {
   signal: AbortSignal
-  /** Called between chunks, with bytes of the file as it lies there; reading waits for the promise that it returns. */
+  /** Reports progress between chunks, with bytes of the file as it is stored; reading waits for the promise that it returns. */
   onProgress(doneBytes: number, totalBytes: number): Promise<void> | void
 }
 
 export interface CaptureBytes {
   /** Reads the packets from first to last. Damage, of compression too, is in the parser's `damage`. */
   read(onPacket: PacketHandler, options: ReadingOptions): Promise<CaptureParser>
-  /** The bytes [from, to) of the uncompressed file. */
+  /** Returns the bytes [from, to) of the uncompressed file. */
   slice(from: number, to: number): Promise<Uint8Array>
 }
 
-/** An uncompressed capture in memory. */
+/** Returns an uncompressed capture in memory as `CaptureBytes`. */
 export function captureBytes(bytes: Uint8Array): CaptureBytes {
   return {
     read: (onPacket, { signal }) => bytesSource(bytes).read(onPacket, { signal }),

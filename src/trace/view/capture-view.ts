@@ -1,6 +1,6 @@
 /**
- * A capture that was read once, and of which any packet can be shown again: the analysis with its connections, and the index
- * of packets. The packets themselves stay in the file.
+ * Capture that was read once, and of which any packet can be shown again: the analysis with its connections, and the index of packets. The
+ * packets themselves stay in the file.
  */
 import { CapturedPacket, type CaptureParser } from '../../capture/index.ts'
 import {
@@ -23,11 +23,11 @@ import type { CaptureBytes, ReadingOptions } from './bytes.ts'
 import { Details } from './details.ts'
 import { PacketIndex } from './packet-index.ts'
 
-/** So many packets are listed; those behind them are analysed and counted, but cannot be shown one by one. */
+/** Maximum number of packets that are listed; later ones are analysed and counted, but cannot be shown one by one. */
 const mostListed: number = 1 << 24
-/** Bytes of a file that are read at once to look at packets again. */
+/** Maximum number of bytes of a file that are read at once to show packets again. */
 const longestRead = 4 << 20
-/** Packets that lie this close to each other are read together. */
+/** Maximum distance, in bytes, of packets that are read together. */
 const widestGap = 1 << 16
 
 export interface Tally {
@@ -39,18 +39,18 @@ export interface Tally {
   gaps: number
 }
 
-/** Handles one packet as a row; what it was made of is valid until it returns. `false` ends the reading. */
+/** Processes one packet as a row; the objects that it was made of are valid until it returns. `false` ends the reading. */
 export type RowHandler = (row: Row, packet: CapturedPacket, d: Dissection) => boolean | undefined
 
 export class CaptureView {
-  /** Of the first reading: what `trace info` tells. */
+  /** Analysis of the first reading: the result of `trace info`. */
   readonly analysis: Analysis = new Analysis()
   index: PacketIndex = new PacketIndex()
   details: Details = new Details()
   readonly tally: Tally = { icrcValid: 0, naks: 0, rnrNaks: 0, cnps: 0, retransmissions: 0, gaps: 0 }
-  /** The capture was read to its end. */
+  /** Flag: the capture was read to its end. */
   isWhole = false
-  /** A second reading for the list was cancelled: what was not listed until then is only in the figures. */
+  /** Flag: a second reading for the list was cancelled: packets that were not listed until then are only in the figures. */
   listingCancelled = false
   readonly #source: CaptureBytes
   readonly #d: Dissection
@@ -58,10 +58,10 @@ export class CaptureView {
   readonly #packet = new CapturedPacket()
   readonly #limit: number
   #parser: CaptureParser | undefined
-  /** That of which rows are made. */
+  /** Analysis from which rows are made. */
   #rowAnalysis: Analysis = this.analysis
 
-  /** @param limit at most so many packets are listed */
+  /** @param limit maximum number of packets that are listed */
   constructor(source: CaptureBytes, options: Pick<TraceOptions, 'decodeAs'> = {}, limit: number = mostListed) {
     this.#source = source
     this.#d = new Dissection(options)
@@ -69,8 +69,8 @@ export class CaptureView {
   }
 
   /**
-   * Reads the capture; twice where responses came before it was known which requests they belong to, as `trace show` does.
-   * Throws the error of the system if the file cannot be read.
+   * Reads the capture; twice if responses came before it was known to which requests they belong, as `trace show` does. Throws the error of
+   * the system if the file cannot be read.
    */
   async load(options: ReadingOptions): Promise<void> {
     const { analysis, tally } = this
@@ -92,7 +92,9 @@ export class CaptureView {
     if (this.isWhole && [...unpaired].some(({ peer }) => peer !== undefined)) await this.#again(options)
   }
 
-  /** With an analysis that knows from the beginning which flows belong together. The index begins again: there is one at a time. */
+  /**
+   * Reads again with an analysis that knows from the beginning which flows belong together. The index begins again: there is one at a time.
+   */
   async #again(options: ReadingOptions): Promise<void> {
     const { count: wanted } = this.index
     const again = new Analysis(this.analysis)
@@ -118,12 +120,12 @@ export class CaptureView {
     index.add(packet, this.#d, v)
   }
 
-  /** As `verbena trace info --json` has it. */
+  /** Returns the same as `verbena trace info --json`. */
   info(): CaptureInfo | undefined {
     return this.#parser === undefined ? undefined : captureInfo(this.analysis, this.#parser)
   }
 
-  /** The same without the conversations. */
+  /** Returns the same without the conversations. */
   totals(): Omit<CaptureInfo, 'conversations'> | undefined {
     return this.#parser === undefined ? undefined : captureTotals(this.analysis, this.#parser)
   }
@@ -132,7 +134,7 @@ export class CaptureView {
     return this.#parser
   }
 
-  /** The rows of packets of these numbers, from 0 and ascending. */
+  /** Passes the rows of the packets with these numbers, from 0 and ascending, to `onRow`. */
   async rows(packets: ArrayLike<number>, onRow: RowHandler): Promise<void> {
     const { index } = this
     for (let first = 0; first < packets.length; ) {
@@ -165,7 +167,7 @@ export class CaptureView {
     return onRow(rowOf(packet, d, v, this.#rowAnalysis), packet, d)
   }
 
-  /** False if the file has become shorter since it was read. */
+  /** Returns false if the file has become shorter since it was read. */
   #place(at: number, bytes: Uint8Array, offset: number): boolean {
     const { analysis, index } = this
     const packet = this.#packet
@@ -186,7 +188,7 @@ export class CaptureView {
     return offset + packet.length <= bytes.length
   }
 
-  /** What the analysis said of the packet. */
+  /** Restores the verdict on the packet. */
   #recall(at: number): void {
     const { index } = this
     const v = this.#v

@@ -1,6 +1,6 @@
 /**
- * What the analysis said of those packets of which it said more than marks: which packet is meant, what is acknowledged, how
- * long it took. 36 bytes for each of these (in most captures every second packet or fewer), found by bisection.
+ * Details of the verdicts that consist of more than marks: the packet that is referred to, the PSNs that are acknowledged, the latency. 36
+ * bytes for each of these packets (in most captures every second packet or fewer), found by bisection.
  */
 import { Mark, type Verdict } from '../index.ts'
 
@@ -23,7 +23,7 @@ export class Details {
     return this.#chunks.length * chunkSize * (4 * words + 8)
   }
 
-  /** Packets come in their order, from 0. */
+  /** Adds the details of a packet; packets come in their order, from 0. */
   add(packet: number, v: Verdict): void {
     const covers = (v.marks & Mark.Covers) !== 0
     if (!covers && v.refersTo === 0 && v.missing === 0 && v.latencyNs < 0) return
@@ -42,7 +42,7 @@ export class Details {
     chunk.latency[slot] = v.latencyNs
   }
 
-  /** Fills in what was said of a packet; `v` has been reset. */
+  /** Fills in the details of a packet; `v` has been reset. */
   fill(packet: number, v: Verdict): void {
     const found = this.#find(packet)
     if (found < 0) return
@@ -57,7 +57,7 @@ export class Details {
     v.latencyNs = chunk.latency[found & chunkMask]!
   }
 
-  /** The latency that packet ended, in nanoseconds; -1 if it ended none. */
+  /** Returns the latency that the packet ended, in nanoseconds; -1 if it ended none. */
   latencyNs(packet: number): number {
     const found = this.#find(packet)
     return found < 0 ? -1 : this.#chunks[found >> chunkBits]!.latency[found & chunkMask]!

@@ -1,4 +1,4 @@
-/** The diagrams of the conversation that the page shows: made when they are first asked for, kept until another is chosen. */
+/** Diagrams of the conversation that the page shows: made on the first request, kept until another one is chosen. */
 import type { Flow } from '../index.ts'
 import type { CaptureView } from './capture-view.ts'
 import { type Level, levelsOf } from './levels.ts'
@@ -91,7 +91,7 @@ const nothing: Diagram = {
   ],
 }
 
-/** The flows of a conversation, in the order of its directions; none if there is no such conversation. */
+/** Returns the flows of a conversation, in the order of its directions; none if there is no such conversation. */
 export function flowsOf({ analysis }: CaptureView, conversation: number): Flow[] {
   const first = analysis.table.flows.find(({ number }) => number === conversation)
   if (first === undefined) return []

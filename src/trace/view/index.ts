@@ -1,4 +1,4 @@
-/** A capture as the page of `verbena trace page` sees it, without the page: an index of packets, diagrams, filters. Pure. */
+/** Capture as the page of `verbena trace page` presents it, without the page: an index of packets, diagrams, filters. Pure. */
 export { type CaptureBytes, captureBytes, type ReadingOptions } from './bytes.ts'
 export { CaptureView, type Tally } from './capture-view.ts'
 export { type Level, levelFor, levelsOf } from './levels.ts'

@@ -5,7 +5,7 @@
 import type { Points } from './sequence.ts'
 import { shapeCount } from './shape.ts'
 
-/** With fewer points than this no coarser level is made. */
+/** Number of points below which no coarser level is made. */
 const enough = 50_000
 /** Columns of the finest grid; each coarser one has a quarter of them. */
 const finest = 16_384
@@ -17,7 +17,7 @@ export interface Level {
   cellPsns: number
 }
 
-/** From all points to the coarsest level. */
+/** Returns levels from all points to the coarsest. */
 export function levelsOf(points: Points): Level[] {
   const levels: Level[] = [{ points, cellNs: 0, cellPsns: 0 }]
   if (points.count <= enough) return levels
@@ -40,7 +40,7 @@ export function levelsOf(points: Points): Level[] {
   return levels
 }
 
-/** The coarsest level whose cells are no larger than this. */
+/** Returns the coarsest level whose cells are no larger than this. */
 export function levelFor(levels: readonly Level[], nsPerPixel: number, psnsPerPixel: number): Level {
   return levels.findLast(({ cellNs, cellPsns }) => cellNs <= nsPerPixel && cellPsns <= Math.max(1, psnsPerPixel))!
 }
@@ -77,7 +77,7 @@ function thinned(points: Points, from: number, low: number, cellNs: number, cell
   }
 }
 
-/** The first of `points` that is not before `time`. */
+/** Returns the index of the first of `points` that is not before `time`. */
 export function firstFrom({ time, count }: Points, from: number): number {
   let low = 0
   let high = count

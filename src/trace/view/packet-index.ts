@@ -1,15 +1,15 @@
 /**
- * What is kept of each packet of a capture: 26 bytes, in chunks of typed arrays, so that a capture of millions of packets is
- * listed without an object for each and growing copies nothing.
+ * Index of the packets of a capture: 26 bytes each, in chunks of typed arrays, so that a capture of millions of packets is listed without
+ * an object for each and growing copies nothing.
  *
- *   data    6   where its captured bytes begin in the uncompressed file
+ *   data    6   offset of its captured bytes in the uncompressed file
  *   length  4   captured bytes
  *   time    8   nanoseconds since the first packet
  *   state   4   17 bits: flow + 1, or 0; 13 bits: marks (see Mark); 2 bits: ICRC (see IcrcState)
  *   psn     4   24 bits: PSN; 6 bits: Shape; 2 bits: the marks above those
  *
- * What few captures have is kept only where a chunk needs it: a length on the wire that is not the captured one, another
- * interface than the first, a packet without a time stamp, blocks of a pcapng file that are no packets and have numbers, too.
+ * Rare data is kept only where a chunk needs it: a length on the wire that is not the captured one, another interface than the first, a
+ * packet without a time stamp, blocks of a pcapng file that are not packets but have numbers, too.
  */
 import type { CapturedPacket } from '../../capture/index.ts'
 import type { Dissection, Verdict } from '../index.ts'
@@ -36,14 +36,14 @@ class Chunk {
   original: Uint32Array | undefined
   interfaceId: Uint32Array | undefined
   timeless: Uint8Array | undefined
-  /** Blocks with numbers that come before each packet, and are none. */
+  /** Blocks with numbers that come before each packet, and are not packets. */
   others: Uint32Array | undefined
 }
 
 export class PacketIndex {
   readonly #chunks: Chunk[] = []
   #count = 0
-  /** Times never go back, so that they can be searched. */
+  /** Flag: times never go back, so that they can be searched. */
   ordered = true
   #last = Number.NEGATIVE_INFINITY
 
@@ -59,7 +59,7 @@ export class PacketIndex {
     }, 0)
   }
 
-  /** Appends a packet with what the analysis said of it. */
+  /** Appends a packet with the verdict of the analysis on it. */
   add(packet: CapturedPacket, d: Dissection, v: Verdict): void {
     const slot = this.#count & chunkMask
     if (slot === 0) this.#chunks.push(new Chunk())
@@ -93,12 +93,12 @@ export class PacketIndex {
     }
   }
 
-  /** The number of packet `at`, as the commands and tshark have it, from 1. */
+  /** Returns the number of packet `at`, as the commands and tshark count it, from 1. */
   number(at: number): number {
     return at + 1 + (this.#chunks[at >> chunkBits]!.others?.[at & chunkMask] ?? 0)
   }
 
-  /** Which packet, from 0, has a number; -1 if none has it. */
+  /** Returns the packet, from 0, that has a number; -1 if none has it. */
   withNumber(number: number): number {
     let low = 0
     let high = Math.min(number, this.#count) - 1
@@ -112,7 +112,7 @@ export class PacketIndex {
     return -1
   }
 
-  /** Where the captured bytes of packet `at`, from 0, begin in the uncompressed file. */
+  /** Returns the offset in the uncompressed file of the captured bytes of packet `at`, from 0. */
   dataOffset(at: number): number {
     const chunk = this.#chunks[at >> chunkBits]!
     return chunk.dataHigh[at & chunkMask]! * above32 + chunk.dataLow[at & chunkMask]!
@@ -138,7 +138,7 @@ export class PacketIndex {
     return this.#chunks[at >> chunkBits]!.time[at & chunkMask]!
   }
 
-  /** The number of its flow in the table of flows; -1 without one. */
+  /** Returns the number of its flow in the table of flows; -1 without one. */
   flow(at: number): number {
     return (this.#chunks[at >> chunkBits]!.state[at & chunkMask]! & flowMask) - 1
   }
@@ -161,7 +161,7 @@ export class PacketIndex {
     return ((this.#chunks[at >> chunkBits]!.psn[at & chunkMask]! >>> 24) & shapeMask) as ShapeValue
   }
 
-  /** The packets, from 0, of two flows, in their order. */
+  /** Returns the packets, from 0, of two flows, in their order. */
   packetsOf(flow: number, other: number): Uint32Array {
     const [a, b] = [flow + 1, other + 1]
     let count = 0

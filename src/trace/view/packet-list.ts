@@ -1,8 +1,8 @@
-/** The packets that the page lists: all of them, or those that a filter lets through, which may still be searched. */
+/** Packets that the page lists: all of them, or those that match a filter, for which the search may still go on. */
 import { type Filter, parseFilter } from '../index.ts'
 import type { CaptureView } from './capture-view.ts'
 
-/** Packets between two looks at the clock and the messages. */
+/** Number of packets between two checks of the clock and the messages. */
 const block = 4096
 
 export class PacketList {
@@ -20,14 +20,14 @@ export class PacketList {
     return this.#found === undefined ? this.#view.index.count : this.#count
   }
 
-  /** Ends the search that goes on; what it found stays. */
+  /** Ends the search in progress; its results stay. */
   cancel(): void {
     this.#turn++
   }
 
   /**
-   * Shows what the filter lets through; all if it is empty. False if it was cancelled. Throws a FilterError.
-   * `onProgress` is called now and then, and waited for.
+   * Shows the packets that match the filter; all if it is empty. Resolves with false if it was cancelled. Throws a FilterError.
+   * `onProgress` is called at intervals, and awaited.
    */
   async filter(text: string, onProgress: (shown: number, looked: number) => Promise<void>): Promise<boolean> {
     const filter = text.trim() === '' ? undefined : parseFilter(text)
@@ -56,7 +56,7 @@ export class PacketList {
     return true
   }
 
-  /** The packets, from 0, at the places [from, from + count). */
+  /** Returns the packets, from 0, at the positions [from, from + count). */
   slice(from: number, count: number): Uint32Array {
     const start = Math.max(0, Math.min(from, this.length))
     const end = Math.min(this.length, start + count)
@@ -64,7 +64,7 @@ export class PacketList {
     return Uint32Array.from({ length: end - start }, (_, i) => start + i)
   }
 
-  /** The place of a packet, from 0, or of the first that is listed behind it. */
+  /** Returns the position of a packet, from 0, or of the first one after it that is listed. */
   placeOf(packet: number): number {
     const found = this.#found
     if (found === undefined) return Math.min(packet, this.length)

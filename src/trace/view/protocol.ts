@@ -1,21 +1,23 @@
-/** What the page asks of its worker, and what the worker says without being asked. All of it can be posted. */
+/**
+ * Messages between the page and its worker: requests of the page, and messages that the worker sends on its own. All of them can be posted.
+ */
 import type { CaptureInfo, ConversationInfo, Layer } from '../index.ts'
 import type { Tally } from './capture-view.ts'
 import type { Picture, Window } from './raster.ts'
 
-/** What is drawn of one direction of a conversation. */
+/** Diagrams of one direction of a conversation. */
 export type DiagramKind = 'psn' | 'latency'
 
 export interface Summary extends Omit<CaptureInfo, 'conversations'> {
   tally: Tally
   /** Packets that can be shown one by one: fewer than `packets` in very large captures. */
   listed: number
-  /** Of all conversations, those with most packets. */
+  /** Conversations with the largest numbers of packets. */
   conversations: ConversationInfo[]
   conversationCount: number
-  /** The reading was cancelled: this is what was read until then. */
+  /** Flag: the reading was cancelled; this is the summary of the packets read until then. */
   cancelled: boolean
-  /** All was read and analysed; a second reading, from which the list and the diagrams are made, was cancelled. */
+  /** Flag: all was read and analysed; a second reading, from which the list and the diagrams are made, was cancelled. */
   listingCancelled: boolean
 }
 
@@ -23,7 +25,7 @@ export interface Summary extends Omit<CaptureInfo, 'conversations'> {
 export interface PacketLine {
   number: number
   time: string
-  /** Addresses; for what is no RDMA, empty. */
+  /** Addresses; empty if the packet is not RDMA. */
   ends: string
   conversation: number | null
   qps: string
@@ -31,7 +33,7 @@ export interface PacketLine {
   psn: string
   payload: string
   notes: string
-  /** What is worth a colour. */
+  /** Part of the line, and so its colour; null if it is not highlighted. */
   part: 'bad' | 'warning' | 'congestion' | 'connection' | 'dim' | null
 }
 
@@ -46,21 +48,21 @@ export interface PacketDetail {
 }
 
 export interface DiagramInfo {
-  /** Points; 0 if there is nothing to draw. */
+  /** Number of points; 0 if there is nothing to draw. */
   count: number
   fromNs: number
   toNs: number
   lowest: number
   highest: number
-  /** The PSN at 0, and how often the sequence started over. */
+  /** PSN at 0, and the number of times that the sequence started over. */
   firstPsn: number
   restarts: number
-  /** Points of each Shape. */
+  /** Number of points of each Shape. */
   shapes: number[]
 }
 
 export interface Spot {
-  /** From 1. */
+  /** Number from 1. */
   number: number
   timeNs: number
   psn: number
@@ -74,26 +76,26 @@ export interface DiagramName {
   diagram: DiagramKind
 }
 
-/** By name: what is asked with, and what comes back. */
+/** Input and output of each request, by name. */
 export interface Requests {
   conversation: [{ number: number }, ConversationInfo | null]
   diagram: [DiagramName, DiagramInfo]
   picture: [DiagramName & { window: Window }, Picture]
-  /** The lowest and the highest PSN that a time has; null if it has none. */
+  /** Lowest and highest PSN within a time; null if it has none. */
   extent: [DiagramName & { fromNs: number; toNs: number }, { low: number; high: number } | null]
   pick: [DiagramName & { timeNs: number; psn: number; nearNs: number; nearPsns: number }, Spot | null]
-  /** The next point of a Shape behind packet `after`; behind the last, the first. */
+  /** Next point of a Shape after packet `after`; after the last, the first. */
   next: [DiagramName & { shape: number; after: number }, Spot | null]
-  /** The point of a packet. */
+  /** Point of a packet. */
   find: [DiagramName & { number: number }, Spot | null]
-  /** Applies a filter, or none if it is empty; resolves at its end, or when another one takes its place. */
+  /** Applies a filter, or none if it is empty; resolves at its end, or when another one replaces it. */
   filter: [{ text: string }, { shown: number; complete: boolean }]
-  /** Lines of the list from the place `from`. */
+  /** Lines of the list from the position `from`. */
   lines: [{ from: number; count: number }, PacketLine[]]
-  /** The place in the list of a packet, or of the first behind it. */
+  /** Position in the list of a packet, or of the first one after it. */
   place: [{ number: number }, number]
   packet: [{ number: number }, PacketDetail | null]
-  /** `verbena trace info --json`. */
+  /** Output of `verbena trace info --json`. */
   json: [Record<never, never>, string]
 }
 export type RequestName = keyof Requests
@@ -108,7 +110,7 @@ export type FromPage<Source> = { open: Source } | { cancel: 'load' | 'filter' } 
 
 export type FromWorker =
   | { progress: { doneBytes: number; totalBytes: number; packets: number } }
-  /** The whole, or while it is read what there is so far. */
+  /** Summary of the whole capture, or of what was read so far. */
   | { summary: Summary; complete: boolean }
   | { failed: string }
   | { filtering: { shown: number; looked: number } }

@@ -1,9 +1,9 @@
-/** What a view of a diagram shows: single points while there are few, else vertical runs of pixels of one shape. */
+/** Picture of a window of a diagram: single points while there are few, else vertical runs of pixels of one shape. */
 import { firstFrom, type Level, levelFor } from './levels.ts'
 import type { Points } from './sequence.ts'
 import { Shape, shapeCount } from './shape.ts'
 
-/** The part of the diagram that is seen, and its size in pixels. */
+/** Visible part of the diagram, and its size in pixels. */
 export interface Window {
   fromNs: number
   toNs: number
@@ -18,10 +18,10 @@ export type Picture =
   /** Four numbers for each run: column, first and last row from the top, shape; shapes in the order of drawing. */
   | { kind: 'runs'; runs: Uint16Array; count: number }
 
-/** So many points are drawn as what they are. */
+/** Maximum number of points that are drawn one by one. */
 const mostPoints = 4000
 const largestSide = 8192
-/** So many points before and behind a window are looked at for an ACK. */
+/** Maximum number of points before and after a window among which an ACK is searched for. */
 const farthestAck = 20_000
 
 export function pictureOf(levels: readonly Level[], window: Window): Picture {
@@ -46,7 +46,7 @@ export function pictureOf(levels: readonly Level[], window: Window): Picture {
   return runsOf(grid, width, height)
 }
 
-/** The points in the window and those on each side of it, for lines that lead out; undefined if there are more than `most`. */
+/** Returns the points in the window and those on each side of it, for lines that lead out; undefined if there are more than `most`. */
 function within(points: Points, { fromNs, toNs, low, high }: Window, most: number): Points | undefined {
   const start = Math.max(0, firstFrom(points, fromNs) - 1)
   const end = Math.min(points.count, firstFrom(points, toNs) + 1)
@@ -71,14 +71,14 @@ function within(points: Points, { fromNs, toNs, low, high }: Window, most: numbe
   }
 }
 
-/** The nearest ACK from `at` on, in steps of 1 or -1; -1 if there is none near. */
+/** Returns the nearest ACK from `at` on, in steps of 1 or -1; -1 if there is none near. */
 function nextAck({ shape, count }: Points, at: number, step: number): number {
   for (let i = at; i >= 0 && i < count && Math.abs(i - at) < farthestAck; i += step)
     if (shape[i] === Shape.Ack) return i
   return -1
 }
 
-/** The lowest and the highest PSN that this time has; undefined if it has none. */
+/** Returns the lowest and the highest PSN within this time; undefined if it has none. */
 export function extentOf(
   levels: readonly Level[],
   fromNs: number,
@@ -112,7 +112,7 @@ function runsOf(grid: Uint16Array, width: number, height: number): Picture {
   return { kind: 'runs', runs: Uint16Array.from(runs), count: runs.length / 4 }
 }
 
-/** The point next to a place, at most `nearNs` and `nearPsns` away; -1 if there is none. What is drawn on top wins. */
+/** Returns the point nearest to a position, at most `nearNs` and `nearPsns` away; -1 if there is none. The one drawn on top wins. */
 export function nearest(
   points: Points,
   { timeNs, psn, nearNs, nearPsns }: { timeNs: number; psn: number; nearNs: number; nearPsns: number },

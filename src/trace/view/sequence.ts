@@ -1,14 +1,14 @@
 /**
- * The points of one direction of a conversation: its requests by PSN over time, and what the other end sent in response, as
- * tcptrace draws sequence numbers of TCP. PSNs have 24 bits; here they go on counting, from 0 at the first one. A sequence that
- * starts over (the QP was connected again) goes on above the one before.
+ * Points of one direction of a conversation: its requests by PSN over time, and the responses of the other end, as tcptrace draws sequence
+ * numbers of TCP. PSNs have 24 bits; here they are extended without wrapping, from 0 at the first one. A sequence that starts over (the QP
+ * was connected again) continues above the one before.
  */
 import { psnDiff } from '../../wire/index.ts'
 import { type Flow, Mark } from '../index.ts'
 import type { CaptureView } from './capture-view.ts'
 import { isAnswer, Shape, shapeCount } from './shape.ts'
 
-/** What is farther from its neighbours is no part of the sequence: the PSN of a damaged packet may be anything. */
+/** Maximum distance of a PSN from its neighbours in a sequence: the PSN of a damaged packet may be anything. */
 const farthest = 131_072
 /** PSNs between a sequence and the one that follows it. */
 const betweenSequences = 16
@@ -26,16 +26,16 @@ export interface Points {
 }
 
 export interface Sequence extends Points {
-  /** The PSN of those that are 0 here; after a restart it counts no more. */
+  /** PSN of the points that are 0 here; not valid after a restart. */
   firstPsn: number
   restarts: number
   lowest: number
   highest: number
-  /** How many points there are of each shape. */
+  /** Number of points of each shape. */
   shapes: number[]
 }
 
-/** The requests of `flow`, and the responses of its peer. */
+/** Returns the points of the requests of `flow` and of the responses of its peer. */
 export function sequenceOf(view: CaptureView, flow: Flow): Sequence {
   const { index } = view
   const peer = flow.peer?.index ?? -2
@@ -88,7 +88,7 @@ export function sequenceOf(view: CaptureView, flow: Flow): Sequence {
   return { ...trimmed(points), firstPsn, restarts, lowest, highest, shapes }
 }
 
-/** Each response that ended a latency, by its logarithm: a thousand steps for each power of ten, from 1 ns. */
+/** Returns each response that ended a latency, by its logarithm: a thousand steps for each power of ten, from 1 ns. */
 export function latenciesOf(view: CaptureView, flow: Flow): Points {
   const { index, details } = view
   const packets = inTime(view, index.packetsOf(flow.peer?.index ?? -2, -2))
@@ -111,7 +111,7 @@ export function latenciesOf(view: CaptureView, flow: Flow): Points {
   return trimmed(points)
 }
 
-/** Where a latency in nanoseconds is on that scale. */
+/** Returns the position of a latency in nanoseconds on that scale. */
 export function latencyStep(ns: number): number {
   return Math.round(Math.log10(Math.max(1, ns)) * 1000)
 }
@@ -127,7 +127,7 @@ function trimmed(points: Points): Points {
   }
 }
 
-/** Packets of several interfaces may lie in the file in another order. */
+/** Returns packets in the order of their times: those of several interfaces may be in another order in the file. */
 function inTime({ index }: CaptureView, packets: Uint32Array): Uint32Array {
   return index.ordered ? packets : packets.sort((a, b) => index.timeNs(a) - index.timeNs(b) || a - b)
 }

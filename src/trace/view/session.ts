@@ -1,4 +1,4 @@
-/** The worker's side of the page: one capture at a time, what is asked of it, and what it says while it reads. */
+/** Worker side of the page: one capture at a time, requests for it, and messages while it is read. */
 import { conversationInfo, type Flow, isFirstOfPair, type TraceOptions } from '../index.ts'
 import type { CaptureBytes } from './bytes.ts'
 import { CaptureView } from './capture-view.ts'
@@ -20,20 +20,20 @@ import type {
 import { extentOf, nearest, pictureOf } from './raster.ts'
 import type { Points } from './sequence.ts'
 
-/** Conversations in a summary; all of them are in the JSON. */
+/** Maximum number of conversations in a summary; all of them are in the JSON. */
 const mostConversations = 2000
 const fewConversations = 50
 const mostLines = 1000
 /** Milliseconds between two messages about progress. */
 const reportEveryMs = 100
-/** A summary of what is read so far may take this share of the time. */
+/** Fraction of the time that a summary of what is read so far may take. */
 const summaryShare = 0.05
 
 export interface SessionOptions extends Pick<TraceOptions, 'decodeAs'> {
   post(message: FromWorker): void
   /** Resolves when the messages that wait have been handled. */
   nextTurn(): Promise<void>
-  /** Milliseconds, from anywhere. */
+  /** Returns milliseconds, from any origin. */
   now(): number
 }
 
@@ -50,7 +50,7 @@ export class Session<Source> {
     this.#options = options
   }
 
-  /** Takes one message of the page; resolves when what it asks for is done. */
+  /** Handles one message of the page; resolves when its request is done. */
   async take(message: FromPage<Source>): Promise<void> {
     if ('open' in message) await this.#load(message.open)
     else if ('cancel' in message) {
@@ -87,7 +87,7 @@ export class Session<Source> {
       if (this.#loading === stop) post({ failed: (error as Error).message })
       return
     }
-    // Another one was opened meanwhile.
+    // Another capture was opened meanwhile.
     if (this.#loading !== stop) return
     if (view.parser?.format === undefined) {
       post({ failed: view.parser?.damage.list[0]?.what ?? 'nothing was read' })

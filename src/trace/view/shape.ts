@@ -1,8 +1,8 @@
-/** What a packet is in the picture of its connection: one small number for each, kept in the index. */
+/** Shape of a packet in the picture of its connection: one small number for each, kept in the index. */
 import { OpBit } from '../../wire/index.ts'
 import { type Dissection, IcrcState, Kind, Mark, Service, type Verdict } from '../index.ts'
 
-/** In the order in which they are drawn: what is rare and matters comes last, on top. */
+/** Shapes in the order in which they are drawn: rare and important ones come last, on top. */
 export const Shape = {
   None: 0,
   Request: 1,
@@ -23,7 +23,7 @@ export type ShapeValue = (typeof Shape)[keyof typeof Shape]
 
 export const shapeCount = 14
 
-/** Of each shape its name, in the legend. */
+/** Name of each shape, in the legend. */
 export const shapeNames: readonly string[] = [
   '',
   'request',
@@ -59,7 +59,7 @@ export function shapeOf(d: Dissection, v: Verdict): ShapeValue {
   return (d.bits & OpBit.ReadRequest) !== 0 ? Shape.ReadRequest : Shape.Request
 }
 
-/** Does the other end send it, in response to the requests of this one, or because of them? */
+/** True if the other end sends it, in response to the requests of this one, or because of them. */
 export function isAnswer(shape: ShapeValue): boolean {
   return (
     shape === Shape.ReadResponse ||

@@ -1,6 +1,6 @@
 /**
- * A capture in a file that the user chose, read in slices. What is compressed is decompressed once; the result is kept as a
- * Blob, which browsers put on the disk when it is large, so that packets can be looked at again.
+ * Capture in a file that the user chose, read in slices. A compressed file is decompressed once; the result is kept as a Blob, which
+ * browsers put on the disk when it is large, so that packets can be looked at again.
  */
 import { Gunzip } from 'fflate'
 import { Decompress } from 'fzstd'
@@ -16,28 +16,28 @@ import type { CaptureBytes, ReadingOptions } from '../view/index.ts'
 
 const sliceSize = 4 << 20
 /**
- * Compressed bytes at once: few, since an error discards what its chunk had given, and since what a chunk gives comes in one turn of the
- * event loop. A byte of gzip gives at most 1,032; four bytes of zstd give 128 KiB.
+ * Compressed bytes at once: few, since an error discards the output of its chunk, and since that output arrives in one turn of the event
+ * loop. A byte of gzip gives at most 1,032; four bytes of zstd give 128 KiB.
  */
 const compressedChunk = { gzip: 1 << 16, zstd: 1 << 11 } as const
-/** RFC 8878, 3.1.1.2.4; fzstd makes longer ones. */
+/** Maximum length of a block, RFC 8878, 3.1.1.2.4; fzstd makes longer ones. */
 const longestZstdBlock = 1 << 17
-/** Decompressed bytes that become one part of the Blob. */
+/** Number of decompressed bytes that become one part of the Blob. */
 const partSize = 8 << 20
 
-/** @param mostBytes of what is compressed: more are damage */
+/** @param mostBytes maximum number of decompressed bytes: more are damage */
 export function blobBytes(blob: Blob, mostBytes: number = mostOf(blob.size)): CaptureBytes {
   return new BlobBytes(blob, mostBytes)
 }
 
-/** No capture of packets compresses better than this, unless it is made to fill the disk. */
+/** Returns the maximum size of the decompressed capture: no capture of packets compresses better, unless it is made to fill the disk. */
 function mostOf(compressedBytes: number): number {
   return Math.min(2 ** 36, Math.max(2 ** 31, 1000 * compressedBytes))
 }
 
 class BlobBytes implements CaptureBytes {
   readonly #blob: Blob
-  /** The uncompressed capture, once it was read. */
+  /** Uncompressed capture, once it was read. */
   #whole: Blob
   readonly #mostBytes: number
 
@@ -54,7 +54,7 @@ class BlobBytes implements CaptureBytes {
   async read(onPacket: PacketHandler, options: ReadingOptions): Promise<CaptureParser> {
     const parser = new CaptureParser(2 * sliceSize)
     const compression = compressionOf(await bytesOf(this.#blob, 0, compressionMagicLength))
-    // The second time, what was decompressed is there.
+    // In a second reading, the decompressed capture is there.
     if (compression === undefined || this.#whole !== this.#blob) await this.#readPlain(parser, onPacket, options)
     else await this.#decompress(compression, parser, onPacket, options)
     return parser
@@ -133,18 +133,21 @@ class BlobBytes implements CaptureBytes {
   }
 }
 
-/** What fflate says of bytes behind a member that are none. */
+/** Error text of fflate for bytes after a member that are not another member. */
 const noMember = 'invalid gzip data'
 
-/** Zeros fill up the last block of a tape or a transfer. A member ends with eight bytes that may have some, too. */
+/**
+ * True if the file ends with zeros: they fill up the last block of a tape or a transfer. A member ends with eight bytes that may have some,
+ * too.
+ */
 async function endsWithZeros(blob: Blob): Promise<boolean> {
   const end = await bytesOf(blob, Math.max(0, blob.size - 12), blob.size)
   return end.every((byte) => byte === 0)
 }
 
-/** Collects bytes into a Blob, part by part. */
+/** Collector of bytes into a Blob, part by part. */
 class BlobParts {
-  /** Bytes so far. */
+  /** Number of bytes so far. */
   length = 0
   readonly #parts: Blob[] = []
   #bytes = new Uint8Array(partSize)

@@ -1,4 +1,4 @@
-/** The worker of the page: reads captures, and answers what the page asks. */
+/** Worker of the page: reads captures, and answers the page's requests. */
 import { type FromPage, type FromWorker, Session } from '../view/index.ts'
 import { blobBytes } from './blob-bytes.ts'
 

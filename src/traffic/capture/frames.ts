@@ -32,14 +32,14 @@ export class Frames {
   #order = 0
   packets = 0
 
-  /** @param roceV1 a GRH behind the Ethernet header, instead of IPv4 and UDP */
+  /** @param roceV1 a GRH after the Ethernet header, instead of IPv4 and UDP */
   constructor(writer: CaptureWriter, roceV1: boolean) {
     this.#writer = writer
     this.#roceV1 = roceV1
   }
 
   /**
-   * A packet from BTH to ICRC, between two IPv4 addresses; `timeNs` may be later than that of packets to come. `damage` is the XOR of
+   * Adds a packet from BTH to ICRC, between two IPv4 addresses; `timeNs` may be later than that of packets to come. `damage` is the XOR of
    * its ICRC and the right one.
    */
   add(
@@ -90,7 +90,7 @@ export class Frames {
     put16(b, udp + Udp.udpLength, b.length - udp)
   }
 
-  /** Writes what is not later than this: nothing earlier will come. */
+  /** Writes the frames that are not later than this: no earlier one will come. */
   writeUntil(timeNs: number): void {
     if (this.#pending.length === 0) return
     const due = this.#pending.filter((frame) => frame.timeNs <= timeNs)

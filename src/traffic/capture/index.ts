@@ -1,6 +1,6 @@
 /**
- * The packets of a configuration without a network: client and servers run in this thread, on adapters in virtual time.
- * Other folders import from here only.
+ * Packets of a configuration without a network: client and servers run in this thread, on adapters in virtual time. Other folders import
+ * from here only.
  */
 import type { CaptureWriter } from '../../capture/index.ts'
 import { type CompletionQueue, type Context, openDevice } from '../../verbs/index.ts'
@@ -21,23 +21,23 @@ import {
 import { Frames } from './frames.ts'
 import { addressOf, Network, plugIn, VirtualAdapter } from './network.ts'
 
-/** When the next capture in this thread begins. */
+/** Time at which the next capture in this thread begins. */
 let nextStartNs = 0
 
-/** The loop of the client looks so often for what does not come. */
+/** Interval at which the loop of the client checks for missing packets. */
 const lookEveryNs = 20e6
 
-/** Addresses of hosts have two bytes. */
+/** Maximum number of servers: addresses of hosts have two bytes. */
 const mostServers = 60_000
 
 export interface CaptureOptions {
   config: TrafficConfig
   writer: CaptureWriter
-  /** The name of any adapter of this process: its segment is used. */
+  /** Name of any adapter of this process, whose segment is used. */
   memoryOf: string
-  /** RoCEv1 instead of RoCEv2. */
+  /** Flag: RoCEv1 instead of RoCEv2. */
   roceV1: boolean
-  /** Asked now and then: ends early if it is true. */
+  /** Returns true to end early; called at intervals. */
   stopped(): boolean
 }
 
@@ -47,9 +47,9 @@ export interface CaptureResult {
   done: number
   lost: number
   failed: number
-  /** The most that a request waited before it was sent, nanoseconds. */
+  /** Maximum time that a request waited before it was sent, nanoseconds. */
   latestNs: number
-  /** Virtual. */
+  /** Virtual time in seconds. */
   seconds: number
 }
 
@@ -106,7 +106,7 @@ export function captureTraffic({ config, writer, memoryOf, roceV1, stopped }: Ca
   })
   loop.begin()
   for (let turns = 0; !loop.over; turns++) {
-    // Before the turns: what they find done is not found later, when time has gone on.
+    // Before the turns: completions that they find now would have a later time afterwards.
     network.settle()
     let progress = loop.turn()
     for (const server of loops) if (server.turn(network.nowNs)) progress = true
@@ -158,7 +158,7 @@ function hostOf(context: Context, stride: number, plan: Parameters<typeof qpsOf>
   }
 }
 
-/** The GID of a host: its IPv4 address, mapped. */
+/** Returns the GID of a host: its IPv4 address, mapped. */
 function gid(host: number): Uint8Array {
   return Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, ...addressOf(host))
 }

@@ -1,8 +1,8 @@
 /**
- * A network in memory and in virtual time, for captures: one adapter with the address of the client, and one with those of all
- * servers, on a switch. A packet leaves its sender at the bandwidth of the link, waits at the switch for the port that it leaves by, and is
- * marked (ECN CE) where more than `markBytes` wait there. The capture is that of the client's port: what it sends when it
- * leaves, what it gets as it arrives. Time stands still while somebody works.
+ * Network in memory and in virtual time, for captures: one adapter with the address of the client, and one with those of all servers, on a
+ * switch. A packet leaves its sender at the bandwidth of the link, waits at the switch for its egress port, and is marked (ECN CE) if more
+ * than `markBytes` wait there. The capture is that of the client's port: packets that it sends at the time they leave, packets that it
+ * receives at the time they arrive. Time stands still while an adapter or a loop works.
  */
 import { NetworkDevice, type PacketSink } from '../../transport/index.ts'
 import {
@@ -19,7 +19,7 @@ import type { Frames } from './frames.ts'
 
 const { Av, Dev } = layout
 
-/** Numbers of records that no other device of the segment of a process has. */
+/** First number of records that no other device of the segment of a process has. */
 const firstIndex = 60
 const linkDelayNs = 500
 const markBytes = 100_000
@@ -46,18 +46,18 @@ export interface NetworkOptions {
   servers: number
   frames: Frames
   startNs: number
-  /** Marks what waits for long, and adapters answer that by CNPs: RoCEv2 has that, RoCEv1 has not. */
+  /** Flag: packets that wait for long are marked, and adapters answer the marks with CNPs: RoCEv2 has that, RoCEv1 has not. */
   congestionControl: boolean
 }
 
-/** The address of a host: 0 is the client. */
+/** Returns the address of a host: 0 is the client. */
 export function addressOf(host: number): Uint8Array {
   return Uint8Array.of(10, 0, (host + 1) >> 8, (host + 1) & 255)
 }
 
 export class Network {
   nowNs: number
-  /** When it began: zero in the capture. */
+  /** Time of the beginning: zero in the capture. */
   readonly startNs: number
   readonly devices: VirtualAdapter[] = []
   readonly frames: Frames
@@ -65,16 +65,16 @@ export class Network {
   readonly #faults: TrafficFaults
   readonly #byteNs: number
   readonly #random: RandomStream
-  /** By device: what is on its way to it, and when the first of that arrives. */
+  /** Packets in flight to each device, and the time when the first of them arrives. */
   readonly #flights: Flight[][] = [[], []]
   readonly #firstNs = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY]
   readonly #flows = new Map<number, IcrcFlow>()
   #order = 0
-  /** By host: when its port has sent what it has, and when the switch has sent to it what it has. */
+  /** Times, by host, when its port has sent its packets, and when the switch has sent the packets to it. */
   readonly #leaving: Float64Array
   readonly #arriving: Float64Array
 
-  /** Adapters keep their timers in memory that a capture before may have used: time goes on from `startNs`. */
+  /** Time continues from `startNs`: adapters keep their timers in memory that an earlier capture may have used. */
   constructor({ faults, bandwidthBps, seed, servers, frames, startNs, congestionControl }: NetworkOptions) {
     this.congestionControl = congestionControl
     this.startNs = startNs
@@ -87,7 +87,7 @@ export class Network {
     this.#arriving = new Float64Array(servers + 1)
   }
 
-  /** A packet from host to host: BTH to ICRC. */
+  /** Sends a packet from host to host: BTH to ICRC. */
   send(bytes: Uint8Array, source: number, target: number, trafficClass: number): void {
     const { loss, duplication, corruption, reordering, marking, delayMs, jitterMs } = this.#faults
     const wireNs = (bytes.length + 62) * this.#byteNs
@@ -125,7 +125,7 @@ export class Network {
     return probability > 0 && this.#random.unit() < probability
   }
 
-  /** The packets that have arrived at a device by now, in order. */
+  /** Returns the packets that have arrived at a device by now, in order. */
   take(device: VirtualAdapter): readonly Flight[] {
     const to = device.first === 0 ? 0 : 1
     if (this.#firstNs[to]! > this.nowNs) return nothing
@@ -147,7 +147,7 @@ export class Network {
     return arrived
   }
 
-  /** The ICRC's view of the way from host to host. */
+  /** Returns the ICRC state of the flow from host to host. */
   flow(source: number, target: number): IcrcFlow {
     const key = source * 65536 + target
     let flow = this.#flows.get(key)
@@ -158,7 +158,7 @@ export class Network {
     return flow
   }
 
-  /** Lets the adapters do what they can do now. */
+  /** Lets the adapters do all work that is possible now. */
   settle(): void {
     for (let busy = true; busy; ) {
       busy = false
@@ -166,7 +166,7 @@ export class Network {
     }
   }
 
-  /** When something happens next by itself. */
+  /** Time of the next event in the network or in an adapter. */
   get nextNs(): number {
     let next = Math.min(...this.#firstNs)
     for (const device of this.devices) next = Math.min(next, device.nextDeadlineNs)
@@ -174,7 +174,7 @@ export class Network {
   }
 }
 
-/** Collects a packet in scratch memory and gives it to the network. */
+/** Sink that collects a packet in scratch memory and passes it to the network. */
 class NetworkSink implements PacketSink {
   device!: VirtualAdapter
   readonly #host: Host
@@ -206,7 +206,7 @@ class NetworkSink implements PacketSink {
 
 export class VirtualAdapter extends NetworkDevice {
   readonly network: Network
-  /** The first of its hosts. */
+  /** First of its hosts. */
   readonly first: number
   readonly #at: number
 
@@ -285,7 +285,7 @@ const driver: DeviceDriver = {
   open: (name) => current.find((device) => device.name === name) ?? null,
 }
 
-/** Makes these the adapters that can be opened. */
+/** Makes these adapters the ones that can be opened. */
 export function plugIn(devices: readonly VirtualAdapter[]): void {
   registerDriver(driver)
   current = devices

@@ -1,8 +1,8 @@
-/** The shape of a configuration file for editors, and for what to say about keys that it does not have. */
+/** Shape of a configuration file, for editors, and for messages about unknown keys. */
 import { z } from 'zod'
 import { configurationSchema } from './schema.ts'
 
-/** The JSON schema, draft 2020-12. */
+/** Returns the JSON schema, draft 2020-12. */
 export function jsonSchema(): Record<string, unknown> {
   return z.toJSONSchema(configurationSchema, { io: 'input' }) as Record<string, unknown>
 }

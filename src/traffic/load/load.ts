@@ -1,4 +1,4 @@
-/** Reads configurations and distributions from files. */
+/** Loading of configurations and distributions from files. */
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { type Document, isMap, isScalar, LineCounter, parseDocument } from 'yaml'
@@ -14,20 +14,20 @@ import {
 import { checkShape, type Path, type Problem } from './problems.ts'
 import { nearPreset, readSettings } from './read.ts'
 
-/** Settings that count in the place of those in the file. */
+/** Settings that replace those in the file. */
 export type Overrides = Readonly<Record<string, unknown>>
 
-/** Reads a configuration. Throws a `TrafficError` that names everything that is wrong, each with file, line and key. */
+/** Reads a configuration. Throws a `TrafficError` that lists all problems, each with file, line and key. */
 export function loadTraffic(path: string, overrides: Overrides = {}): TrafficConfig {
   return readTraffic(readText(path), path, overrides)
 }
 
-/** The same for a text; files that it names are looked for beside `path`, and then from the working directory. */
+/** Reads a configuration from a text; files that it names are searched for beside `path`, and then in the working directory. */
 export function readTraffic(text: string, path: string, overrides: Overrides = {}): TrafficConfig {
   const { settings, lineOf } = isTrafficGenerator(text) ? fromText(text, path) : fromYaml(text, path)
   const checked = checkShape(overridden(settings, overrides))
   const problems: Problem[] = 'problems' in checked ? checked.problems : []
-  // Where the shape of some settings is wrong, the others are still read, so that all mistakes are told at once.
+  // If the shape of some settings is wrong, the rest is still read, so that all mistakes are reported at once.
   const removed = 'problems' in checked ? problems.map(({ path: at }) => settingOf(at)) : []
   const sound = 'settings' in checked ? checked : checkShape(without(overridden(settings, overrides), removed))
   if ('settings' in sound) {
@@ -47,15 +47,15 @@ export function readTraffic(text: string, path: string, overrides: Overrides = {
 }
 
 export interface CdfOptions {
-  /** Between rows; that of the preset, or linear. */
+  /** Rule between rows; by default that of the preset, or linear. */
   interpolation?: Interpolation | undefined
-  /** Bytes that 1 in the column of sizes of a file stands for; 1. */
+  /** Bytes that 1 in the column of sizes of a file stands for (default 1). */
   unit?: number | undefined
-  /** The file that names it: it is looked for there first. */
+  /** Path of the file that names it, beside which it is searched for first. */
   beside?: string | undefined
 }
 
-/** The distribution of a preset, or of a file; a rule alone is that between rows. Throws a `TrafficError`. */
+/** Returns the distribution of a preset, or of a file; a rule alone is the one between rows. Throws a `TrafficError`. */
 export function loadCdf(name: string, options: CdfOptions | Interpolation = {}): Cdf {
   const { interpolation, unit, beside }: CdfOptions = typeof options === 'string' ? { interpolation: options } : options
   const preset = presetCdf(name)
@@ -78,7 +78,7 @@ export function loadCdf(name: string, options: CdfOptions | Interpolation = {}):
   return Cdf.parse(text, name, interpolation, unit)
 }
 
-/** The setting that holds what is at a path: a key of the whole, or of a phase. */
+/** Returns the setting that contains a path: a key of the whole, or of a phase. */
 function settingOf(path: Path): Path {
   return path.slice(0, path[0] === 'phases' && path.length > 2 ? 3 : 1)
 }
@@ -86,14 +86,14 @@ function settingOf(path: Path): Path {
 function without(settings: Parsed['settings'], removed: readonly Path[]): Parsed['settings'] {
   const rest = structuredClone(settings)
   for (const path of removed) {
-    // What holds it may be removed as well.
+    // The object that contains it may be removed as well.
     const holder = path.slice(0, -1).reduce<unknown>((at, step) => Object(at)[step], rest)
     if (holder !== undefined) delete (holder as Record<string, unknown>)[path.at(-1)!]
   }
   return rest
 }
 
-/** What is given counts in all phases, in the place of what they have of their own; but the duration is that of the whole. */
+/** Returns the settings with the overrides, which replace the settings of all phases as well; but the duration is that of the whole. */
 function overridden(settings: Parsed['settings'], overrides: Overrides): Parsed['settings'] {
   const replaced = new Set(Object.keys(overrides))
   // They exclude each other.
@@ -102,7 +102,7 @@ function overridden(settings: Parsed['settings'], overrides: Overrides): Parsed[
     Object.fromEntries(Object.entries(group).filter(([key]) => key === kept || !replaced.has(key)))
   const whole: Parsed['settings'] = { ...lacking(settings, ''), ...overrides }
   const { phases } = settings
-  // What is no group is wrong, which is said later.
+  // A phase that is not a group is an error, which is reported later.
   const isGroup = (phase: unknown): phase is object =>
     typeof phase === 'object' && phase !== null && !Array.isArray(phase)
   if (Array.isArray(phases) && !replaced.has('phases'))
@@ -148,7 +148,7 @@ function fromYaml(text: string, name: string): Parsed {
     const [error] = document.errors
     if (error === undefined) content = document.toJS({ maxAliasCount: 100 })
   } catch (error) {
-    // The parser descends into what is nested until the stack ends, and refuses aliases without end.
+    // The parser descends into nested collections until the stack ends, and rejects aliases without end.
     return refuse(undefined, `this is no YAML: ${(error as Error).message}`)
   }
   const [error] = document.errors
@@ -165,13 +165,13 @@ function fromYaml(text: string, name: string): Parsed {
 const flowsText =
   'this looks like a list of flows, and none is taken: a configuration says which sizes, arrivals and servers there are (keys such as servers and size), and flows are drawn from it. Of a capture of the traffic, `verbena traffic fit` makes one'
 
-/** Lists of flows of ns-3 and its descendants (`3 1 3 100 20000 2.0`), of htsim (`3->1 start 0 size 20000`), and of --dry-run. */
+/** True for lists of flows of ns-3 and its descendants (`3 1 3 100 20000 2.0`), of htsim (`3->1 start 0 size 20000`), and of --dry-run. */
 function looksLikeFlows(text: string): boolean {
   const lines = text.split('\n', 20).filter((line) => line.trim() !== '')
   return lines.some((line) => /^\s*(\d+(\s+[\d.]+){4,}\s*$|\d+\s*->\s*\d+\s|\{"time":\d)/.test(line))
 }
 
-/** The line of the key at a path, or of what is nearest above it. */
+/** Returns the line of the key at a path, or of its nearest existing parent. */
 function lineIn(document: Document.Parsed, path: Path, counter: LineCounter): number | undefined {
   let node: unknown = document.contents
   let line: number | undefined
@@ -191,7 +191,7 @@ function lineIn(document: Document.Parsed, path: Path, counter: LineCounter): nu
   return line
 }
 
-/** The text of a file, or of standard input if its name is '-'. Throws a `TrafficError`. */
+/** Returns the text of a file, or of standard input if its name is '-'. Throws a `TrafficError`. */
 function readText(path: string): string {
   try {
     return readFileSync(path === '-' ? 0 : path, 'utf8')

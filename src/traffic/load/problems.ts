@@ -1,4 +1,4 @@
-/** What is wrong with settings, each with its key, and the nearest key that there is. */
+/** Problems of settings, each with its key, and the nearest valid key. */
 import type { z } from 'zod'
 import { didYouMean, issueText, kindsOf, notOneOf } from '../../spelling/index.ts'
 import { jsonSchema } from './json-schema.ts'
@@ -9,19 +9,19 @@ export type Path = readonly (string | number)[]
 
 export interface Problem {
   path: Path
-  /** The path is the key itself, not what it holds. */
+  /** Flag: the path is the key itself, not its value. */
   key?: boolean
   what: string
 }
 
-/** The settings, or everything that is wrong with their shape. */
+/** Returns the settings, or all problems of their shape. */
 export function checkShape(raw: unknown): { settings: Settings } | { problems: Problem[] } {
   const checked = configurationSchema.safeParse(raw, { reportInput: true })
   if (checked.success) return { settings: checked.data }
   return { problems: onceForPoints(checked.error.issues.flatMap((issue) => problemsOf(issue as Issue, []))) }
 }
 
-/** What is wrong with all points of a distribution is said of the first. */
+/** Keeps only the first of equal problems of the points of a distribution. */
 function onceForPoints(problems: readonly Problem[]): Problem[] {
   const seen = new Set<string>()
   return problems.filter(({ path, what }) => {
@@ -55,7 +55,10 @@ function problemsOf(issue: Issue, above: Path): Problem[] {
   }
 }
 
-/** Of a union the branch that is nearest to the value: one that takes its type, and whose first mistake is deepest in it. */
+/**
+ * Returns the issues of the union's branch that is nearest to the value: one that accepts its type, and whose first mistake is deepest in
+ * it.
+ */
 function deepestBranch(branches: readonly Issue[][]): Issue[] | undefined {
   let best: Issue[] | undefined
   for (const issues of branches) {
@@ -68,7 +71,7 @@ function deepestBranch(branches: readonly Issue[][]): Issue[] | undefined {
   return best
 }
 
-/** Fewer keys that are unknown or missing are nearer. */
+/** Returns the distance of a branch: the fewer keys are unknown or missing, the nearer it is. */
 function rank(issues: readonly Issue[]): number {
   return issues.reduce(
     (sum, issue) =>
@@ -90,7 +93,7 @@ function hint(key: string, path: Path): string {
   return known.length === 0 ? '' : `; there are ${known.join(', ')}`
 }
 
-/** The keys that the schema has at a path. */
+/** Returns the keys that the schema has at a path. */
 function keysAt(path: Path): string[] {
   let nodes: SchemaNode[] = [jsonSchema() as SchemaNode]
   const opened = (node: SchemaNode): SchemaNode[] => [

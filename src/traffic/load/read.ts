@@ -1,4 +1,6 @@
-/** Makes a `TrafficConfig` of settings whose shape is right: reads quantities, distributions and servers, and checks them together. */
+/**
+ * Conversion of settings of the right shape to a `TrafficConfig`: reads quantities, distributions and servers, and checks them together.
+ */
 import { didYouMean } from '../../spelling/index.ts'
 import {
   type Arrival,
@@ -34,17 +36,17 @@ const defaultDurationNs = 10e9
 const defaultBandwidthBps = 10e9
 const defaultLoad = 0.1
 const defaultSize = 65536
-/** Requests beyond this do not fit a buffer. */
+/** Maximum number of bytes of a request: more does not fit a buffer. */
 const mostRequestBytes = 2 ** 40
 
 export interface ReadContext {
-  /** The distribution of a preset or a file; throws what is wrong with it. */
+  /** Returns the distribution of a preset or a file; throws its error. */
   cdf(name: string, options: { interpolation?: Interpolation | undefined; unit?: number | undefined }): Cdf
-  /** That of points; throws likewise. */
+  /** Returns the distribution of points; throws likewise. */
   points(points: readonly (readonly [number, number])[], interpolation: Interpolation | undefined): Cdf
 }
 
-/** Adds what is wrong to `problems`; the configuration is sound only if nothing was added. */
+/** Reads settings and adds errors to `problems`; the configuration is valid only if none was added. */
 export function readSettings(settings: Settings, context: ReadContext, problems: Problem[]): TrafficConfig {
   return new Reader(settings, context, problems).config()
 }
@@ -125,14 +127,14 @@ class Reader {
 
   #phase(path: Path, own: PhaseSettings, name: string, duration: string | number | undefined): Phase {
     const root = this.#settings
-    /** The value that counts, and where it is written. */
+    /** Returns the effective value, and the path where it is written. */
     const of = <K extends keyof PhaseSettings>(key: K): [Path, PhaseSettings[K]] =>
       own[key] === undefined ? [[key], root[key]] : [[...path, key], own[key]]
     const [sizePath, size] = of('size')
     const [verbsPath, verbs] = of('verbs')
     const [typesPath, types] = of('types')
     const [collectivePath, collective] = of('collective')
-    // A phase that says one of them does not get the other from above.
+    // A phase that has one of them does not inherit the other one.
     const ownRate = own.load !== undefined || own.requests !== undefined
     const { load, requests } = ownRate ? own : root
     const ratePath: Path = ownRate ? [...path, 'requests'] : ['requests']
@@ -351,7 +353,7 @@ class Reader {
   }
 
   #wrong(path: Path, what: string): void {
-    // What several phases have from above is wrong once.
+    // A problem of a value that several phases inherit is reported once.
     const said = [what, ...path].join('\0')
     if (this.#said.has(said)) return
     this.#said.add(said)
@@ -364,7 +366,7 @@ function weightedOf<T>(value: string | Partial<Record<string, number>>, read: (t
   return Object.entries(value).map(([text, weight]) => ({ value: read(text), weight: weight ?? 0 }))
 }
 
-/** For a name that is neither a preset nor a file. */
+/** Returns a hint for a name that is neither a preset nor a file. */
 export function nearPreset(name: string): string {
   return didYouMean(
     name,

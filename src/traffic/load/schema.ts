@@ -1,6 +1,6 @@
 /**
- * The shape of a configuration file, for errors and for editors (`docs/reference/traffic`). Quantities stay as
- * they were written; `read.ts` makes a `TrafficConfig` of them.
+ * Shape of a configuration file, for errors and for editors (`docs/reference/traffic`). Quantities stay as they were written; `read.ts`
+ * makes a `TrafficConfig` of them.
  */
 import { z } from 'zod'
 import { collectives, interpolations, qpTypes, verbs } from '../index.ts'

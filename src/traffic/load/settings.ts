@@ -1,9 +1,9 @@
-/** A configuration as it is written: quantities are numbers or text with a unit. `schema.ts` has the same as a schema. */
+/** Configuration as it is written: quantities are numbers or text with a unit. `schema.ts` has the same as a schema. */
 import type { CollectiveName, Interpolation, TrafficQpType, Verb } from '../index.ts'
 
-/** `64KiB`, `10Gbps`, `1.5ms`, or a number. */
+/** Quantity: `64KiB`, `10Gbps`, `1.5ms`, or a number. */
 export type Quantity = number | string
-/** Values, and how often each is chosen. */
+/** Values, with the frequency of each. */
 export type Weights = Record<string, number>
 
 export type SizeSetting =
@@ -45,7 +45,7 @@ export interface CollectiveSetting {
   skew?: number | undefined
 }
 
-/** What a phase may have of its own. */
+/** Settings that a phase can have. */
 export interface PhaseSettings {
   size?: SizeSetting | undefined
   load?: number | undefined

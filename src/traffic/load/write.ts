@@ -1,11 +1,11 @@
-/** A fitted configuration as YAML, which `loadTraffic` reads. */
+/** Fitted configuration as YAML, which `loadTraffic` reads. */
 import { stringify } from 'yaml'
 import type { SizeFit, TrafficFit } from '../index.ts'
 
 export interface FitTextOptions {
-  /** `host:port` in the place of the captured addresses: as many as wanted, the first for the most frequent. */
+  /** Servers, `host:port`, that replace the captured addresses: any number, the first for the most frequent. */
   servers?: readonly string[]
-  /** Times as many requests per second. */
+  /** Factor of the number of requests per second. */
   scale?: number
   /** TCP port of servers that have none. */
   port: number
@@ -48,7 +48,7 @@ function sumOf(shares: TrafficFit['servers']): number {
   return shares.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** `host:port`, with the host of an IPv6 address in brackets. */
+/** Returns host and port of `host:port`, with the host of an IPv6 address in brackets. */
 function partsOf(server: string, fallback: number): { host: string; port: number } {
   const [, bracketed, plain, port] = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/.exec(server) ?? []
   return { host: bracketed ?? plain ?? server, port: port === undefined ? fallback : Number(port) }

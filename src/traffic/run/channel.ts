@@ -1,8 +1,8 @@
 /**
- * One queue pair with its flows. The end that sends the data of a flow cuts it into messages and posts them, one flow after
- * the other; work requests are numbered, and one of `signalEvery` makes a completion, as does the last of each flow whose end
- * somebody wants to know. Of short flows that are posted together only the last one does: it says of all of them that they
- * are complete, later than it could by what they take on the wire.
+ * One queue pair with its flows. The end that sends the data of a flow cuts it into messages and posts them, one flow after the other; work
+ * requests are numbered, and one of `signalEvery` makes a completion, as does the last of each flow whose end has to be reported. Of short
+ * flows that are posted together only the last one does: it indicates that all of them are complete, later than separate completions would
+ * by their time on the wire.
  */
 import {
   type AddressHandle,
@@ -22,17 +22,17 @@ export const verbIndex: Readonly<Record<(typeof verbs)[number], number>> = Objec
 ) as Record<(typeof verbs)[number], number>
 const { send, send_with_imm: sendImm, write, write_with_imm: writeImm, read, fetch_add: fetchAdd } = verbIndex
 
-/** Messages between two looks at the other queues, of one channel in one turn. */
+/** Number of messages between two checks of the other queues, of one channel in one turn. */
 const turn = 32
-/** Bytes of a flow that may share a completion with those posted after it in the same turn. */
+/** Maximum size of a flow that may share a completion with those posted after it in the same turn. */
 const shortBytes = 1024
 
-/** Where messages of a channel come from and go to: device addresses. */
+/** Sources and destinations of the messages of a channel: device addresses. */
 export interface Places {
   source: number
   sink: number
   atomics: number
-  /** A byte with 1, the last one of a WRITE with a mark. */
+  /** Address of a byte with 1, the last one of a WRITE with a mark. */
   mark: number
   lkey: number
   remoteSource: number
@@ -47,13 +47,13 @@ export interface ChannelInit {
   type: TrafficQpType
   mtu: number
   depth: number
-  /** How many queue pairs the thread has: work requests are numbered across them. */
+  /** Number of queue pairs of the thread: work requests are numbered across them. */
   stride: number
-  /** Whether the end of every flow is to be known here. */
+  /** Flag: the end of every flow has to be known here. */
   reports: boolean
-  /** Whether a flow ends with a notice to the peer, where its verb is none itself. */
+  /** Flag: a flow ends with a notice to the peer, unless its verb is one itself. */
   notifies: boolean
-  /** UC and UD: eight bytes for each outstanding message, in which the number of its flow goes out; null of RC. */
+  /** Stamps for UC and UD: eight bytes for each outstanding message, in which the number of its flow is sent; null for RC. */
   stamps: { addr: number; words: Int32Array } | null
 }
 
@@ -62,44 +62,44 @@ export class Channel {
   readonly qp: QueuePair
   readonly type: TrafficQpType
   readonly typeIndex: number
-  /** What this end sends or fetches. */
+  /** Flows that this end sends or fetches. */
   readonly flows: FlowRing = new FlowRing()
-  /** What it has asked the peer for. */
+  /** Flows that it has requested from the peer. */
   readonly awaited: FlowRing = new FlowRing()
-  /** Bytes of the largest message. */
+  /** Size of the largest message, in bytes. */
   readonly chunk: number
   readonly unreliable: boolean
-  /** Bytes that have arrived of the awaited flow at the head. */
+  /** Number of bytes that have arrived of the awaited flow at the head. */
   arrived = 0
-  /** Nothing more goes out: the peer is gone. */
+  /** Flag: no more messages are sent, since the peer is gone. */
   dead = false
-  /** UC, at the end that awaits WRITEs: which of them have come. */
+  /** Marks for UC, at the end that awaits WRITEs: they show which have come. */
   marks: Marks | null = null
-  /** UC, at the other end: where the peer's banks for them are; 0 if it has none. */
+  /** Address of the peer's banks for marks, for UC at the other end; 0 if it has none. */
   remoteBanks = 0
   readonly #places: Places
   readonly #plain: SendWorkRequest
-  /** Of two parts, the first with the number of the flow. */
+  /** Work request of two parts, the first with the number of the flow. */
   readonly #stamped: SendWorkRequest
   readonly #marked: SendWorkRequest
   readonly #stamps: { addr: number; words: Int32Array } | null
   readonly #stride: number
   readonly #depth: number
   readonly #signalEvery: number
-  /** Bytes of a short flow: it is one message. */
+  /** Maximum size of a short flow, in bytes: it is one message. */
   readonly #short: number
   readonly #reports: boolean
   readonly #notifies: boolean
   #posted = 0
   #done = 0
-  /** WRITEs with marks. */
+  /** Number of WRITEs with marks. */
   #written = 0
   #unsignaled = 0
-  /** Of the flow at `flows.next`: bytes that are still to be sent, and when the next message is due. */
+  /** Rest of the flow at `flows.next`: bytes that are still to be sent, and the time when the next message is due. */
   #left = -1
   #dueNs = 0
   #noticed = false
-  /** The next flow is posted right after it, and makes its completion. */
+  /** Flag: the next flow is posted right after it, and makes its completion. */
   #shares = false
 
   constructor(init: ChannelInit, places: Places) {
@@ -124,7 +124,7 @@ export class Channel {
     this.#notifies = init.notifies
   }
 
-  /** Sets where datagrams go. */
+  /** Sets the destination of datagrams. */
   address(ah: AddressHandle, qpn: number, qkey: number): void {
     for (const request of [this.#plain, this.#stamped]) {
       request.ah = ah
@@ -133,24 +133,24 @@ export class Channel {
     }
   }
 
-  /** Whether requests are in the send queue that have not completed. */
+  /** True if the send queue has requests that have not completed. */
   get busy(): boolean {
     return this.#posted > this.#done
   }
 
-  /** When the next message may be sent, as far as rates are concerned; Infinity if nothing waits. */
+  /** Time at which the next message may be sent, as far as rates are concerned; Infinity if no message waits. */
   get nextNs(): number {
     const { flows } = this
     if (flows.next === flows.tail || this.dead) return Number.POSITIVE_INFINITY
     return this.#left < 0 || flows.rates[flows.next & flows.mask] === 0 ? 0 : this.#dueNs
   }
 
-  /** Flows of this end that have begun are those before this one. */
+  /** Number of flows of this end that have begun: those before this one. */
   get begun(): number {
     return this.#left < 0 ? this.flows.next : Math.min(this.flows.next + 1, this.flows.tail)
   }
 
-  /** Sends what may be sent now; false if there was nothing. */
+  /** Sends the messages that may be sent now; false if there were none. */
   pump(nowNs: number): boolean {
     const { flows } = this
     let sent = false
@@ -171,7 +171,7 @@ export class Channel {
     return sent
   }
 
-  /** Whether the flow at `flows.next` and the one after it are short, alike, and go in one turn. */
+  /** True if the flow at `flows.next` and the one after it are short, alike, and go in one turn. */
   #followed(at: number): boolean {
     const { flows } = this
     if (flows.next + 1 === flows.tail || this.#posted + 1 - this.#done >= this.#depth) return false
@@ -187,12 +187,12 @@ export class Channel {
     )
   }
 
-  /** Posts the next message of the flow at `flows.next`, and goes on to the next flow if it was the last one. */
+  /** Posts the next message of the flow at `flows.next`, and moves on to the next flow if it was the last one. */
   #message(at: number, rateBps: number): void {
     const { flows } = this
     const verb = flows.verbs[at]!
     if (this.#noticed) {
-      // A WRITE is nothing that the peer sees: an empty SEND follows, whose immediate says which flow is over.
+      // A WRITE is not visible to the peer's program: an empty SEND follows, whose immediate is the number of the flow that is over.
       this.#post(this.#filled(this.#plain, Opcode.SendWithImm, this.#places.source, 0), this.#reports)
       this.#over(at)
       return
@@ -206,17 +206,20 @@ export class Channel {
     if (last && !this.#noticed) this.#over(at)
   }
 
-  /** Nanoseconds between two messages of a flow, as its rate wants it. */
+  /** Returns the nanoseconds between two messages of a flow at its rate. */
   messageNs(size: number, rateBps: number): number {
     return rateBps > 0 ? (Math.min(size, this.#most(rateBps)) * 8e9) / rateBps : 0
   }
 
-  /** Bytes of a message. What has a rate goes in messages of a tenth of a millisecond, so that it is no burst. */
+  /**
+   * Returns the maximum number of bytes of a message. A flow with a rate is sent in messages of a tenth of a millisecond, so that it is no
+   * burst.
+   */
   #most(rateBps: number): number {
     return rateBps > 0 ? Math.min(this.chunk, Math.max(4096, (rateBps / 80_000) & ~4095)) : this.chunk
   }
 
-  /** WRITEs of a flow that have marks: what has no byte has none. */
+  /** Returns the number of WRITEs of a flow that have marks: an empty WRITE has none. */
   marksOf(verb: number, size: number, rateBps: number): number {
     return verb === write || verb === writeImm ? Math.ceil(size / this.#most(rateBps)) : 0
   }
@@ -294,12 +297,12 @@ export class Channel {
     this.qp.postSend(request)
   }
 
-  /** A completion: all work requests up to this number are done. */
+  /** Processes a completion: all work requests up to this number are done. */
   completed(number: number): void {
     this.#done = number
   }
 
-  /** Whether the flow at the head is over as far as this end, which sent it, knows. */
+  /** True if the flow at the head is over as far as this end, which sent it, knows. */
   get headDone(): boolean {
     const { flows } = this
     return flows.head < flows.next && flows.ends[flows.head & flows.mask]! <= this.#done

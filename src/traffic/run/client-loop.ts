@@ -1,7 +1,7 @@
 /**
- * The data loop of a client: it takes requests from the schedule when they are due, asks the servers for flows or moves the data itself,
- * and notes when each is complete. A loop that cannot send in time sends late; the time of a request counts from when it was due,
- * so nothing that waits is left out (coordinated omission). Nothing is allocated for a request.
+ * Data loop of a client: it takes requests from the schedule when they are due, requests flows from the servers or moves the data itself,
+ * and records when each is complete. A loop that cannot send in time sends late; the time of a request counts from when it was due, so the
+ * time that a request waits is included (no coordinated omission). Nothing is allocated for a request.
  */
 import { nowNs } from '../../memory/index.ts'
 import { type CompletionQueue, type WorkCompletion, wcStatusText, workCompletions } from '../../verbs/index.ts'
@@ -20,39 +20,39 @@ import { Series } from './series.ts'
 import { isReply } from './server-loop.ts'
 import type { Tally } from './tally.ts'
 
-/** Requests that wait, in all: then the schedule waits, too. */
+/** Maximum number of requests that wait, in all; beyond it the schedule waits, too. */
 const mostWaiting = 65536
-/** Requests taken from the schedule between two looks at the queues. */
+/** Maximum number of requests taken from the schedule between two checks of the queues. */
 const mostTaken = 64
 const lookEveryNs = 20e6
 
 export interface ClientSettings {
   config: TrafficConfig
-  /** By server; null for one that is not there. */
+  /** Links by server; null for a server that is not there. */
   links: readonly (Link | null)[]
-  /** Of the same servers: who sends them requests. */
+  /** Senders of requests to the same servers. */
   requests: readonly (Requests | null)[]
   sendCq: CompletionQueue
   recvCq: CompletionQueue
   stride: number
   control: Control
-  /** What the loop does while nothing comes; null if somebody else calls `turn`. */
+  /** Idling of the loop while no completion comes; null if the caller calls `turn`. */
   idle: Idle | null
-  /** Nanoseconds; that of this host if it is not given. */
+  /** Returns nanoseconds; by default the clock of this host. */
   clock?: () => number
   tally: Tally
-  /** Nothing of it is shown to others. */
+  /** Flag: a trial, whose progress is not published. */
   trial?: boolean
 }
 
 export interface ClientRun {
-  /** Requests that were due, and their bytes. */
+  /** Number of requests that were due, and their bytes. */
   asked: number
   askedBytes: number
   /** Nanoseconds from the start to the last request that was due, and to the last that was complete. */
   askedNs: number
   doneNs: number
-  /** The most that a request waited before it was sent, nanoseconds. */
+  /** Maximum time that a request waited before it was sent, nanoseconds. */
   latestNs: number
   series: Series
   drawn: DrawnValues
@@ -69,22 +69,22 @@ export class ClientLoop {
   readonly #series = new Series()
   readonly #drawn: DrawnValues
   readonly #wcs: WorkCompletion[] = workCompletions(64)
-  /** By number of a queue pair in this thread. */
+  /** Channels by number of a queue pair in this thread. */
   readonly #channels: (Channel | null)[] = []
   readonly #servers: number[] = []
   readonly #requests: readonly (Requests | null)[]
-  /** By type, DSCP and service level: number of the class. */
+  /** Number of the class by type, DSCP and service level. */
   readonly #classes = new Int32Array(qpTypes.length << 10)
   readonly #replies = verbs.map(isReply)
   readonly #clock: () => number
-  /** Nothing more will come. */
+  /** Flag: no more data will come. */
   over = false
   #startNs = 0
-  /** Flows that have not been asked for, or of which nothing has been sent. */
+  /** Number of flows that have not been requested, or of which nothing has been sent. */
   #waiting = 0
-  /** Those, and the ones that are being sent. */
+  /** Number of those flows, and of the ones that are being sent. */
   #unsent = 0
-  /** All that had come was taken when the loop looked last. */
+  /** Flag: all completions had been taken at the last check. */
   #drained = true
   #turnNs = 0
   #lastProgressNs = 0
@@ -118,7 +118,7 @@ export class ClientLoop {
     }
   }
 
-  /** Runs until all is done, nothing comes any more, or `control` stops it. */
+  /** Runs until all is done, no more data comes, or `control` stops it. */
   run(): ClientRun {
     const { idle } = this.#settings
     this.begin()
@@ -131,7 +131,7 @@ export class ClientLoop {
     this.#lastProgressNs = 0
   }
 
-  /** Does what can be done now; false if that is nothing. */
+  /** Does all work that is possible now; false if there was none. */
   turn(): boolean {
     const now = this.#clock() - this.#startNs
     this.#turnNs = now
@@ -148,7 +148,7 @@ export class ClientLoop {
     return progress
   }
 
-  /** Looks at what is looked at rarely, if it is time. */
+  /** Checks the rarely checked conditions, if it is time. */
   #lookIf(look: boolean): void {
     if (!look || this.over) return
     const { control, links } = this.#settings
@@ -164,8 +164,8 @@ export class ClientLoop {
   }
 
   /**
-   * When the loop has something to do by itself, on the clock of `nowNs`; Infinity if something has to come first. To be asked behind a
-   * turn in which nothing could be done.
+   * Time, on the clock of `nowNs`, at which the loop can continue without a completion; Infinity if a completion has to come first. To be
+   * read after a turn in which no work was possible.
    */
   get nextNs(): number {
     let next = this.#later(this.#pace.nextNs)
@@ -176,12 +176,12 @@ export class ClientLoop {
     return this.#startNs + next
   }
 
-  /** Whether something is outstanding, which may never come. */
+  /** True if requests are outstanding, which may never complete. */
   get waits(): boolean {
     return this.#outcomes.open > 0
   }
 
-  /** What could have been done before waits for something else. */
+  /** Returns the time if it is later than the last turn; work that was possible before waits for another event: Infinity. */
   #later(ns: number): number {
     return ns > this.#turnNs ? ns : Number.POSITIVE_INFINITY
   }
@@ -220,12 +220,12 @@ export class ClientLoop {
     this.#unsent++
   }
 
-  /** Whether the server sends the flow. */
+  /** True if the server sends the flow. */
   #asks(verb: number): boolean {
     return this.#config.flow === 'reply' && this.#replies[verb]!
   }
 
-  /** The channel of a class with the fewest flows. */
+  /** Returns the channel of a class with the fewest flows. */
   #channelOf(link: Link, number: number): Channel {
     const { qps } = link.plan
     let best = link.channels[number * qps]!
@@ -236,7 +236,7 @@ export class ClientLoop {
     return best
   }
 
-  /** Sends what waits and may go. */
+  /** Sends the requests and messages that wait and may go. */
   #send(now: number): boolean {
     if (this.#unsent === 0) return false
     let progress = false
@@ -280,7 +280,7 @@ export class ClientLoop {
     if (ns > this.#run.latestNs) this.#run.latestNs = ns
   }
 
-  /** Completions of what this end has sent or fetched. */
+  /** Processes the completions of this end's own sends and fetches. */
   #complete(): boolean {
     const { sendCq, stride } = this.#settings
     const wcs = this.#wcs
@@ -308,7 +308,7 @@ export class ClientLoop {
     return true
   }
 
-  /** What servers have sent. */
+  /** Processes the messages that servers have sent. */
   #receive(): boolean {
     const { recvCq, stride, links } = this.#settings
     const wcs = this.#wcs
@@ -336,7 +336,7 @@ export class ClientLoop {
     return true
   }
 
-  /** What is looked at rarely; false if nothing comes any more. */
+  /** Checks the rarely checked conditions; false if no more data comes. */
   #look(now: number): boolean {
     const { links, control } = this.#settings
     const patience = this.#patience
@@ -352,7 +352,7 @@ export class ClientLoop {
     return !this.#pace.exhausted || now - this.#lastProgressNs < patience.graceNs
   }
 
-  /** All that a server owes will not come. */
+  /** Gives up everything that a server owes. */
   #lose(server: number, why: string): void {
     const link = this.#settings.links[server]!
     if (link.failure !== '') return
@@ -371,7 +371,7 @@ export class ClientLoop {
       }
   }
 
-  /** At the end: what is not complete. */
+  /** Gives up, at the end, the flows that are not complete. */
   #abandon(): void {
     for (const [server, link] of this.#settings.links.entries()) if (link !== null) this.#fail(server, link)
   }

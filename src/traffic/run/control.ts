@@ -1,9 +1,9 @@
-/** Words that the threads of a run share: the main thread stops it and reports lost servers, the data thread shows how far it is. */
+/** Shared words of the threads of a run: the main thread stops it and reports lost servers, the data thread publishes its progress. */
 
-/** 32-bit words; the servers' words follow. */
+/** Indices of 32-bit words; the servers' words follow. */
 const Word = { stop: 0, servers: 16 } as const
 const Stop = { run: 0, interrupted: 1 } as const
-/** Doubles behind the words: what a live view shows. */
+/** Indices of doubles after the words: the values of a live view. */
 export const Live = { asked: 0, done: 1, bytes: 2, lost: 3, failed: 4, waiting: 5, ns: 6, count: 8 } as const
 
 export class Control {
@@ -26,7 +26,7 @@ export class Control {
     return Atomics.load(this.words, Word.stop) !== Stop.run
   }
 
-  /** The server is gone, says who holds the connection to it. */
+  /** Reports that the server is gone; called by the thread that holds the connection to it. */
   lose(server: number): void {
     Atomics.store(this.words, Word.servers + server, 1)
   }

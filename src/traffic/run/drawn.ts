@@ -1,30 +1,30 @@
-/** What a client has drawn from the distributions of its configuration: sizes by phase and verb, and gaps by phase. */
+/** Values that a client has drawn from the distributions of its configuration: sizes by phase and verb, and gaps by phase. */
 import { LogHistogram } from '../../stats/index.ts'
 import { gapsAsked, type RecordedValues, sizeSlack, sizesAsked, type TrafficConfig, verbs } from '../index.ts'
 
 const precision = 8
 const sizeBits = 53
 const gapBits = 50
-/** Gaps of a phase that are looked at: more say nothing new, and take time. */
+/** Maximum number of gaps of a phase that are recorded: more add no information, and take time. */
 const mostGaps = 2 ** 20
-/** Due times are whole nanoseconds. */
+/** Maximum deviation of gaps by rounding: due times are whole nanoseconds. */
 const gapSlackNs = 1
 
 interface Sizes {
   histogram: LogHistogram
   draws: number
-  /** The last size, and how often it came in a row without being in the histogram. */
+  /** Last size, and the number of successive times that it came without being in the histogram. */
   last: number
   times: number
 }
 
 export class DrawnValues {
   readonly #config: TrafficConfig
-  /** By phase and verb. */
+  /** Sizes by phase and verb. */
   readonly #sizes: (Sizes | null)[]
-  /** By phase. */
+  /** Gaps by phase. */
   readonly #gaps: (LogHistogram | null)[]
-  /** Whether flows of a fan-out share one draw, by phase. */
+  /** Flags by phase: flows of a fan-out share one draw. */
   readonly #shared: readonly boolean[]
   #phase = -1
   #group = -1
@@ -37,7 +37,7 @@ export class DrawnValues {
     this.#shared = config.phases.map(({ fanoutSize }) => fanoutSize === 'split')
   }
 
-  /** A request: `group` is the number of its fan-out. */
+  /** Adds a request: `group` is the number of its fan-out. */
   add(phase: number, group: number, verb: number, size: number, dueNs: number): void {
     const begins = group !== this.#group
     const at = phase * verbs.length + verb
@@ -83,7 +83,10 @@ export class DrawnValues {
     return made
   }
 
-  /** The time between the phases is no gap of either. In a closed loop and in a collective other requests decide. */
+  /**
+   * Enters a phase. The time between the phases is not a gap of either. In a closed loop and in a collective other requests determine the
+   * times.
+   */
   #enter(phase: number): void {
     this.#phase = phase
     const { arrival, collective } = this.#config.phases[phase]!

@@ -1,24 +1,24 @@
 /**
- * The flows of one channel in their order, in typed arrays that grow and are used again: a flow is enqueued at `tail`, started at `next`,
- * and is over when `head` has passed it. Its number in that order is its sequence number on the wire, modulo 2^32.
+ * Ring of the flows of one channel in their order, in typed arrays that grow and are reused: a flow is enqueued at `tail`, started at
+ * `next`, and is over when `head` has passed it. Its number in that order is its sequence number on the wire, modulo 2^32.
  */
 export class FlowRing {
   head = 0
   next = 0
   tail = 0
-  /** By number & mask. */
+  /** Sizes in bytes, by number & mask, as all arrays here. */
   sizes: Float64Array
-  /** When it was due, nanoseconds. */
+  /** Times when the flows were due, nanoseconds. */
   dues: Float64Array
   /** Bits per second. */
   rates: Float64Array
-  /** Index in `verbs`. */
+  /** Indices in `verbs`. */
   verbs: Uint8Array
-  /** Index in the phases of the configuration. */
+  /** Indices in the phases of the configuration. */
   phases: Int32Array
-  /** Of what the peer sends: when it was asked for, nanoseconds. */
+  /** Times when flows of the peer were requested, nanoseconds. */
   begins: Float64Array
-  /** Sender: the number of the work request that ends it; Infinity until that is posted. */
+  /** Numbers of the work requests that end the flows, at the sender; Infinity until they are posted. */
   ends: Float64Array
   mask: number
 
@@ -33,12 +33,12 @@ export class FlowRing {
     this.ends = new Float64Array(slots)
   }
 
-  /** Flows that have not begun. */
+  /** Number of flows that have not begun. */
   get waiting(): number {
     return this.tail - this.next
   }
 
-  /** Flows that have begun and are not over. */
+  /** Number of flows that have begun and are not over. */
   get outstanding(): number {
     return this.next - this.head
   }

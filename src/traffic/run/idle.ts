@@ -1,13 +1,13 @@
 /**
- * What a data loop does while nothing comes: it polls, and after a while waits for an event of its CQs, so that an idle end
- * costs no processor time.
+ * Idling of a data loop while no completion comes: it polls, and after a while waits for an event of its CQs, so that an idle end costs no
+ * processor time.
  */
 import { nowNs } from '../../memory/index.ts'
 import type { CompletionChannel, CompletionQueue } from '../../verbs/index.ts'
 
-/** Polling before the first wait, nanoseconds. */
+/** Time of polling before the first wait, nanoseconds. */
 const patienceNs = 1_000_000
-/** Milliseconds of one wait: what is not an event, such as the order to stop, is seen after that. */
+/** Maximum time of one wait, milliseconds: a condition that is not an event, such as the order to stop, is checked after that. */
 const sliceMs = 20
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
@@ -15,7 +15,7 @@ const sleeper = new Int32Array(new SharedArrayBuffer(4))
 export class Idle {
   readonly #channel: CompletionChannel
   readonly #cqs: readonly CompletionQueue[]
-  /** Whether the other end may need this thread's core. */
+  /** Flag: the other end may need this thread's core. */
   readonly #polite: boolean
   #sinceNs = 0
   #spins = 0
@@ -32,7 +32,10 @@ export class Idle {
     this.#sinceNs = 0
   }
 
-  /** Nothing came. Returns true when it is time for what is looked at rarely. `untilNs`: wait no longer than until then. */
+  /**
+   * Waits after a turn without completions. Returns true when it is time for the rarely checked conditions. `untilNs`: end of the wait at
+   * the latest.
+   */
   wait(untilNs: number): boolean {
     if ((++this.#spins & 63) !== 0) return false
     const now = nowNs()
@@ -43,7 +46,7 @@ export class Idle {
       return true
     }
     if (!this.#armed) {
-      // What came before this is not an event: the next turn polls once more.
+      // A completion before this causes no event: the next turn polls once more.
       for (const cq of this.#cqs) cq.reqNotify()
       this.#armed = true
       return true

@@ -1,4 +1,4 @@
-/** What servers send: messages are counted for the flow that was asked for, and flows of which something is missing are lost. */
+/** Messages from servers: they are counted for the flow that was requested, and flows of which a message is missing are lost. */
 import { WcFlag, type WorkCompletion } from '../../verbs/index.ts'
 import { type Channel, verbIndex } from './channel.ts'
 import type { Link } from './link.ts'
@@ -16,7 +16,7 @@ export class Incoming {
     this.#patience = patience
   }
 
-  /** RC: all comes, and in order. False if nobody asked for it. */
+  /** Processes a message of RC, where all messages come, and in order. False if no flow was requested. */
   inOrder(server: number, channel: Channel, wc: WorkCompletion, now: number): boolean {
     const { awaited } = channel
     if (awaited.head === awaited.next) return false
@@ -32,9 +32,9 @@ export class Incoming {
   }
 
   /**
-   * UC and UD: the number of the flow is in the immediate, or in the first bytes of the message.
-   * @param number of the channel in its link
-   * @param slot of the receive
+   * Processes a message of UC or UD: the number of the flow is in the immediate, or in the first bytes of the message.
+   * @param number number of the channel in its link
+   * @param slot slot of the receive
    */
   unreliable(
     server: number,
@@ -53,7 +53,7 @@ export class Incoming {
     const sequence = withImm ? wc.immData : link.beginning(number, slot, known)
     const ahead = (((sequence - awaited.head) % modulus) + modulus) % modulus
     this.#patience.heard(channel.index, now)
-    // One that was given up, or a copy.
+    // A flow that was given up, or a copy.
     if (awaited.head + ahead >= awaited.next) return
     for (let i = 0; i < ahead; i++) this.#lost(server, channel, now)
     const at = awaited.head & awaited.mask
@@ -74,7 +74,7 @@ export class Incoming {
     this.#outcomes.complete(server, channel, awaited, now)
   }
 
-  /** UC and UD: what does not come any more is lost. */
+  /** Gives up flows of UC and UD whose data does not come any more: they are lost. */
   giveUp(server: number, channel: Channel, now: number): void {
     const { awaited, marks } = channel
     if (!channel.unreliable) return
@@ -84,14 +84,14 @@ export class Incoming {
     }
   }
 
-  /** The flow at the head is lost, as something behind it shows. */
+  /** Records the loss of the flow at the head, which a later message shows. */
   #lost(server: number, channel: Channel, now: number): void {
     channel.marks?.take(writesOf(channel))
     this.#outcomes.lose(server, channel, now)
   }
 }
 
-/** WRITEs with marks of the flow at the head. */
+/** Returns the number of WRITEs with marks of the flow at the head. */
 function writesOf(channel: Channel): number {
   const { awaited } = channel
   const at = awaited.head & awaited.mask

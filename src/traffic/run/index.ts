@@ -1,4 +1,4 @@
-/** Requests on verbs: the queue pairs between clients and servers, and the loops that drive them. */
+/** Traffic on verbs: the queue pairs between clients and servers, and the loops that drive them. */
 export { ClientLoop, type ClientRun, type ClientSettings } from './client-loop.ts'
 export { Control, Live } from './control.ts'
 export { Idle } from './idle.ts'

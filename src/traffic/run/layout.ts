@@ -1,6 +1,6 @@
 /**
- * What one end of a pair of client and server has in memory, and what they say to each other over their control queue
- * pair: batches of requests, each of which asks for one flow.
+ * Memory layout of one end of a pair of client and server, and their messages over the control queue pair: batches of requests, each of
+ * which requests one flow.
  *
  *     bytes of a request    0  number of the channel (16 bits)
  *                           2  verb (index in `verbs`)
@@ -9,20 +9,20 @@
  *                           8  bytes of the flow (double)
  *                          16  bits per second, 0 without a limit (double)
  *
- * A flow is cut into messages of at most `chunkBytes`. All that is sent comes from one place, and all that arrives goes to one place: the
- * contents do not matter. Messages of UC and UD can be lost, so SENDs begin with the sequence number of their flow, or as many of
- * its bytes as they have; their receives have a slot of their own for the beginning, besides the common place for the rest.
+ * A flow is cut into messages of at most `chunkBytes`. All data is sent from one buffer, and all data that arrives goes to one buffer: the
+ * contents do not matter. Messages of UC and UD can be lost, so SENDs begin with the sequence number of their flow, or as many of its bytes
+ * as they have; their receives have a slot of their own for the beginning, besides the common buffer for the rest.
  */
 export const requestBytes = 24
-/** Requests in one control message. */
+/** Maximum number of requests in one control message. */
 export const batchRequests = 64
-/** Control messages that may be outstanding. */
+/** Maximum number of outstanding control messages. */
 export const controlSlots = 64
 export const chunkBytes: number = 256 * 1024
-/** WRITEs on UC: see `Marks`. */
+/** Number of marks in a bank, for WRITEs on UC: see `Marks`. */
 export const bankMarks = 1024
 export const bankBytes: number = chunkBytes + bankMarks
-/** The GRH of a datagram, and the sequence number of its flow. */
+/** Size of the GRH of a datagram, and the sequence number of its flow. */
 export const headerBytes = 48
 export const headerOffset = 40
 
@@ -31,16 +31,16 @@ export interface Region {
   source: number
   sink: number
   atomics: number
-  /** A byte with 1. */
+  /** Offset of a byte with 1. */
   mark: number
   control: number
   headers: number
-  /** Two for each channel that has `Marks`. */
+  /** Offset of the banks, two for each channel that has `Marks`. */
   banks: number
   bytes: number
 }
 
-/** `headers`: slots for the beginnings of messages; `marked`: channels with banks at this end. */
+/** Returns the layout. `headers`: slots for the beginnings of messages; `marked`: channels with banks at this end. */
 export function regionOf(headers: number, marked: number): Region {
   const source = 0
   const sink = source + chunkBytes

@@ -1,7 +1,7 @@
 /**
- * The queue pairs between one client and one server, as one of the two has them: a control queue pair (RC) with the requests of the
- * client, and for each class of traffic (type, DSCP, service level) so many channels. Made first, connected when the peer
- * has told its end.
+ * Queue pairs between one client and one server, as one of the two has them: a control queue pair (RC) with the requests of the client, and
+ * for each class of traffic (type, DSCP, service level) `qps` channels. They are created first, and connected when the peer has sent its
+ * end.
  */
 import {
   Access,
@@ -43,10 +43,10 @@ export interface TrafficClass {
   serviceLevel: number
 }
 
-/** What both ends of a link have to agree on. */
+/** Properties on which both ends of a link have to agree. */
 export interface LinkPlan {
   classes: readonly TrafficClass[]
-  /** Channels of each class. */
+  /** Number of channels of each class. */
   qps: number
   /** Bytes. */
   mtu: number
@@ -55,7 +55,7 @@ export interface LinkPlan {
   retries: number
   rnrRetries: number
   flow: 'reply' | 'push'
-  /** Servers WRITE on UC: the client sees by marks what has come. */
+  /** Flag: servers WRITE on UC, and the client detects by marks which WRITEs have come. */
   marks: boolean
 }
 
@@ -64,7 +64,7 @@ export interface EndpointText {
   psn: number
 }
 
-/** What one end tells the other. */
+/** Data that one end sends to the other. */
 export interface LinkEnd {
   control: EndpointText
   channels: EndpointText[]
@@ -72,7 +72,7 @@ export interface LinkEnd {
   rkey: number
 }
 
-/** The thread that a link belongs to. */
+/** Thread that a link belongs to. */
 export interface LinkHost {
   context: Context
   pd: ProtectionDomain
@@ -80,27 +80,27 @@ export interface LinkHost {
   recvCq: CompletionQueue
   /** Port of the adapter. */
   port: number
-  /** How many queue pairs the thread has in all. */
+  /** Number of queue pairs of the thread, in all. */
   stride: number
 }
 
 const types = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD } as const
 const remoteAccess = Access.LocalWrite | Access.RemoteWrite | Access.RemoteRead | Access.RemoteAtomic
-/** Receives that are posted together. */
+/** Number of receives that are posted together. */
 const receiveBatch = 16
 
-/** Queue pairs of a link. */
+/** Returns the number of queue pairs of a link. */
 export function qpsOf(plan: LinkPlan): number {
   return plan.classes.length * plan.qps + 1
 }
 
-/** Receives of a channel, at the end that data goes to. */
+/** Returns the number of receives of a channel, at the end that data goes to. */
 export function receivesOf(plan: LinkPlan): number {
   return Math.min(8192, Math.max(256, 4 * plan.depth))
 }
 
 interface Slots {
-  /** Where the beginning of each message goes, and the request that posts the slot again. */
+  /** Requests that post each slot again, and the buffer for the beginnings of messages. */
   requests: RecvWorkRequest[]
   bytes: Uint8Array
   offset: number
@@ -111,12 +111,12 @@ export class Link {
   readonly control: QueuePair
   readonly controlIndex: number
   readonly plan: LinkPlan
-  /** Where control messages are, in both forms that requests are written in. */
+  /** Address of the control messages, and two views of them for the fields of requests. */
   readonly controlAddr: number
   readonly controlWords: Int32Array
   readonly controlDoubles: Float64Array
   readonly lkey: number
-  /** Why nothing goes over it any more; '' while it works. */
+  /** Reason why the link does not work any more; '' while it works. */
   failure = ''
   readonly #host: LinkHost
   readonly #region: Region
@@ -125,14 +125,14 @@ export class Link {
   readonly #psns: number[] = []
   readonly #receives: boolean
   readonly #controlReceives: RecvWorkRequest[] = []
-  /** By channel: linked receives of RC, which are all alike. */
+  /** Linked receives of RC by channel, which are all alike. */
   readonly #batches: RecvWorkRequest[] = []
   readonly #used: Int32Array
   readonly #slots: (Slots | null)[] = []
   readonly #places: Places
   readonly #handles: AddressHandle[] = []
 
-  /** `first`: the number of its first queue pair within the thread. */
+  /** `first`: number of its first queue pair within the thread. */
   constructor(host: LinkHost, plan: LinkPlan, role: 'client' | 'server', first: number) {
     const { context, pd, sendCq, recvCq, stride } = host
     const count = plan.classes.length * plan.qps
@@ -234,14 +234,14 @@ export class Link {
     return this.plan.marks && this.plan.classes[Math.floor(i / this.plan.qps)]!.type === 'UC'
   }
 
-  /** Pairs of banks of the channels before this one. */
+  /** Returns the number of pairs of banks of the channels before this one. */
   #bankOf(i: number): number {
     let banks = 0
     for (let k = 0; k < i; k++) if (this.#hasMarks(k)) banks++
     return banks
   }
 
-  /** What the peer has to know. */
+  /** Data of this end that the peer needs. */
   get end(): LinkEnd {
     const endpoint = (qp: QueuePair, i: number): EndpointText => ({ qpn: qp.qpNum, psn: this.#psns[i]! })
     return {
@@ -252,7 +252,7 @@ export class Link {
     }
   }
 
-  /** Queue pairs with the path that each is to have, in the order of `LinkEnd`: channels, control. */
+  /** Queue pairs with the path that each needs, in the order of `LinkEnd`: channels, control. */
   get paths(): { qp: QueuePair; serviceLevel: number; trafficClass: number; rnrRetry: number }[] {
     const { plan } = this
     const channels = this.channels.map(({ qp }, i) => {
@@ -262,7 +262,7 @@ export class Link {
     return [...channels, { qp: this.control, serviceLevel: 0, trafficClass: 0, rnrRetry: 7 }]
   }
 
-  /** Connects with the peer's end. `pathOf` gives the address vector for a service level and a traffic class. Posts the receives. */
+  /** Connects with the peer's end. `pathOf` returns the address vector for a service level and a traffic class. Posts the receives. */
   connect(remote: LinkEnd, pathOf: (serviceLevel: number, trafficClass: number) => AhAttr): void {
     const { plan } = this
     this.reach(remote)
@@ -284,19 +284,19 @@ export class Link {
     }
   }
 
-  /** Takes a queue pair of UD to RTS. */
+  /** Moves a queue pair of UD to RTS. */
   openDatagrams(i: number, ah: AhAttr): void {
     connectQp(this.channels[i]!.qp, { psn: this.#psns[i]! }, null, { ah, accessFlags: 0 })
   }
 
-  /** Where the datagrams of a channel go. */
+  /** Sets the destination of the datagrams of a channel. */
   address(i: number, ah: AhAttr, qpn: number): void {
     const handle = this.#host.pd.createAh(ah)
     this.#handles.push(handle)
     this.channels[i]!.address(handle, qpn, defaultQkey)
   }
 
-  /** Takes in what the peer has told, and posts the receives: queue pairs may be connected now. */
+  /** Processes the data of the peer, and posts the receives: queue pairs may be connected now. */
   reach(remote: LinkEnd): void {
     const places = this.#places
     places.remoteSource = remote.addr + this.#region.source
@@ -318,7 +318,7 @@ export class Link {
     else for (let k = 0; k + receiveBatch <= qp.cap.maxRecvWr; k += receiveBatch) qp.postRecv(this.#batches[i]!)
   }
 
-  /** A receive of channel `i` was used: it is posted again, of RC when there is a batch of them. */
+  /** Reposts a receive of channel `i` after its completion; for RC when there is a batch of them. */
   received(i: number, slot: number): void {
     const slots = this.#slots[i]!
     if (slots !== null) this.channels[i]!.qp.postRecv(slots.requests[slot]!)
@@ -336,7 +336,7 @@ export class Link {
     this.control.postRecv(this.#controlReceives[slot]!)
   }
 
-  /** The first bytes of a message of UC or UD as a number, at most four of them. */
+  /** Returns the first bytes of a message of UC or UD as a number, at most four of them. */
   beginning(i: number, slot: number, bytes: number): number {
     const { bytes: from, offset } = this.#slots[i]!
     let number = 0
@@ -358,7 +358,7 @@ export class Link {
   }
 }
 
-/** What a peer may do. */
+/** Returns the access rights of a peer. */
 export function accessOf(qp: QueuePair): number {
   if (qp.type === QpType.UD) return 0
   return qp.type === QpType.RC ? remoteAccess : Access.LocalWrite | Access.RemoteWrite

@@ -1,17 +1,17 @@
 /**
- * Whether WRITEs on UC have come. The program at the responder sees nothing of a WRITE, and UC drops a message of which a packet
- * was lost without a word (IBA 9.8.2), so the notice behind it proves nothing. Therefore the last byte of each WRITE is 1, and the others are 0;
- * the client looks at these marks when the notice is there, and clears them.
+ * Detection of WRITEs on UC. The program at the responder is not notified of a WRITE, and UC silently drops a message of which a packet was
+ * lost (IBA 9.8.2), so the notice after it proves nothing. Therefore the last byte of each WRITE is 1, and the others are 0; the client
+ * checks these marks when the notice is there, and clears them.
  *
  *     a bank     | room for a WRITE: chunkBytes | marks: one for each WRITE, downwards |
  *
- * Each WRITE ends one byte before the last one, so that it covers marks that are still to come, and none that waits to be seen.
- * Where the marks of a bank end, the other bank follows. A client that asks for no more WRITEs than a bank has marks reads each mark before its
- * bank is used again.
+ * Each WRITE ends one byte before the previous one, so that it covers marks that are still to come, and none that waits to be checked.
+ * Where the marks of a bank end, the other bank follows. A client that requests at most as many WRITEs as a bank has marks reads each mark
+ * before its bank is used again.
  */
 import { bankBytes, bankMarks } from './layout.ts'
 
-/** Where the WRITE of this number on its channel ends, from the beginning of the channel's two banks. */
+/** Returns the end of the WRITE of this number on its channel, as an offset from the beginning of the channel's two banks. */
 export function endOf(number: number): number {
   const bank = Math.floor(number / bankMarks) % 2
   return (bank + 1) * bankBytes - (number % bankMarks)
@@ -19,12 +19,12 @@ export function endOf(number: number): number {
 
 export class Marks {
   readonly #bytes: Uint8Array
-  /** Numbers of the WRITEs that are asked for next, and looked at next. */
+  /** Numbers of the next WRITE that is requested, and of the next one that is checked. */
   #asked = 0
   #next = 0
-  /** From this one to the one that is looked at next, flows were given up: their WRITEs may still come. */
+  /** Number from which on, up to the next one that is checked, flows were given up: their WRITEs may still come. */
   #doubtful = 0
-  /** What there was of the outstanding ones when somebody last asked. */
+  /** Pattern of the marks of the outstanding WRITEs at the last call of `moved`. */
   #pattern = 0
 
   /** `bytes`: both banks, zeros. */
@@ -32,7 +32,7 @@ export class Marks {
     this.#bytes = bytes
   }
 
-  /** Whether a flow of so many WRITEs can be asked for now. One of more than a bank has goes alone. */
+  /** True if a flow of so many WRITEs can be requested now. A flow of more than a bank has goes alone. */
   admits(writes: number): boolean {
     const outstanding = this.#asked - this.#next
     return outstanding === 0 || outstanding + writes <= bankMarks
@@ -43,8 +43,8 @@ export class Marks {
   }
 
   /**
-   * Whether all WRITEs of the oldest flow have come, of one with more than a bank has the last ones; they are forgotten. Its notice has
-   * come, or a later one, and so no WRITE before that comes any more.
+   * True if all WRITEs of the oldest flow have come, or the last ones of a flow with more than a bank has; they are forgotten. Its notice
+   * has come, or a later one, and so no earlier WRITE comes any more.
    */
   take(writes: number): boolean {
     const bytes = this.#bytes
@@ -56,20 +56,20 @@ export class Marks {
       if (bytes[at] !== 1) all = false
       bytes[at] = 0
     }
-    // The first ones of a long flow were not looked at; nothing else is outstanding.
+    // The first ones of a long flow were not checked; no other flow is outstanding.
     if (writes > bankMarks) bytes.fill(0)
     this.#next = end
     this.#doubtful = end
     return all
   }
 
-  /** The oldest flow is given up without a notice. Marks stay until one comes, as far as no other WRITE needs them. */
+  /** Gives up the oldest flow without a notice. Marks stay until one comes, as far as no other WRITE needs them. */
   giveUp(writes: number): void {
     this.#next += writes
     if (this.#next - this.#doubtful > bankMarks) this.#clear(this.#next - bankMarks)
   }
 
-  /** Whether WRITEs that are outstanding have come since this was asked last. */
+  /** True if outstanding WRITEs have come since the last call. */
   moved(): boolean {
     const bytes = this.#bytes
     let pattern = 0
@@ -80,7 +80,7 @@ export class Marks {
     return differs
   }
 
-  /** Forgets what flows that were given up have left, up to this number. */
+  /** Clears the marks of flows that were given up, up to this number. */
   #clear(end: number): void {
     for (let number = Math.max(this.#doubtful, end - 2 * bankMarks); number < end; number++)
       this.#bytes[endOf(number) - 1] = 0

@@ -1,4 +1,4 @@
-/** What becomes of the flows of a client: each is complete, lost or failed once, and makes room for another request. */
+/** Outcomes of the flows of a client: each is complete, lost or failed once, and makes room for another request. */
 import type { Channel } from './channel.ts'
 import type { FlowRing } from './flow-ring.ts'
 import type { Pace } from './pace.ts'
@@ -7,9 +7,9 @@ import type { Tally } from './tally.ts'
 
 export class Outcomes {
   readonly tally: Tally
-  /** Requests that were taken and are not over. */
+  /** Number of requests that were taken and are not over. */
   open = 0
-  /** When the last one was complete, nanoseconds from the start of the loop. */
+  /** Time when the last one was complete, nanoseconds from the start of the loop. */
   doneNs = 0
   readonly #series: Series
   readonly #pace: Pace
@@ -20,7 +20,7 @@ export class Outcomes {
     this.#pace = pace
   }
 
-  /** The flow at the head of a ring of this channel is complete. */
+  /** Completes the flow at the head of a ring of this channel. */
   complete(server: number, channel: Channel, ring: FlowRing, now: number): void {
     const at = ring.head & ring.mask
     const size = ring.sizes[at]!
@@ -30,7 +30,7 @@ export class Outcomes {
     this.#leave(ring, now)
   }
 
-  /** Something of the awaited flow at the head has not come. */
+  /** Records the loss of the awaited flow at the head, of which data has not come. */
   lose(server: number, channel: Channel, now: number): void {
     const { awaited, typeIndex } = channel
     const at = awaited.head & awaited.mask
@@ -39,7 +39,7 @@ export class Outcomes {
     this.#leave(awaited, now)
   }
 
-  /** The peer of the flow at the head is gone. */
+  /** Records the failure of the flow at the head, whose peer is gone. */
   fail(server: number, channel: Channel, ring: FlowRing, now: number): void {
     const at = ring.head & ring.mask
     this.tally.fail(server, channel.typeIndex, ring.verbs[at]!, ring.sizes[at]!)

@@ -1,29 +1,29 @@
 /**
- * When the requests of a schedule go. In an open loop each has its time. In a closed loop one goes when another of its phase is over, so
- * that as many as the depth are outstanding. In a collective the requests of a step go when the step before is complete.
- * Times are nanoseconds from the start of the loop.
+ * Times at which the requests of a schedule are sent. In an open loop each has its time. In a closed loop one is sent when another of its
+ * phase is over, so that as many as the depth are outstanding. In a collective the requests of a step are sent when the step before is
+ * complete. Times are nanoseconds from the start of the loop.
  */
 import { Schedule, type TrafficConfig } from '../index.ts'
 
 export class Pace {
   readonly schedule: Schedule
-  /** The phase of the request that is next, or was taken last. */
+  /** Phase of the next request, or of the one that was taken last. */
   phase = -1
-  /** When the request that was taken last was due. */
+  /** Time when the request that was taken last was due. */
   dueNs = 0
-  /** There are no more requests. */
+  /** Flag: there are no more requests. */
   exhausted = false
   readonly #config: TrafficConfig
-  /** By phase: whether requests wait for others of the phase. */
+  /** Flags by phase: requests wait for other requests of the phase. */
   readonly #closed: readonly boolean[]
-  /** The schedule's current request has not been taken. */
+  /** Flag: the schedule's current request has not been taken. */
   #pending = false
   #group = -1
-  /** Closed loop: when the phase ends. */
+  /** End of the phase, in a closed loop. */
   #phaseEndNs = Number.POSITIVE_INFINITY
-  /** When a request was over last. */
+  /** Time when the last request was over. */
   #freeNs = 0
-  /** Closed loop: when the next requests may go, in a ring. */
+  /** Times when the next requests may go, in a closed loop; a ring. */
   #ready = new Float64Array(1)
   #readyHead = 0
   #readyTail = 0
@@ -34,7 +34,7 @@ export class Pace {
     this.schedule = new Schedule(config, 'caller')
   }
 
-  /** Takes the next request if it may go by now: it is that of the schedule then. `open`: requests that are not over. */
+  /** Takes the next request if it may go by now: it is that of the schedule then. `open`: number of requests that are not over. */
   take(now: number, open: number): boolean {
     while (this.#pending || this.#next(now)) {
       const due = this.#dueNs(now, open)
@@ -49,16 +49,18 @@ export class Pace {
     return false
   }
 
-  /** A request of this phase is over. */
+  /** Records that a request of this phase is over. */
   over(phase: number, now: number): void {
     this.#freeNs = now
-    // One that a phase has left behind makes no room in the next one.
+    // A request of an earlier phase makes no room in the next one.
     if (phase !== this.phase || !this.#closed[phase]!) return
     const { arrival } = this.#config.phases[phase]!
     if (arrival.type === 'closed') this.#ready[this.#readyTail++ % this.#ready.length] = now + arrival.thinkNs
   }
 
-  /** When the next request goes, or its phase ends before it; Infinity if there is none, or others have to be over first. */
+  /**
+   * Time at which the next request goes, or its phase ends before it; Infinity if there is none, or other requests have to be over first.
+   */
   get nextNs(): number {
     if (!this.#pending) return this.exhausted ? Number.POSITIVE_INFINITY : 0
     if (!this.#closed[this.phase]!) return this.schedule.timeNs
@@ -66,7 +68,7 @@ export class Pace {
     return this.#readyHead === this.#readyTail ? end : Math.min(end, this.#ready[this.#readyHead % this.#ready.length]!)
   }
 
-  /** When the run ends. */
+  /** End of the run. */
   get #endNs(): number {
     return this.#config.durationNs ?? Number.POSITIVE_INFINITY
   }
@@ -79,7 +81,7 @@ export class Pace {
     return this.#pending
   }
 
-  /** When the current request goes: Infinity if it waits for others, NaN if it never will. */
+  /** Returns the time at which the current request goes: Infinity if it waits for other requests, NaN if it never will. */
   #dueNs(now: number, open: number): number {
     const { schedule } = this
     if (!this.#closed[this.phase]!) {
@@ -97,18 +99,18 @@ export class Pace {
     }
     if (now >= this.#phaseEndNs) {
       this.#pending = false
-      // Who looks later does not put off the phases that follow.
+      // A late call does not delay the phases that follow.
       schedule.skipPhase(this.#phaseEndNs)
       return Number.NaN
     }
     return this.nextNs
   }
 
-  /** The first request of a phase is known before the phase begins: as soon as the last one of the phase before is taken. */
+  /** Enters a phase. Its first request is known before the phase begins: as soon as the last one of the phase before is taken. */
   #enterPhase(now: number): void {
     const { phase, timeNs } = this.schedule
     const startNs = Math.max(now, timeNs)
-    // Who looks late does not put off the end of a closed phase. What an open one or a collective has to do takes as long as it takes.
+    // A late call does not delay the end of a closed phase. The work of an open one or of a collective takes as long as it takes.
     const isPutOff = this.phase >= 0 && !this.#closed[this.phase]
     this.phase = phase
     const { arrival, durationNs } = this.#config.phases[phase]!

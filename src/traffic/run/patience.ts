@@ -1,43 +1,43 @@
 /**
- * When a client gives up what does not come. A flow of UC or UD is lost when its queue pair has been silent for a second longer than
- * its rate explains; a flow that takes long is not, as long as something of it comes. Of a WRITE on RC nothing shows
- * before its end, so the end of a run waits for as long as what is outstanding may take; meanwhile the server is asked whether
- * it is still there. Times are nanoseconds from the start of the loop.
+ * Time after which a client gives up missing data. A flow of UC or UD is lost when its queue pair has been silent for a second longer than
+ * its rate explains; a flow that takes long is not, as long as data of it comes. A WRITE on RC is not visible before its end, so the end of
+ * a run waits for as long as the outstanding flows may take; meanwhile the server is probed. Times are nanoseconds from the start of the
+ * loop.
  */
 import type { Channel } from './channel.ts'
 import type { FlowRing } from './flow-ring.ts'
 import type { Link } from './link.ts'
 
-/** UC and UD: what has not come for so long does not come any more. */
+/** Time after which missing data does not come any more, for UC and UD. */
 const lossNs = 1e9
-/** After the last request, the loop ends when nothing has come for so long. */
+/** Time without any data after the last request, after which the loop ends. */
 const graceNs = 3e9
-/** A server that owes something and has been silent for so long is asked, and again as long after. */
+/** Time of silence after which a server that owes data is probed, and interval of further probes. */
 const probeNs = 1e9
-/** A device carries at least this share of the bandwidth that was configured. */
+/** Minimum share of the configured bandwidth that a device carries. */
 const leastShare = 1 / 4
-/** A loss is found after so much more at last, whatever else the servers have to send. */
+/** Maximum time by which the backlog of the servers delays the detection of a loss. */
 const mostBacklogNs = 9e9
-/** A loop that has not looked for so long was away itself: what may have come meanwhile is not missing yet. */
+/** Time without a check after which the loop itself was away: data that may have come meanwhile is not missing yet. */
 const awayNs = 200e6
 
 export class Patience {
   readonly #links: readonly (Link | null)[]
-  /** Nanoseconds of a byte at the least bandwidth. */
+  /** Nanoseconds of a byte at the minimum bandwidth. */
   readonly #byteNs: number
-  /** By number of a queue pair: since when it is silent. */
+  /** Times since when queue pairs are silent, by number of the queue pair. */
   readonly #silent: Float64Array
-  /** By server: since when nothing has been completed or has come, and what had come by then. */
+  /** Times since when no data has been completed or has come, by server, and the progress at that time. */
   readonly #still: Float64Array
   readonly #signs: Float64Array
   readonly #live: boolean
   #lookNs = 0
-  /** Since when this loop looks regularly. */
+  /** Time since when this loop checks regularly. */
   #presentNs = 0
-  /** What the outstanding flows take at most; −1 if that is not known yet. */
+  /** Maximum time that the outstanding flows take; −1 if that is not known yet. */
   #backlogNs = -1
 
-  /** `live`: time goes on by itself, so that the loop can miss some of it. */
+  /** `live`: time passes by itself, so that the loop can miss some of it. */
   constructor(links: readonly (Link | null)[], stride: number, bandwidthBps: number, live: boolean) {
     this.#links = links
     this.#byteNs = 8e9 / (bandwidthBps * leastShare)
@@ -47,19 +47,19 @@ export class Patience {
     this.#live = live
   }
 
-  /** Something has come on this queue pair. */
+  /** Records data on this queue pair. */
   heard(index: number, now: number): void {
     this.#silent[index] = now
   }
 
-  /** Before flows are looked at. */
+  /** Prepares a check of the flows. */
   look(now: number): void {
     if (this.#live && now - this.#lookNs > awayNs) this.#presentNs = now
     this.#lookNs = now
     this.#backlogNs = -1
   }
 
-  /** Whether the awaited flow at the head of a channel of UC or UD is lost. */
+  /** True if the awaited flow at the head of a channel of UC or UD is lost. */
   isOver(channel: Channel, now: number): boolean {
     const { awaited, index, marks } = channel
     const at = awaited.head & awaited.mask
@@ -77,8 +77,8 @@ export class Patience {
   }
 
   /**
-   * Whether it is time to ask a server if it is there. What this end sends or fetches ends by itself when its retries do, what UC and UD
-   * owe when it is given up; but of what a server sends on RC nothing is outstanding here.
+   * True if it is time to probe a server. This end's own sends and fetches end when their retries do, and flows of UC and UD when they are
+   * given up; but for the flows that a server sends on RC no request is outstanding here.
    */
   doubts(server: number, now: number): boolean {
     let [sign, owed] = [0, 0]
@@ -94,7 +94,7 @@ export class Patience {
     return silent
   }
 
-  /** How long nothing may come at the end, while something is outstanding. What UC and UD owe is given up by itself. */
+  /** Time for which no data may come at the end, while flows are outstanding. Flows of UC and UD are given up separately. */
   get graceNs(): number {
     let longestNs = 0
     for (const link of this.#links)
@@ -122,12 +122,12 @@ function durationNs(size: number, rateBps: number): number {
   return rateBps > 0 ? (size * 8e9) / rateBps : 0
 }
 
-/** What the oldest flow takes at its rate. */
+/** Returns the time that the oldest flow takes at its rate. */
 function headNs({ head, tail, mask, sizes, rates }: FlowRing): number {
   return head === tail ? 0 : durationNs(sizes[head & mask]!, rates[head & mask]!)
 }
 
-/** Of flows that are not over, up to the one with this number. */
+/** Returns the bytes of the flows that are not over, up to the one with this number. */
 function bytesOf({ head, mask, sizes }: FlowRing, end: number): number {
   let bytes = 0
   for (let number = head; number < end; number++) bytes += sizes[number & mask]!

@@ -1,12 +1,15 @@
-/** The queue pairs that a configuration needs to each server. */
+/** Queue pairs that a configuration needs to each server. */
 import { qpTypes, type TrafficConfig, TrafficError } from '../index.ts'
 import type { LinkPlan, TrafficClass } from './link.ts'
 
-/** Types, DSCPs and service levels that have queue pairs of their own, and queue pairs of all of them to one server. */
+/**
+ * Maximum number of combinations of type, DSCP and service level that have queue pairs of their own, and of queue pairs of all of them to
+ * one server.
+ */
 export const mostClasses = 512
 export const mostChannels = 4096
 
-/** One class for each type, DSCP and service level that some phase uses. Throws a `TrafficError` if there are too many. */
+/** Returns a plan with one class for each type, DSCP and service level that a phase uses. Throws a `TrafficError` if there are too many. */
 export function planOf(config: TrafficConfig): LinkPlan {
   const classes = new Map<string, TrafficClass>()
   for (const phase of config.phases) {

@@ -1,10 +1,13 @@
-/** A run of a client as plain data. */
+/** Run of a client as plain data. */
 import { serverText, sharedConfiguration, type TrafficConfig, type TrafficRecord } from '../index.ts'
 import type { ClientRun } from './client-loop.ts'
 import type { Link } from './link.ts'
 import type { Tally } from './tally.ts'
 
-/** `links`: to the servers of the configuration; null for one that was not there, about which others know more. */
+/**
+ * Returns the record of a run. `links`: to the servers of the configuration; null for one that was not there, whose reason the caller
+ * knows.
+ */
 export function recordOf(
   config: TrafficConfig,
   run: ClientRun,

@@ -1,4 +1,4 @@
-/** The control messages of a client to one server: requests are gathered, and go together at the end of a turn. */
+/** Control messages of a client to one server: requests are gathered, and sent together at the end of a turn. */
 import { Opcode, SendFlag, type SendWorkRequest, sendWr } from '../../verbs/index.ts'
 import { batchRequests, controlSlots, requestBytes } from './layout.ts'
 import type { Link } from './link.ts'
@@ -21,12 +21,12 @@ export class Requests {
     this.#wr = sendWr({ opcode: Opcode.Send, sendFlags: SendFlag.Signaled, sgList: [sge] })
   }
 
-  /** Whether another request can be added. */
+  /** True if another request can be added. */
   get room(): boolean {
     return this.#posted - this.#done < controlSlots
   }
 
-  /** `sequence`: of the flow among those that its channel is asked for. */
+  /** Adds a request. `sequence`: number of the flow among those that are requested from its channel. */
   add(channel: number, verb: number, sequence: number, size: number, rateBps: number): void {
     const at = (this.#posted % controlSlots) * batchRequests + this.#count
     const { controlWords, controlDoubles } = this.#link
@@ -41,7 +41,7 @@ export class Requests {
     if (this.#count > 0) this.#post()
   }
 
-  /** An empty message, where none is outstanding: it fails when the server is not there. */
+  /** Sends an empty message, if none is outstanding: it fails when the server is not there. */
   probe(): void {
     if (this.#posted === this.#done) this.#post()
   }

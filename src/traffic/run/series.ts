@@ -1,4 +1,4 @@
-/** What happened in each interval of a run. The intervals double when there are too many of them. */
+/** Events in each interval of a run. The intervals double when there are too many of them. */
 import { mostBins, type RecordedSeries } from '../index.ts'
 
 const firstBinNs = 100e6
@@ -9,7 +9,7 @@ export class Series {
   readonly #done = new Float64Array(mostBins)
   readonly #doneBytes = new Float64Array(mostBins)
   #binNs = firstBinNs
-  /** Intervals in use. */
+  /** Number of intervals in use. */
   #length = 0
 
   isDue(atNs: number, bytes: number): void {

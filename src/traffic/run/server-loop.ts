@@ -1,4 +1,4 @@
-/** The data loop of a server for one client: it takes requests and sends the flows that they ask for. */
+/** Data loop of a server for one client: it receives requests and sends the flows that they request. */
 import { nowNs } from '../../memory/index.ts'
 import { type CompletionQueue, type WorkCompletion, wcStatusText, workCompletions } from '../../verbs/index.ts'
 import { type TrafficQpType, verbs, verbsOfType } from '../index.ts'
@@ -7,12 +7,12 @@ import type { Idle } from './idle.ts'
 import { batchRequests, requestBytes } from './layout.ts'
 import type { Link } from './link.ts'
 
-/** A flow of more is refused: 1 TiB. */
+/** Maximum size of a flow; a larger one is rejected: 1 TiB. */
 const mostBytes = 2 ** 40
 
 export interface ServerCounts {
   requests: number
-  /** Bytes of flows that were asked for, or that arrived. */
+  /** Number of bytes of flows that were requested, or that arrived. */
   bytes: number
   messages: number
 }
@@ -29,7 +29,7 @@ export class ServerLoop {
   readonly #idle: Idle | null
   readonly #wcs: WorkCompletion[] = workCompletions(64)
   readonly counts: ServerCounts = { requests: 0, bytes: 0, messages: 0 }
-  /** What is wrong with what the client does; '' if nothing is. */
+  /** Protocol error of the client; '' if there is none. */
   error = ''
 
   constructor(
@@ -48,20 +48,20 @@ export class ServerLoop {
     this.#idle = idle
   }
 
-  /** Runs until `control` stops it, or something fails. */
+  /** Runs until `control` stops it, or an operation fails. */
   run(): void {
     const idle = this.#idle!
     let stopped = false
     while (this.error === '') {
       if (this.turn(nowNs())) idle.busy()
-      // What came before the client said that it is done has been counted now.
+      // Messages that came before the client reported that it is done have been counted now.
       else if (stopped) break
-      // A flow with a rate goes on by itself.
+      // A flow with a rate continues without a completion.
       else if (idle.wait(this.nextNs)) stopped = this.#control.stopped
     }
   }
 
-  /** Does what can be done now; false if that is nothing. */
+  /** Does all work that is possible now; false if there was none. */
   turn(now: number): boolean {
     const { channels } = this.#link
     let progress = this.#receive()
@@ -73,7 +73,7 @@ export class ServerLoop {
     return progress
   }
 
-  /** When the next message of a flow with a rate is due; Infinity if nothing is sent. */
+  /** Time when the next message of a flow with a rate is due; Infinity if no flow is being sent. */
   get nextNs(): number {
     let next = Number.POSITIVE_INFINITY
     for (const channel of this.#link.channels) next = Math.min(next, channel.nextNs)
@@ -115,7 +115,7 @@ export class ServerLoop {
         this.error ||= `a request that cannot be: channel ${head & 0xffff}, verb ${verb}, ${size} bytes, ${rate} bits/s`
         return
       }
-      // What is enqueued is bounded by the client's depth; one that does not keep to it is refused.
+      // The client's depth bounds the number of enqueued flows; a client that exceeds it is rejected.
       if (channel.flows.tail - channel.flows.head > 65536) {
         this.error ||= 'more requests than any depth allows'
         return
@@ -140,26 +140,26 @@ export class ServerLoop {
     }
     for (let i = 0; i < channels.length; i++) {
       const { flows } = channels[i]!
-      // Nobody asks here when a flow is over.
+      // The end of a flow is not needed here.
       flows.head = flows.next
     }
     return n > 0
   }
 
   #failed(what: string, status: number): boolean {
-    // The client closes its queue pairs when it has what it wants.
+    // The client closes its queue pairs when it has all its data.
     if (!this.#control.stopped) this.error ||= `a ${what} ended with status ${status}: ${wcStatusText(status as 0)}`
     return false
   }
 }
 
-/** Whether a server sends flows by this verb. */
+/** True if a server sends flows by this verb. */
 function answers(type: TrafficQpType, verb: number): boolean {
   const name = verbs[verb]
   return name !== undefined && isReply(name) && verbsOfType[type].includes(name)
 }
 
-/** READs and atomics are the client's own; the server does the rest. */
+/** True for verbs of the server; READs and atomics are executed by the client. */
 export function isReply(verb: (typeof verbs)[number]): boolean {
   return verb === 'send' || verb === 'send_with_imm' || verb === 'write' || verb === 'write_with_imm'
 }

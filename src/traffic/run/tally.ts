@@ -1,6 +1,6 @@
 /**
- * What became of requests: counts and times by server, type, verb and size, from which every other grouping follows. Recording allocates
- * only for the first request of a kind.
+ * Outcomes of requests: counts and times by server, type, verb and size, from which every other grouping follows. Recording allocates only
+ * for the first request of a kind.
  */
 import { LogHistogram } from '../../stats/index.ts'
 import { qpTypes, type RecordedCell, sizeClasses, sizeLimits, verbs } from '../index.ts'
@@ -57,13 +57,13 @@ export class Tally {
     this.failed++
   }
 
-  /** Nanoseconds of the fastest flow; 0 if none is complete. */
+  /** Returns the nanoseconds of the fastest flow; 0 if none is complete. */
   get fastestNs(): number {
     const fastest = Math.min(...this.#cells.map((cell) => cell?.fct.min ?? Number.POSITIVE_INFINITY))
     return Number.isFinite(fastest) ? fastest : 0
   }
 
-  /** All kinds that have requests. `servers`: their names. */
+  /** Returns all kinds that have requests. `servers`: their names. */
   toPlain(servers: readonly string[]): RecordedCell[] {
     return this.#cells.flatMap((cell) =>
       cell === null
