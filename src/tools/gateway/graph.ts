@@ -34,7 +34,7 @@ export function configure(command: Command): void {
 function graph(file: string, options: Options): void {
   const format = formatOf(options)
   const { config, errors } = readConfiguration(file)
-  // The invalid parts are not drawn; the picture may still show where they are.
+  // A configuration with mistakes is not drawn.
   if (errors.length > 0) throw errors[0]!
   const model = graphOf(config)
   if (format === 'json' && options.output === undefined) {
