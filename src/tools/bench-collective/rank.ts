@@ -56,7 +56,7 @@ export class Rank {
     this.plan = plan
   }
 
-  /** Maximum number of ranks of this host that take part in a step: they poll at the same time. */
+  /** Returns the maximum number of ranks of this host that take part in a step: they poll at the same time. */
   get pollingHere(): number {
     const last = Math.max(0, ...this.plan.sets.map(({ settings }) => settings.processes))
     return ranksHere(this.#group).filter((rank) => rank <= last).length

@@ -1,4 +1,4 @@
-/** All sets of a plan: rank 0 saves each when it is done, the others take part. */
+/** All sets of a plan: rank 0 saves each when it is done, and the other ranks take part. */
 import { join } from 'node:path'
 import {
   type CollectiveResults,

@@ -35,7 +35,7 @@ export function isReliable({ transport }: CollectiveSettings): boolean {
   return transport === 'RC'
 }
 
-/** The polling functions of one repetition, created once: nothing is allocated while it is measured. */
+/** Polling functions of one repetition, created once: nothing is allocated while it is measured. */
 export class Looks {
   sent = 0
   arrived = 0

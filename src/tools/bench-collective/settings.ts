@@ -29,7 +29,7 @@ export function isScenario1(measure: Measure): boolean {
   return (scenario1 as readonly string[]).includes(measure)
 }
 
-/** The settings of a set, as they are saved. */
+/** Settings of a set, as they are saved. */
 export interface CollectiveSettings {
   readonly device: string
   readonly transport: Transport

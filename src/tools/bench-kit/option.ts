@@ -8,9 +8,9 @@
 import { integer, wrongValue } from '../kit/index.ts'
 
 export interface SettingOption<V> {
-  /** `--size`, or `--inline` for one that also stands alone. */
+  /** Name of the option: `--size`, or `--inline` for one that also stands alone. */
   flag: string
-  /** `<bytes>`, or `[on|off]` for one that also stands alone. */
+  /** Argument of the option: `<bytes>`, or `[on|off]` for one that also stands alone. */
   argument: string
   description: string
   /** Description of a legal value, to complete "expected …", or the list of all values. */

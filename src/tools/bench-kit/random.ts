@@ -1,6 +1,6 @@
 import { seededBits } from '../../stats/index.ts'
 
-/** A seeded source of numbers: the same seed gives the same payload and the same order of runs. */
+/** Seeded source of numbers: the same seed gives the same payload and the same order of runs. */
 export class Random {
   /** Returns 32 random bits, signed. */
   readonly next: () => number

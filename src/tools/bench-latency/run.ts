@@ -117,7 +117,7 @@ interface Measured {
   notes: string[]
 }
 
-/** The threads, kept from one set to the next so that their code stays compiled; replaced when one fails. */
+/** Threads of a run, kept from one set to the next so that their code stays compiled; replaced when one fails. */
 class LatencyThreads {
   readonly #control = newControl()
   readonly #peers = new Peers()

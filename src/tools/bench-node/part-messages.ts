@@ -6,5 +6,5 @@ export type ToPart = ({ readonly kind: 'start' } & PartOptions) | { readonly kin
 export type FromPart =
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'started' | 'status' | 'stopped'; readonly status: PartStatus }
-  /** The part cannot start. */
+  /** Failure: the part cannot start. */
   | { readonly kind: 'failed'; readonly message: string }

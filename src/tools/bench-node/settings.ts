@@ -44,7 +44,7 @@ export function endsOf(node: NodeName, asked: Ends): Ends {
   return node === 'loopback' ? 'threads' : asked
 }
 
-/** The nodes under test: the one that is written to, and the one that is read. */
+/** Nodes under test: the one that is written to, and the one that is read. */
 export interface UnderTest {
   readonly sender: Settings
   /** Settings of the node that is read; null: the sender itself is read. */

@@ -17,7 +17,7 @@ export interface ByteStream {
 /** Address of one end for the other end: plain data that a message between threads carries. */
 export type Meeting = Record<string, unknown>
 
-/** A connection that is not established yet. */
+/** Connection that is not established yet. */
 export interface Opening {
   /** Address that the other end must know. */
   readonly meeting: Meeting

@@ -4,7 +4,7 @@ import { type Context, QpType } from '../../index.ts'
 export type Service = 'RC' | 'UC' | 'UD'
 
 export const qpTypes: Readonly<Record<Service, QpType>> = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD }
-/** The encoding of 0.01 ms in the specification: after an RNR NAK the sender retries soon. */
+/** Encoding of 0.01 ms in the specification: after an RNR NAK the sender retries soon. */
 export const minRnrTimer = 1
 
 /** Returns the bytes from one slot to the next: whole cache lines, which two threads then do not share. */

@@ -6,7 +6,7 @@
  *     server   posts each message when it has arrived
  *
  * Messages lie in slots of an outbox and an inbox, in a ring. Slots that are posted together (write-batch) form a
- * group; the others are groups of one. Every payload is 'AA…A', so that its first and last byte show that it has arrived;
+ * group; all other slots are groups of one. Every payload is 'AA…A', so that its first and last byte show that it has arrived;
  * the receiver clears them before it answers.
  */
 import {

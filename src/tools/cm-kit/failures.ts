@@ -1,4 +1,4 @@
-/** Events that mean failure, as errors that say what to do. */
+/** Events that mean failure, as errors that explain what to do. */
 import { type CmEvent, CmEventType, type CmId } from '../../index.ts'
 import { EndError } from '../kit/index.ts'
 

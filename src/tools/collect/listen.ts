@@ -7,7 +7,7 @@ import { isLoopback, listenAddress, scrapesText, serverToken, serveScrapes } fro
 export interface ListenOptions {
   listen: string
   tokenFile?: string
-  /** False: no token is required. */
+  /** True if a token is required. */
   token: boolean
 }
 

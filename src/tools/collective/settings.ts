@@ -10,7 +10,7 @@ import {
 } from '../bench-kit/index.ts'
 import { oneOf, UsageError } from '../kit/index.ts'
 
-/** The settings of a set, as they are saved. */
+/** Settings of a set, as they are saved. */
 export interface AlgorithmSettings {
   readonly device: string
   readonly collective: Collective

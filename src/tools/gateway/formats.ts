@@ -1,4 +1,4 @@
-/** Formats and signals as options, and what was wrong with an input. */
+/** Formats and signals as options, and reports of problems in the input. */
 import { note } from '../../cli/terminal/index.ts'
 import {
   describeProblem,

@@ -24,7 +24,7 @@ export function checkKnown(flag: string, name: string | undefined): void {
   if (!known.includes(name)) throw new UsageError(flag, `there is no device '${name}'; there are ${known.join(', ')}`)
 }
 
-/** The environment variable that names the adapter where no option does. */
+/** Environment variable that names the adapter where no option does. */
 export const deviceVariable = 'VERBENA_DEVICE'
 
 /** Returns the source of the adapter's name, for an error message: `flag`, or the environment variable, which may name several. */

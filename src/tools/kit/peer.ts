@@ -84,7 +84,7 @@ export class Peer {
     this.#worker.on('exit', () => this.#fail(`the ${name} thread ended`))
   }
 
-  /** False once the thread has ended; then a new one has to be started. */
+  /** True until the thread has ended; then a new one has to be started. */
   get alive(): boolean {
     return !this.#ended
   }

@@ -7,7 +7,7 @@ const graceMs = 2000
 /** Timeout of the call that runs a program, in effect unlimited. */
 const longestMs = 24 * 86_400_000
 
-/** A program and the module of its thread, which calls `serveTool`. */
+/** Program on rsockets, and the module of its thread, which calls `serveTool`. */
 export interface Tool {
   name: string
   thread: URL

@@ -45,7 +45,7 @@ export interface ToolSocket {
   reason(): string
   shutdown(): void
   close(): void
-  /** The rsocket; undefined for a socket of the kernel. */
+  /** Underlying rsocket; undefined for a socket of the kernel. */
   readonly rsocket: RSocket | undefined
 }
 

@@ -34,7 +34,7 @@ export interface ClientOpen {
   rdmaCm: boolean
 }
 
-/** A server that has answered. */
+/** Server that has answered. */
 export interface Reached {
   address: Address
   plan: LinkPlan
