@@ -5,18 +5,18 @@
 import { Access, type Context, type MemoryRegion, type ProtectionDomain } from '../../index.ts'
 import { strideOf } from '../bench-thread/index.ts'
 
-/** In the buffer of a datagram, before it. */
+/** Bytes of the GRH that precedes a datagram in its buffer. */
 export const grhBytes = 40
 export const lineBytes = 64
 
-/** What a peer has to know. */
+/** Addresses and keys that a peer needs. */
 export interface RemoteMemory {
   sendAddr: number
   sendKey: number
-  /** Of the slot for that peer. */
+  /** Address of the slot for that peer. */
   slotAddr: number
   slotKey: number
-  /** Of the line for that peer. */
+  /** Address of the gate line for that peer. */
   gateAddr: number
   gateKey: number
 }
@@ -24,7 +24,7 @@ export interface RemoteMemory {
 export class DeviceMemory {
   readonly send: Uint8Array
   readonly slots: Uint8Array
-  /** A line for each peer to write, then one for each to write from. */
+  /** Lines of the gate: one for each peer to write, then one for each to write from. */
   readonly gate: Uint8Array
   readonly slotBytes: number
   readonly sendMr: MemoryRegion

@@ -1,4 +1,6 @@
-/** A rank on one device: its memory, the gate, and the lanes of the transport that is measured, with what the others told of theirs. */
+/**
+ * A rank on one device: its memory, the gate, and the lanes of the measured transport, with the endpoints that the other ranks exchanged.
+ */
 import type { Group } from '../../collectives/launch/index.ts'
 import { multicastGroup, whyNoMulticast } from '../../collectives/multicast-group.ts'
 import type { Context, ProtectionDomain } from '../../index.ts'
@@ -44,7 +46,7 @@ export class End {
     this.memory = new DeviceMemory(context, this.#pd, this.#peers, memSize)
   }
 
-  /** All ranks open it together. */
+  /** Opens the end; a collective call of all ranks. */
   static async open(options: EndOptions): Promise<End> {
     const end = new End(options)
     const { group, waiter } = options
@@ -66,12 +68,12 @@ export class End {
     return this.#lanes!
   }
 
-  /** By which the reading of the others starts; null where there is no multicast. */
+  /** Lanes of the multicast that starts the reads of the other ranks; null where there is no multicast. */
   get sync(): Lanes | null {
     return this.#sync
   }
 
-  /** All ranks together: queue pairs of this transport, and those that RDMA READ needs besides. */
+  /** Sets up the queue pairs of this transport, and the multicast lanes that RDMA READ also needs. A collective call of all ranks. */
   async use(transport: Transport, withSync: boolean): Promise<void> {
     if (this.#lanes?.transport !== transport) {
       this.#lanes?.close()
@@ -102,7 +104,7 @@ export class End {
       all.map((each) => each.ends),
     )
     lanes.connect(ends, this.remote, chosen, group.rank !== 0)
-    // Nobody sends to a queue pair that is not ready, or to a group that not all have joined.
+    // No rank may send to a queue pair that is not ready, or to a group that some rank has not joined yet.
     await group.barrier()
     return lanes
   }
@@ -114,7 +116,7 @@ export class End {
   }
 }
 
-/** Of what each rank has for its peers: rank 0 gets the others' only entry, another rank its own entry of rank 0's. */
+/** Selects the entries of this rank's peers: rank 0 gets the only entry of each other rank, another rank its own entry of rank 0's list. */
 function ofPeers<T>(rank: number, all: readonly (readonly T[])[]): T[] {
   return rank === 0 ? all.slice(1).map((entries) => entries[0]!) : [all[0]![rank - 1]!]
 }
@@ -127,13 +129,13 @@ function gidIndexOf(context: Context): number {
   return Math.max(0, localPort(context, 1, -1, gidFlag).gidIndex)
 }
 
-/** What this rank finds of a device. */
+/** Returns the properties of the device that this rank measures on. */
 export function probe(context: Context): DeviceFacts {
   const port = context.queryPort(1)
   return { mtu: port.activeMtu, maxMessage: port.maxMsgSz, noMulticast: whyNoMulticast(context, gidIndexOf(context)) }
 }
 
-/** What holds for all ranks. */
+/** Returns the limits that hold for all ranks. */
 export function worst(all: readonly DeviceFacts[]): DeviceFacts {
   return {
     mtu: Math.min(...all.map(({ mtu }) => mtu)),

@@ -1,7 +1,7 @@
 /**
- * A barrier among rank 0 and some of the others, over the device itself: each writes a number into a line of rank 0's memory, which
- * answers when all have. After it all ranks look for the first message already; a barrier over TCP would wake them one after the
- * other, while rank 0 measures.
+ * A barrier among rank 0 and some of the other ranks, over the device itself: each writes a number into a line of rank 0's memory, and
+ * rank 0 answers when all have written. After it, all ranks already poll for the first message; a barrier over TCP would wake them one
+ * after the other, while rank 0 measures.
  */
 import { Opcode, SendFlag } from '../../index.ts'
 import { type DeviceMemory, lineBytes, type RemoteMemory } from './device-memory.ts'
@@ -12,14 +12,14 @@ export class Gate {
   readonly #lanes: Lanes
   readonly #waiter: Waiter
   readonly #words: Uint32Array
-  /** How often each lane's gate has been passed. */
+  /** Number of times that each lane's gate has been passed. */
   readonly #passed: Uint32Array
-  /** Writes that have not completed. */
+  /** Number of RDMA WRITEs that have not completed. */
   #outstanding = 0
   #lanesNow = 0
   #next = 0
 
-  /** `lanes`: RC, of their own. */
+  /** `lanes`: RC lanes that only the gate uses. */
   constructor(memory: DeviceMemory, lanes: Lanes, remote: readonly RemoteMemory[], waiter: Waiter) {
     this.#lanes = lanes
     this.#waiter = waiter
@@ -38,7 +38,7 @@ export class Gate {
     })
   }
 
-  /** Rank 0: with the first `lanes` ranks after it. */
+  /** Passes the gate at rank 0, with the first `lanes` ranks after it. */
   async open(lanes: number): Promise<void> {
     this.#lanesNow = lanes
     this.#next = 0
@@ -47,7 +47,7 @@ export class Gate {
     for (let lane = 0; lane < lanes; lane++) this.#write(lane)
   }
 
-  /** Another rank. */
+  /** Passes the gate at another rank. */
   async pass(): Promise<void> {
     this.#lanesNow = 1
     this.#next = 0

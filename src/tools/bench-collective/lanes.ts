@@ -1,6 +1,7 @@
 /**
- * The queue pairs between rank 0 and the others, for one transport: with RC and UC one for each pair of ranks; with UD one for each rank. Of
- * rank 0 a lane leads to each other rank, of these one to rank 0. Sends and receives have a completion queue each, as in the seed.
+ * The queue pairs between rank 0 and the other ranks, for one transport: with RC and UC one for each pair of ranks; with UD one for each
+ * rank. Rank 0 has a lane to each other rank, and each of these has one lane to rank 0. Sends and receives have a completion queue each,
+ * as in the seed.
  */
 
 import { multicastLid } from '../../collectives/multicast-group.ts'
@@ -38,7 +39,7 @@ const opcodes: Readonly<Record<Mode, Opcode>> = {
   READ: Opcode.Read,
 }
 
-/** What the other end of a lane must know; GIDs as hexadecimal digits, so that it is JSON. */
+/** Endpoint data that the peer of a lane needs; GIDs as hexadecimal digits, so that it can be sent as JSON. */
 export interface Endpoint {
   qpn: number
   psn: number
@@ -52,9 +53,9 @@ export interface LanesOptions {
   memory: DeviceMemory
   transport: Transport
   gidIndex: number
-  /** How many lanes. */
+  /** Number of lanes. */
   peers: number
-  /** Messages in flight on a lane. */
+  /** Number of messages in flight on a lane. */
   depth: number
 }
 
@@ -66,14 +67,14 @@ export class Lanes {
   readonly qps: QueuePair[]
   readonly sendCq: CompletionQueue
   readonly recvCq: CompletionQueue
-  /** Of each lane: posted, with the settings of a set. */
+  /** Prepared request of each lane, with the settings of the current set. */
   readonly requests: SendWorkRequest[] = []
-  /** One for all of the group, at rank 0 with multicast. */
+  /** Request that sends to the whole group; only at rank 0 with multicast. */
   groupRequest: SendWorkRequest | null = null
   readonly local: readonly QpEndpoint[]
   readonly #options: LanesOptions
   readonly #receives: RecvWorkRequest[]
-  /** Receives that are posted and not used, for each queue pair. */
+  /** Number of receives that are posted and unused, for each queue pair. */
   readonly #posted: number[]
   readonly #wcs: WorkCompletion[] = workCompletions(pollBatch)
   readonly #handles: AddressHandle[] = []
@@ -88,7 +89,7 @@ export class Lanes {
     const type = this.datagrams ? QpType.UD : transport === 'UC' ? QpType.UC : QpType.RC
     const queue = this.datagrams ? Math.max(peers, depth) : depth
     this.sendCq = context.createCq(peers * depth + 1)
-    // Datagrams may come that nobody waits for any more.
+    // Datagrams may still arrive after their repetition has been given up.
     this.recvCq = context.createCq(2 * peers * depth + 2)
     this.qps = Array.from({ length: this.datagrams ? 1 : peers }, () =>
       pd.createQp({
@@ -106,13 +107,13 @@ export class Lanes {
     )
   }
 
-  /** What each lane's other end must know: with UD the same for all. */
+  /** Returns the endpoint that the peer of a lane must know; the same for all lanes with UD. */
   endpoint(lane: number): Endpoint {
     const { gid, ...rest } = this.local[this.datagrams ? 0 : lane]!
     return { ...rest, gid: Buffer.from(gid).toString('hex') }
   }
 
-  /** Takes the queue pairs to RTS. `group`: the multicast group, which all but rank 0 join. */
+  /** Moves the queue pairs to RTS. `group`: the multicast group, which all ranks but rank 0 join. */
   connect(
     remote: readonly Endpoint[],
     memory: readonly RemoteMemory[],
@@ -167,7 +168,7 @@ export class Lanes {
     return handle
   }
 
-  /** Requests of the next set. A READ fetches the peer's message into its slot here. */
+  /** Prepares the requests of the next set. A READ fetches the peer's message into the local slot. */
   prepare(mode: Mode, size: number, remote: readonly RemoteMemory[]): void {
     const { memory } = this.#options
     this.requests.forEach((request, lane) => {
@@ -192,7 +193,7 @@ export class Lanes {
     this.qps[0]!.postSend(this.groupRequest!)
   }
 
-  /** So that `count` receives are posted for lane, or with UD for all lanes; how many it had to post. */
+  /** Posts receives until `count` are posted for the lane, or with UD for all lanes; returns the number that it had to post. */
   receive(lane: number, count: number): number {
     const at = this.datagrams ? 0 : lane
     const missing = count - this.#posted[at]!
@@ -204,7 +205,7 @@ export class Lanes {
     return Math.max(0, missing)
   }
 
-  /** How many sends have completed since the last call, at most `max`. Throws for one that failed. */
+  /** Returns the number of sends completed since the last call, at most `max`. Throws for one that failed. */
   sent(max: number = pollBatch): number {
     const n = this.sendCq.poll(this.#wcs, Math.min(max, pollBatch))
     if (n < 0) throw new EndError('PEER_FAILED', 'the completion queue of sends overran')
@@ -212,7 +213,7 @@ export class Lanes {
     return n
   }
 
-  /** How many messages have arrived that are those of this repetition, by their last byte or their immediate. */
+  /** Returns the number of arrived messages that belong to this repetition, by their last byte or their immediate. */
   arrived(mode: Mode, size: number, state: number): number {
     const n = this.recvCq.poll(this.#wcs, pollBatch)
     if (n < 0) throw new EndError('PEER_FAILED', 'the completion queue of receives overran')

@@ -1,21 +1,21 @@
-/** The plan of a run: what the lists of settings, the group and its devices allow. All ranks make the same. */
+/** The plan of a run: the sets that the lists of settings, the group and its devices allow. All ranks compute the same plan. */
 import { combinations, makePlan, type Plan } from '../bench-kit/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { type CollectiveSettings, isScenario1, type Measure, type Mode, type ParsedLists } from './settings.ts'
 
-/** What all ranks found of a device: the least of what they have. */
+/** Limits of a device: the minimum over all ranks. */
 export interface DeviceFacts {
-  /** Bytes of a datagram. */
+  /** Maximum bytes of a datagram. */
   mtu: number
-  /** Bytes of a message on a connection. */
+  /** Maximum bytes of a message on a connection. */
   maxMessage: number
-  /** Why there is no multicast; empty: there is. */
+  /** Reason why there is no multicast; empty if there is. */
   noMulticast: string
 }
 
 const mostSets = 20_000
 
-/** Throws a UsageError if nothing is left, or too much. */
+/** Makes the plan. Throws a UsageError if no set is left, or too many. */
 export function planCollective(
   lists: ParsedLists,
   ranks: number,
@@ -43,11 +43,11 @@ export function planCollective(
       '--transport',
       `nothing is left to measure: ${plan.leftOut.map(({ reason }) => reason).join('; ')}`,
     )
-  // In the order of the lists: the queue pairs of a transport are made once.
+  // In the order of the lists, so that the queue pairs of a transport are created once.
   return { ...plan, order: plan.sets.map((_, i) => i) }
 }
 
-/** Why it cannot be measured; null if it can. */
+/** Returns the reason why the settings cannot be measured; null if they can. */
 function exclusion(settings: CollectiveSettings, ranks: number, facts: DeviceFacts): string | null {
   const { device, transport, mode, measure, size, processes } = settings
   const datagrams = transport === 'UD' || transport === 'multicast'

@@ -1,4 +1,4 @@
-/** One rank of a run: it opens the devices, takes part in the sets of the plan, and tells rank 0 what it found. */
+/** One rank of a run: it opens the devices, takes part in the sets of the plan, and sends its results to rank 0. */
 import type { Group } from '../../collectives/launch/index.ts'
 import type { Context } from '../../index.ts'
 import type { Plan, PlannedSet } from '../bench-kit/index.ts'
@@ -15,20 +15,20 @@ import { Waiter } from './waiting.ts'
 
 export interface RankOptions {
   lists: ParsedLists
-  /** Repetitions before those that count. */
+  /** Number of repetitions before those that are recorded. */
   warmUp: number
   lostMs: number
   stallMs: number
   pin: boolean
 }
 
-/** What a set has found, at rank 0. */
+/** Results of a set, at rank 0. */
 export interface Found {
   /** Nanoseconds of each repetition; NaN where a message was lost. */
   values: Float64Array
   sent: number
   received: number
-  /** A rank was asked to stop: this set is the last. */
+  /** True if a rank was requested to stop: this set is the last. */
   stop: boolean
 }
 
@@ -56,13 +56,13 @@ export class Rank {
     this.plan = plan
   }
 
-  /** The most ranks of this host that take part in a step: they poll at the same time. */
+  /** Returns the maximum number of ranks of this host that take part in a step: they poll at the same time. */
   get pollingHere(): number {
     const last = Math.max(0, ...this.plan.sets.map(({ settings }) => settings.processes))
     return ranksHere(this.#group).filter((rank) => rank <= last).length
   }
 
-  /** All ranks together. Throws a UsageError, the same at all, if nothing can be measured. */
+  /** Opens the devices; a collective call of all ranks. Throws the same UsageError at all ranks if nothing can be measured. */
   static async open(group: Group, options: RankOptions): Promise<Rank> {
     const crowded = await placeRanks(group, options.pin)
     const contexts = new Map<string, Context>()
@@ -80,15 +80,15 @@ export class Rank {
   }
 
   /**
-   * All ranks together, before the first set. The first thousands of calls run slower, as code that is not compiled yet: without this,
-   * what is measured first would look slower than the rest.
+   * Warms up each kind of set; a collective call of all ranks before the first set. The first thousands of calls run slower, because the
+   * code is not compiled yet: without this, the set measured first would look slower than the rest.
    */
   async prime(): Promise<void> {
     const kinds = new Map<string, CollectiveSettings>()
     for (const { settings } of this.plan.sets) {
       const { device, transport, mode, measure, processes } = settings
       const kind = [device, transport, mode, isScenario1(measure)].join()
-      // With the parts of READ that start by a multicast, if they are measured.
+      // Includes the parts of READ that start by a multicast, if they are measured.
       const known = kinds.get(kind)
       if (!known || processes > known.processes || (startsByMulticast(settings) && !startsByMulticast(known)))
         kinds.set(kind, { ...settings, processes: Math.max(processes, known?.processes ?? 1), repetitions: 0 })
@@ -96,12 +96,12 @@ export class Rank {
     for (let round = 0; round < primingRounds; round++)
       for (const settings of kinds.values()) {
         await this.#step(settings, this.#options.warmUp * primingFactor)
-        // Nobody closes a queue pair that another rank still reads through.
+        // No rank may close a queue pair that another rank still reads through.
         await this.#group.barrier({ timeoutMs: 0 })
       }
   }
 
-  /** All ranks together. `stop`: whether this rank was asked to end the run. The values are rank 0's. */
+  /** Measures a set; a collective call of all ranks. `stop`: whether this rank was requested to end the run. The values are rank 0's. */
   async measure({ settings }: PlannedSet<CollectiveSettings>, stop: () => boolean): Promise<Found> {
     const tally = await this.#step(settings, this.#options.warmUp)
     return await this.#collect(settings, tally, stop())
@@ -113,7 +113,7 @@ export class Rank {
     end.lanes.prepare(settings.mode, settings.size, end.remote)
     const before = this.#before
     this.#before += warmUp + settings.repetitions
-    // Who takes no part sleeps meanwhile.
+    // A rank that takes no part sleeps meanwhile.
     if (this.#group.rank > settings.processes) return nothing
     return await this.#part({
       ...{ end, waiter: this.#waiter, settings, warmUp },
@@ -128,7 +128,7 @@ export class Rank {
     return first ? sendToAll(run) : answer(run)
   }
 
-  /** A head of three numbers, then the values. */
+  /** Gathers the results at rank 0. A message is a head of three numbers, then the values. */
   async #collect(settings: CollectiveSettings, { values, sent, received }: Tally, stop: boolean): Promise<Found> {
     const own = new Float64Array(3 + values.length)
     own.set([sent, received, stop ? 1 : 0])
@@ -165,7 +165,7 @@ export class Rank {
     return this.#end
   }
 
-  /** Gives the devices back; after a failure as far as that is possible. */
+  /** Closes the devices; after a failure as far as that is possible. */
   close(): void {
     this.#end?.close()
     this.#end = null
@@ -174,10 +174,10 @@ export class Rank {
 }
 
 const primingRounds = 2
-/** Times the warm-up of a set. */
+/** Factor by which the warm-up of a set is repeated while priming. */
 const primingFactor = 25
 
-/** With READ the others read at a multicast, which is made only where it is measured. */
+/** True if the other ranks start their READs at a multicast; the multicast lanes are made only where that part is measured. */
 function startsByMulticast({ mode, measure }: CollectiveSettings): boolean {
   return mode === 'READ' && measure !== 'RDMART_1N' && !isScenario1(measure)
 }

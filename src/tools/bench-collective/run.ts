@@ -1,4 +1,4 @@
-/** All sets of a plan: rank 0 saves each when it is done, the others take part. */
+/** All sets of a plan: rank 0 saves each when it is done, and the other ranks take part. */
 import { join } from 'node:path'
 import {
   type CollectiveResults,
@@ -24,7 +24,7 @@ export interface CollectiveRun extends RunHooks<CollectiveSet> {
   outDir: string
 }
 
-/** Rank 0's. */
+/** Runs the sets at rank 0. */
 export async function runCollective(run: CollectiveRun): Promise<CollectiveResults> {
   const { rank, outDir, signal } = run
   const { plan } = rank
@@ -36,7 +36,7 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
   clearTimestamps(outDir)
   saveResults(outDir, results, collectivePlot())
   const saveOften = pacedSaver(save)
-  // Launchers that pass on a signal may kill soon after it, before a set is over.
+  // A launcher that passes on a signal may kill this process soon after it, before a set is over.
   signal.addEventListener('abort', save)
   try {
     await rank.prime()
@@ -58,7 +58,7 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
   return results
 }
 
-/** Another rank's. */
+/** Takes part in the sets at another rank. */
 export async function follow(rank: Rank, signal: AbortSignal): Promise<void> {
   await rank.prime()
   for (const index of rank.plan.order) {

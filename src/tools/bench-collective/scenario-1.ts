@@ -1,6 +1,6 @@
 /**
- * Scenario 1: rank 0 sends 1 to MAXPOSTS messages to rank 1 in a step; what single calls take, and how long until the messages are
- * complete.
+ * Scenario 1: rank 0 sends 1 to MAXPOSTS messages to rank 1 in a step; measures the time of single calls, and the time until the messages
+ * are complete.
  */
 import { nowNs } from '../../memory/index.ts'
 import { isReliable, Looks, type SetRun, stateOf, type Tally } from './scenario.ts'
@@ -54,7 +54,7 @@ export async function receivePosts(run: SetRun): Promise<Tally> {
       await waiter.patiently(looks.allArrived, 'a message')
     if (repetition < 0) continue
     values[repetition] = posted > 0 ? (t1 - t0) / posted : Number.NaN
-    // Without receive requests nobody here sees a message; rank 0 has its completions.
+    // Without receive requests this rank does not see the messages; rank 0 has their completions.
     received += receives ? looks.arrived : posts
   }
   const measured = settings.measure === 'MEA_POST_RR_CPU_OVERHEAD'

@@ -1,4 +1,4 @@
-/** Scenario 2: rank 0 sends a message to each of the first i others, which answer with one of the same size. */
+/** Scenario 2: rank 0 sends a message to each of the first i other ranks, which answer with one of the same size. */
 import { nowNs } from '../../memory/index.ts'
 import { isReliable, Looks, type SetRun, stateOf, type Tally } from './scenario.ts'
 

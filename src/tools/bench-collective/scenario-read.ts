@@ -1,11 +1,12 @@
 /**
- * Scenario 2 with RDMA READ: rank 0 reads a message of each of the first i others, and then lets them read one of it. Who is read from
- * does not know when, so rank 0 tells them by a multicast, which reaches all at the same time. Each measures its own part.
+ * Scenario 2 with RDMA READ: rank 0 reads a message from each of the first i other ranks, and then lets each of them read one from it. A
+ * rank that is read from cannot detect when that is over, so rank 0 notifies all ranks by a multicast, which reaches them at the same
+ * time. Each rank measures its own part.
  */
 import { nowNs } from '../../memory/index.ts'
 import { Looks, type SetRun, stateOf, type Tally } from './scenario.ts'
 
-/** Rank 0 may read for long before it sends the multicast. */
+/** Time limit of waiting for the multicast, before which rank 0 may read for long. */
 const longestReadMs = 2000
 
 export async function readFromAll(run: SetRun): Promise<Tally> {
@@ -16,7 +17,7 @@ export async function readFromAll(run: SetRun): Promise<Tally> {
   const syncSent = (): boolean => sync!.sent() > 0
   const values = new Float64Array(repetitions)
   for (let repetition = -warmUp; repetition < repetitions; repetition++) {
-    // What is sent to all is its first byte.
+    // The multicast message is this first byte.
     memory.send[0] = stateOf(before + warmUp + repetition)
     looks.begin(0, processes, 0)
     await gate.open(processes)
@@ -63,7 +64,7 @@ export async function readFromOne(run: SetRun): Promise<Tally> {
   return { values, sent: 0, received }
 }
 
-/** RDMART_RTT, RDMART_1N or RDMART_N1 of each repetition: of what rank 0 measured, and of the longest that another rank did. */
+/** Returns RDMART_RTT, RDMART_1N or RDMART_N1 of each repetition: from the time of rank 0 and the longest time of another rank. */
 export function readTimes(
   measure: string,
   processes: number,

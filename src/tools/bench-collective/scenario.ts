@@ -1,14 +1,14 @@
-/** What both scenarios share: what a set has found, what it waits for, and the byte by which messages of a repetition are known. */
+/** Code that both scenarios share: results of a set, polling for its messages, and the byte that identifies messages of a repetition. */
 import type { End } from './end.ts'
 import type { Lanes } from './lanes.ts'
 import type { CollectiveSettings } from './settings.ts'
 import type { Waiter } from './waiting.ts'
 
-/** What a rank found in a set. */
+/** Results of one rank in a set. */
 export interface Tally {
   /** Nanoseconds of each repetition; NaN where a message was lost. Empty at ranks that measure nothing. */
   values: Float64Array
-  /** Messages to and from this rank: those that were sent by it or to it are counted where they were sent, and where they arrived. */
+  /** Number of messages to and from this rank: sends are counted at the sender, and arrivals at the receiver. */
   sent: number
   received: number
 }
@@ -17,25 +17,25 @@ export interface SetRun {
   end: End
   waiter: Waiter
   settings: CollectiveSettings
-  /** Repetitions before those that count. */
+  /** Number of repetitions before those that are recorded. */
   warmUp: number
-  /** Those of all sets before: the same at all ranks. */
+  /** Number of repetitions of all earlier sets: the same at all ranks. */
   before: number
-  /** A message of an unreliable service that has not come for so long is lost. */
+  /** Time after which a message of an unreliable service that has not arrived is lost. */
   lostNs: number
 }
 
-/** SET_MEM of the seed marks a message by its last byte: 1 to 255 in turn. */
+/** Returns the last byte of a message, by which SET_MEM of the seed marks it: 1 to 255 in turn. */
 export function stateOf(repetition: number): number {
   return (repetition % 255) + 1
 }
 
-/** Nothing is lost on the way: what does not come is an error. */
+/** True if the transport loses no message: one that does not arrive is an error. */
 export function isReliable({ transport }: CollectiveSettings): boolean {
   return transport === 'RC'
 }
 
-/** The looks of one repetition, made once: nothing is allocated while it is measured. */
+/** Polling functions of one repetition, created once: nothing is allocated while it is measured. */
 export class Looks {
   sent = 0
   arrived = 0
@@ -67,7 +67,7 @@ export class Looks {
     return this.sent >= this.wantedSent
   }
 
-  /** By completions; with RDMA WRITE in memory, as WAIT_MEM_RECV of the seed. */
+  /** Returns the check for arrivals: by completions; with RDMA WRITE in memory, as WAIT_MEM_RECV of the seed. */
   get allArrived(): () => boolean {
     return this.#settings.mode === 'WRITE' ? this.#inMemory : this.#completed
   }
@@ -78,13 +78,13 @@ export class Looks {
   }
 
   readonly #inMemory = (): boolean => {
-    // A device on a network moves when it is polled.
+    // A device on a network makes progress only when it is polled.
     this.sent += this.#lanes.sent()
     while (this.arrived < this.wantedArrived && this.#slots[this.#last(this.arrived)] === this.state) this.arrived++
     return this.arrived >= this.wantedArrived
   }
 
-  /** Before a repetition: what was left of earlier ones goes, and no slot looks like a message of this one. */
+  /** Prepares a repetition: drains completions of earlier ones, and clears slots so that none looks like a message of this one. */
   clear(slots: number): void {
     const { mode, size } = this.#settings
     while (this.#lanes.arrived(mode, size, 0) > 0);

@@ -1,6 +1,6 @@
 /**
- * What a run can set, with the names of Viertel (2006): TRANSPORT, MODE, MEASURE, MEMSIZE, REPETITIONS, MAXPOSTS. All ranks are started with the
- * same options, and rank 0 refuses one that was not.
+ * The settings of a run, with the names of Viertel (2006): TRANSPORT, MODE, MEASURE, MEMSIZE, REPETITIONS, MAXPOSTS. All ranks are started
+ * with the same options, and rank 0 rejects a rank that was not.
  */
 import { type GivenOptions, parseList, type SettingOption } from '../bench-kit/index.ts'
 import { integer } from '../kit/index.ts'
@@ -11,7 +11,10 @@ export type Transport = (typeof transports)[number]
 export const modes = ['SEND', 'WRITE', 'WRITE_IMM', 'READ'] as const
 export type Mode = (typeof modes)[number]
 
-/** Scenario 1 is between two processes, scenario 2 from one to several and back. The last two are the parts of an RDMA READ's time. */
+/**
+ * Measures of scenario 1, between two processes. Scenario 2 goes from one to several and back; its last two are the parts of an RDMA
+ * READ's time.
+ */
 const scenario1 = [
   'MEA_POST_RR_CPU_OVERHEAD',
   'MEA_POST_SR_CPU_OVERHEAD',
@@ -26,30 +29,30 @@ export function isScenario1(measure: Measure): boolean {
   return (scenario1 as readonly string[]).includes(measure)
 }
 
-/** The settings of a set, as they are saved. */
+/** Settings of a set, as they are saved. */
 export interface CollectiveSettings {
   readonly device: string
   readonly transport: Transport
   readonly mode: Mode
   readonly measure: Measure
   readonly repetitions: number
-  /** Bytes. */
+  /** Bytes of a message. */
   readonly size: number
-  /** Remote ones, i of the seed. */
+  /** Number of remote processes, i of the seed. */
   readonly processes: number
-  /** Scenario 1: messages in one step. */
+  /** Scenario 1: number of messages in one step. */
   readonly posts?: number
 }
 
 export interface CollectiveLists {
-  /** Empty: one for this run where all ranks are on one host, else `roce`. */
+  /** Device name. Empty: one created for this run where all ranks are on one host, else `roce`. */
   device: string
   transport: Transport
   mode: Mode
   measure: Measure
-  /** Empty: doubling from 1 to MEMSIZE. */
+  /** Bytes of a message. Empty: doubling from 1 to MEMSIZE. */
   size: number
-  /** Empty: 1 to all. */
+  /** Number of remote processes. Empty: 1 to all. */
   processes: number
   repetitions: number
   maxPosts: number
@@ -59,7 +62,7 @@ export const mostBytes: number = 1 << 28
 const mostRepetitions = 100_000
 const mostPosts = 4096
 
-/** As somebody spells it: with the seed's prefixes and suffixes or without, in any case of letters. */
+/** Accepts several spellings: with the seed's prefixes and suffixes or without, in any case of letters. */
 function named<V extends string>(
   names: readonly V[],
   others: Readonly<Record<string, V>>,
@@ -155,7 +158,7 @@ export const collectiveOptions: { readonly [K in keyof CollectiveLists]: Setting
 
 export type ParsedLists = { readonly [K in keyof CollectiveLists]: readonly CollectiveLists[K][] }
 
-/** Throws a UsageError. `memSize`: bytes, for the sizes where none are given. */
+/** Parses the options. Throws a UsageError. `memSize`: bytes, for the sizes where none are given. */
 export function parseLists(given: GivenOptions, memSize: number): ParsedLists {
   const list = <K extends keyof CollectiveLists>(key: K): CollectiveLists[K][] =>
     parseList(collectiveOptions[key], given[key])
@@ -167,7 +170,7 @@ export function parseLists(given: GivenOptions, memSize: number): ParsedLists {
   return { ...lists, size: lists.size.length > 0 ? lists.size : doublings(memSize) }
 }
 
-/** 1, 2, 4, … and the last one, as the seed's MEMSTEP. */
+/** Returns 1, 2, 4, … and the last one, as the seed's MEMSTEP. */
 function doublings(most: number): number[] {
   const sizes: number[] = []
   for (let size = 1; size < most; size *= 2) sizes.push(size)

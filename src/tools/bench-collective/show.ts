@@ -1,21 +1,21 @@
-/** What rank 0 prints: a table, or one JSON document. */
+/** The output of rank 0: a table, or one JSON document. */
 import { paint, print, table } from '../../cli/terminal/index.ts'
 import { type CollectiveResults, type CollectiveSet, formatShare, type Setting } from '../../report/index.ts'
 import { settingText, varying } from '../bench-kit/index.ts'
 
 /** Settings that each run of the document has. */
 const always = ['transport', 'mode', 'measure', 'size', 'processes'] as const
-/** More rows nobody reads at a terminal. */
+/** Maximum number of rows; more are of no use at a terminal. */
 const mostRows = 60
 
 function extraSettings(sets: readonly CollectiveSet[]): string[] {
   const own = new Set(varying(sets.map(({ settings }) => settings)).filter((key) => !always.includes(key as 'size')))
-  // How many messages a step had belongs to what was measured, also if all had as many.
+  // The number of messages in a step belongs to the result, even if it is the same for all sets.
   if (sets.some(({ settings }) => settings.posts !== undefined)) own.add('posts')
   return [...own]
 }
 
-/** What --json prints. */
+/** Returns the document that `--json` prints. */
 export function collectiveDocument(results: CollectiveResults): object {
   const keys = [...always, ...extraSettings(results.sets)]
   const runs = results.sets.map(({ settings, time, mean, lost }) => ({

@@ -1,7 +1,7 @@
 /**
- * How a rank waits: it looks again and again, as the seed does. Where more ranks are on a host than there are cores, it lets the others
- * run between looks, since what it waits for is what they do. A wait that lasts lets the event loop run, too, where the end of a rank
- * is noticed.
+ * Waiting of a rank: it polls repeatedly, as the seed does. Where a host has more ranks than cores, a rank yields the processor between
+ * polls, since it waits for what other ranks do. A wait that lasts longer also lets the event loop run, where the end of a rank is
+ * detected.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { nowNs, yieldProcessor } from '../../memory/index.ts'
@@ -9,7 +9,7 @@ import { EndError } from '../kit/index.ts'
 
 const looksAlone = 64
 const looksCrowded = 4
-/** How long the event loop may wait. */
+/** Nanoseconds of polling after which the event loop must run. */
 const sliceNs = 20e6
 
 export class Waiter {
@@ -17,14 +17,14 @@ export class Waiter {
   readonly #signal: AbortSignal
   readonly #stallMs: number
 
-  /** `signal`: of the group. `stallMs`: when what must come has not. */
+  /** `signal`: of the group. `stallMs`: time after which an awaited message counts as missing. */
   constructor(crowded: boolean, signal: AbortSignal, stallMs: number) {
     this.#crowded = crowded
     this.#signal = signal
     this.#stallMs = stallMs
   }
 
-  /** Looks until it is there, at most so long. */
+  /** Polls until `look` returns true, for at most `limitNs`. */
   spin(look: () => boolean, limitNs: number = sliceNs): boolean {
     const looks = this.#crowded ? looksCrowded : looksAlone
     let end = 0
@@ -37,13 +37,15 @@ export class Waiter {
     }
   }
 
-  /** Until it is there. Throws the group's error, or EndError PEER_SILENT for what did not come in time: `what` names it. */
+  /**
+   * Waits until `look` returns true. Throws the group's error, or EndError PEER_SILENT after `stallMs`: `what` names the missing message.
+   */
   async patiently(look: () => boolean, what: string): Promise<void> {
     if (!(await this.within(look, this.#stallMs)))
       throw new EndError('PEER_SILENT', `${what} did not come within ${this.#stallMs / 1000} s`)
   }
 
-  /** The same for what may be lost: false if it has not come. Throws the group's error. */
+  /** Waits in the same way for a message that may be lost: returns false if it has not arrived. Throws the group's error. */
   async within(look: () => boolean, limitMs: number): Promise<boolean> {
     const end = performance.now() + limitMs
     while (!this.spin(look)) {

@@ -1,4 +1,4 @@
-/** What else had the cores while a benchmark ran: the host of a virtual machine (steal), and other programs. */
+/** Other load on the cores while a benchmark ran: the host of a virtual machine (steal), and other programs. */
 import { readFileSync } from 'node:fs'
 import { currentCores } from '../../memory/index.ts'
 import type { Machine } from '../../report/index.ts'
@@ -6,16 +6,16 @@ import type { Machine } from '../../report/index.ts'
 /** Ticks of the kernel's accounting (a hundredth of a second each), added up over cores. */
 export interface CpuTicks {
   total: number
-  /** Of programs and of the kernel for them. */
+  /** Ticks of programs, and of the kernel for them. */
   busy: number
   stolen: number
 }
 
 const ticksPerSecond = 100
-/** Fewer do not make a share: the kernel counts whole ticks. */
+/** Minimum number of ticks that make a share: the kernel counts whole ticks. */
 const fewestTicks = 50
 
-/** From the text of /proc/stat, for these cores; for all when none is named, or none of them is there. */
+/** Parses the text of /proc/stat for these cores; for all when none is named, or none of them is there. */
 export function parseCpuTicks(text: string, cores: readonly number[]): CpuTicks {
   const lines = text.split('\n').filter((line) => line.startsWith('cpu'))
   const own = lines.filter((line) => cores.includes(Number(/^cpu(\d+) /.exec(line)?.[1] ?? -1)))
@@ -32,7 +32,7 @@ export function parseCpuTicks(text: string, cores: readonly number[]): CpuTicks 
   return sum
 }
 
-/** Shares of the time between two readings; `ownTicks` is what this process used. Nothing for a time that is too short. */
+/** Returns the shares of the time between two readings; `ownTicks` is what this process used. Empty if the time is too short. */
 export function sharesOf(before: CpuTicks, after: CpuTicks, ownTicks: number): Pick<Machine, 'stolen' | 'others'> {
   const total = after.total - before.total
   if (total < fewestTicks) return {}
@@ -41,7 +41,7 @@ export function sharesOf(before: CpuTicks, after: CpuTicks, ownTicks: number): P
 }
 
 /**
- * Watches from now on; each call gives the shares since then. Nothing where the system does not tell (/proc/stat). `elsewhereUs`:
+ * Watches from now on; each call returns the shares since then. Empty where the system has no /proc/stat. `elsewhereUs`:
  * microseconds of processor time that other processes of the run have used since then.
  */
 export function watchDisturbance(elsewhereUs: () => number = () => 0): () => Pick<Machine, 'stolen' | 'others'> {

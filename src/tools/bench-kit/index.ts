@@ -1,4 +1,4 @@
-/** What the benchmarks share in the main thread: settings that are lists, the plan of a run, progress, saved results. */
+/** Code that the benchmarks share in the main thread: settings that are lists, the plan of a run, progress, saved results. */
 export { describeMachine, versions } from './machine.ts'
 export { measure, type RunHooks, settingText } from './measurement.ts'
 export { coreList, devicePair, type GivenOptions, onOff, parseList, type SettingOption } from './option.ts'

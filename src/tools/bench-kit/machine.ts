@@ -7,7 +7,7 @@ import { version } from '../../cli/terminal/index.ts'
 import { currentCores, lockMemory, nativeAvailable, nativeCrc32 } from '../../memory/index.ts'
 import type { Machine } from '../../report/index.ts'
 
-/** Before a thread of the run was bound to fewer. */
+/** Number of cores, read before a thread of the run was bound to fewer. */
 const cores = availableParallelism()
 const coresBefore = currentCores()
 
@@ -32,7 +32,7 @@ export function versions(): Record<string, string> {
     verbena: version,
     node,
     v8,
-    // What computes the CRC of packets.
+    // The implementation that computes the CRC of packets.
     crc32: nativeCrc32().name,
     ...(nativeAvailable ? { koffi: koffiVersion() } : {}),
   }
@@ -49,7 +49,7 @@ function koffiVersion(): string {
 
 let locked: boolean | undefined
 
-/** `mlockall` for this process, once; whether it was permitted. */
+/** Calls `mlockall` for this process, once; returns whether it was permitted. */
 export function lockProcessMemory(): boolean {
   locked ??= nativeAvailable && lockMemory()
   return locked

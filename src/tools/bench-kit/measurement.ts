@@ -9,7 +9,7 @@ interface Measurable {
   readonly sets: readonly { readonly id: string; readonly error?: string | undefined }[]
 }
 
-/** How a run reports its progress, and what ends it. */
+/** Hooks of a run: callbacks for its progress, and the signal that ends it. */
 export interface RunHooks<Set> {
   command: string[]
   signal: AbortSignal
@@ -21,17 +21,17 @@ export interface Measurement<Set, Results extends Measurable> {
   outDir: string
   json: boolean
   plannedSets: number
-  /** With what is measured besides the sets. */
+  /** Number of steps: the sets, and what is measured besides them. */
   plannedSteps?: number
   run(hooks: RunHooks<Set>): Promise<Results>
-  /** A few words for the line of progress. */
+  /** Returns a few words for the line of progress. */
   describe(set: Set): string
-  /** What --json prints. */
+  /** Returns the document that `--json` prints. */
   document(results: Results): object
   show(results: Results, outDir: string): void
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 export async function measure<Set, Results extends Measurable>(
   measurement: Measurement<Set, Results>,
 ): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * One table row for each setting of a benchmark: how the command line spells it, what it may be, and what it is when
- * nobody says. Parsing, help and error messages all come from the row, so that they cannot disagree.
+ * One table row for each setting of a benchmark: how the command line spells it, its legal values, and its default.
+ * Parsing, help and error messages all come from the row, so that they cannot disagree.
  *
  * A setting may be a list (`--size 8,64`), and an option may be repeated, which makes the list longer. Where one value
  * has a comma in it (`--device shm0,shm1`, `--pin 0,1`), only repetition makes a list.
@@ -8,22 +8,22 @@
 import { integer, wrongValue } from '../kit/index.ts'
 
 export interface SettingOption<V> {
-  /** `--size`, or `--inline` for one that also stands alone. */
+  /** Name of the option: `--size`, or `--inline` for one that also stands alone. */
   flag: string
-  /** `<bytes>`, or `[on|off]` for one that also stands alone. */
+  /** Argument of the option: `<bytes>`, or `[on|off]` for one that also stands alone. */
   argument: string
   description: string
-  /** What a value must be, to complete "expected …", or all values that there are. */
+  /** Description of a legal value, to complete "expected …", or the list of all values. */
   expected: string | readonly string[]
   example: string
   fallback: readonly V[]
-  /** The value, or undefined if `text` is none. */
+  /** Returns the value, or undefined if `text` is not a valid one. */
   parse(text: string): V | undefined
-  /** The comma belongs to the value. */
+  /** True if a comma belongs to the value. */
   whole?: boolean
 }
 
-/** The values that an option was given, in order and without doubles; `fallback` when it was not given. */
+/** Returns the values that an option was given, in order and without duplicates; `fallback` when it was not given. */
 export function parseList<V>(option: SettingOption<V>, texts: readonly (string | true)[] | undefined): V[] {
   if (texts === undefined || texts.length === 0) return [...option.fallback]
   const values: V[] = []
@@ -42,7 +42,7 @@ export function onOff(text: string): boolean | undefined {
   return { on: true, true: true, yes: true, off: false, false: false, no: false }[text.toLowerCase()]
 }
 
-/** `shm0` stands for shm0 and its neighbour shm1: the two adapters between which a message travels. */
+/** Returns the pair of adapters between which a message travels: `shm0` stands for shm0 and its neighbour shm1. */
 export function devicePair(text: string): string | undefined {
   const names = text.split(',').map((name) => name.trim())
   if (names.some((name) => name === '') || names.length > 2) return undefined
@@ -50,8 +50,8 @@ export function devicePair(text: string): string | undefined {
 }
 
 /**
- * The other adapter of the same host: shm0 ↔ shm1, shm:lab ↔ shm:lab/1, roce:127.0.0.1 ↔ roce:127.0.0.2. One without a
- * neighbour talks to itself.
+ * Returns the other adapter of the same host: shm0 ↔ shm1, shm:lab ↔ shm:lab/1, roce:127.0.0.1 ↔ roce:127.0.0.2. An
+ * adapter without a neighbour is its own partner.
  */
 function partnerOf(name: string): string {
   if (name === 'shm0') return 'shm1'
@@ -63,12 +63,12 @@ function partnerOf(name: string): string {
   return name
 }
 
-/** `auto`, `none`, or cores: `0,1`. */
+/** Returns a valid value of `--pin`: `auto`, `none`, or cores: `0,1`. */
 export function coreList(text: string): string | undefined {
   if (text === 'auto' || text === 'none') return text
   const cores = text.split(',').map((core) => integer(0, 8191)(core.trim()))
   return cores.includes(undefined) ? undefined : cores.join(',')
 }
 
-/** What the command line parser hands over: each option's texts, `true` for one that stands alone. */
+/** Result of the command line parser: the texts of each option, `true` for one that stands alone. */
 export type GivenOptions = Record<string, readonly (string | true)[] | undefined>

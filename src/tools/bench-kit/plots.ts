@@ -3,7 +3,7 @@ import type { PlotSettings } from '../../report/index.ts'
 
 const figure = { width: 900, height: 420 }
 
-/** Keys that take more than one value in these settings. */
+/** Returns the keys that have more than one value in these settings. */
 export function varying(all: readonly object[]): string[] {
   const seen = new Map<string, Set<unknown>>()
   for (const settings of all) {
@@ -15,7 +15,7 @@ export function varying(all: readonly object[]): string[] {
   return [...seen].filter(([, values]) => values.size > 1).map(([key]) => key)
 }
 
-/** Numbers make good axes: the message size if it varies, else another one that does. */
+/** Settings that make good axes, being numbers: the message size if it varies, else another one that does. */
 const axes = ['size', 'pause', 'burst'] as const
 
 export function latencyPlot(all: readonly object[]): PlotSettings {
@@ -28,7 +28,7 @@ export function latencyPlot(all: readonly object[]): PlotSettings {
   }
 }
 
-/** As VILLASnode's benchmark draws its node-types. */
+/** Returns plots as VILLASnode's benchmark draws its node-types. */
 export function nodePlot(): PlotSettings {
   return {
     figure,
@@ -37,7 +37,7 @@ export function nodePlot(): PlotSettings {
   }
 }
 
-/** As Viertel (2006) draws round trips. */
+/** Returns plots as Viertel (2006) draws round trips. */
 export function collectivePlot(): PlotSettings {
   return {
     figure,
@@ -46,7 +46,7 @@ export function collectivePlot(): PlotSettings {
   }
 }
 
-/** Algorithms of collectives against the size. */
+/** Returns plots of the algorithms of collectives against the size. */
 export function algorithmPlot(): PlotSettings {
   return {
     figure,

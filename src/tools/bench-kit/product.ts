@@ -1,8 +1,8 @@
-/** From lists of settings to the sets that are measured: their product, without what cannot be. */
+/** From lists of settings to the sets that are measured: their product, without the combinations that cannot be measured. */
 
 import { Random } from './random.ts'
 
-/** What the adapters can do. */
+/** Limits of the adapters. */
 export interface Limits {
   /** Largest UD message, bytes. */
   mtu: number
@@ -10,10 +10,10 @@ export interface Limits {
 }
 
 export interface PlannedSet<S> {
-  /** Three digits or more; names the file of its timestamps. */
+  /** Identifier of three digits or more; it names the file of the timestamps. */
   id: string
   settings: S
-  /** 1 for the first measurement of these settings, 2 for the second, … */
+  /** Number of the measurement of these settings: 1 for the first, 2 for the second, … */
   repeat: number
 }
 
@@ -23,14 +23,14 @@ export interface LeftOut {
 }
 
 export interface Plan<S> {
-  /** As a person reads them: in the order of the product. */
+  /** Sets in the order of the product, as they are shown. */
   sets: PlannedSet<S>[]
   /** Indices into `sets` as they are measured: shuffled, so that a drift of the machine does not look like a setting. */
   order: number[]
   leftOut: LeftOut[]
 }
 
-/** Every combination of the lists, the last key varying fastest. */
+/** Returns every combination of the lists, the last key varying fastest. */
 export function combinations<S extends object>(lists: { [K in keyof S]: readonly S[K][] }): S[] {
   let all: object[] = [{}]
   for (const [key, values] of Object.entries<readonly unknown[]>(lists)) {
@@ -39,7 +39,7 @@ export function combinations<S extends object>(lists: { [K in keyof S]: readonly
   return all as S[]
 }
 
-/** Puts what can be measured into a plan and counts what cannot. */
+/** Puts the combinations that can be measured into a plan and counts those that cannot. */
 export function makePlan<S extends object>(
   all: readonly S[],
   excluded: (settings: S) => string | null,

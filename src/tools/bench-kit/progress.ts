@@ -1,4 +1,4 @@
-/** How far a plan of sets is, with a bar: only where a person looks, and only for runs that last longer than a moment. */
+/** Progress through a plan of sets, with a bar: only on a terminal, and only for runs that last longer than a moment. */
 import { type OutputStream, StatusLine } from '../../cli/terminal/index.ts'
 
 const patienceMs = 2000
@@ -23,7 +23,7 @@ export class Progress {
     if (this.#shows) this.#line.show(this.#text)
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   stop(): void {
     clearTimeout(this.#timer)
     this.#line.clear()

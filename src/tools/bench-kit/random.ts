@@ -1,20 +1,20 @@
 import { seededBits } from '../../stats/index.ts'
 
-/** A seeded source of numbers: the same seed gives the same payload and the same order of runs. */
+/** Seeded source of numbers: the same seed gives the same payload and the same order of runs. */
 export class Random {
-  /** Gives 32 random bits, signed. */
+  /** Returns 32 random bits, signed. */
   readonly next: () => number
 
   constructor(seed: number) {
     this.next = seededBits(seed)
   }
 
-  /** 0 ≤ value < limit. */
+  /** Returns a number with 0 ≤ value < limit. */
   below(limit: number): number {
     return Math.floor(((this.next() >>> 0) / 4294967296) * limit)
   }
 
-  /** Fisher and Yates, in place. */
+  /** Shuffles in place (Fisher and Yates). */
   shuffle<T>(items: T[]): T[] {
     for (let i = items.length - 1; i > 0; i--) {
       const j = this.below(i + 1)

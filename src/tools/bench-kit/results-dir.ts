@@ -2,14 +2,14 @@
 import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Takes the raw data and profiles of an earlier run out of a folder that is used again: they belong to no set of the new one. */
+/** Removes the raw data and profiles of an earlier run from a folder that is used again: they belong to no set of the new one. */
 export function clearTimestamps(dir: string): void {
   if (!existsSync(join(dir, 'run.json'))) return
   for (const name of readdirSync(dir))
     if (/^\d{3,}(\.csv|\.traffic\.json|-(client|server)\.(flame\.json|cpuprofile))$/.test(name)) rmSync(join(dir, name))
 }
 
-/** Where results go when nobody says: a dated folder under `results/`, never one that exists. */
+/** Returns the default directory of results: a dated folder under `results/`, never one that exists. */
 export function datedDirectory(tool: string, now: Date = new Date(), root = 'results'): string {
   const two = (value: number) => String(value).padStart(2, '0')
   const day = `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`

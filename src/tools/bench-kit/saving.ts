@@ -1,12 +1,12 @@
-/** What the results of every benchmark begin with, and how they are saved while they grow. */
+/** The head of the results of every benchmark, and how results are saved while they grow. */
 import { currentCores, pinThread } from '../../memory/index.ts'
 import { type Results, type ResultsHead, saveResults } from '../../report/index.ts'
 import { watchDisturbance } from './disturbance.ts'
 import { describeMachine, lockProcessMemory, versions } from './machine.ts'
 
 /**
- * Of a run that begins now; what the process needs to measure well is asked for, and what was permitted noted.
- * `pollingThreads`: the most threads that poll without pause at the same time.
+ * Begins the results of a run. It requests the privileges that a process needs to measure well, and records which were granted.
+ * `pollingThreads`: maximum number of threads that poll without pause at the same time.
  */
 export function beginResults(command: string[], pollingThreads: number): ResultsHead {
   const machine = { ...describeMachine(), pollingThreads }
@@ -24,12 +24,12 @@ export function beginResults(command: string[], pollingThreads: number): Results
   }
 }
 
-/** Saving between two measurements takes no more than this part of the time. */
+/** Maximum share of the time that saving between two measurements may take. */
 const savingShare = 1 / 10
 
 /**
- * A function that calls `save`, unless it did so recently that this would take too much of the time: for runs of so many and so short sets that
- * each cannot be saved as soon as it is done.
+ * Returns a function that calls `save`, unless it did so recently that this would take too much of the time: for runs of so many and so
+ * short sets that each cannot be saved as soon as it is done.
  */
 export function pacedSaver(save: () => void, nowMs: () => number = () => performance.now()): () => void {
   let notBeforeMs = 0
@@ -43,8 +43,8 @@ export function pacedSaver(save: () => void, nowMs: () => number = () => perform
 }
 
 /**
- * Saves them as they are then, with the time since now and what disturbed the run in it, the sets in the order of the plan.
- * `elsewhereUs`: see `watchDisturbance`.
+ * Returns a function that saves the results as they are at its call, with the time elapsed since now and the disturbance of the run, the
+ * sets in the order of the plan. `elsewhereUs`: see `watchDisturbance`.
  */
 export function saverOf(results: Results, outDir: string, elsewhereUs: () => number = () => 0): () => void {
   const started = performance.now()

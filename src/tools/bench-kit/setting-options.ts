@@ -5,7 +5,7 @@ import { addSynonym, deviceVariable, openAsked } from '../kit/index.ts'
 import type { SettingOption } from './option.ts'
 import type { LeftOut, Limits } from './product.ts'
 
-/** Every option may be repeated; its texts are collected and parsed later, where a wrong one can be explained. */
+/** Adds the options. Each may be repeated; its texts are collected and parsed later, where a wrong one can be explained. */
 export function addSettings(command: Command, options: object): void {
   for (const option of Object.values(options) as SettingOption<unknown>[]) {
     const fallback = option.fallback
@@ -25,7 +25,7 @@ export function addSettings(command: Command, options: object): void {
   }
 }
 
-/** The limits that hold for all adapters of the run, asked of the adapters themselves. */
+/** Returns the limits that hold for all adapters of the run, as queried from the adapters themselves. */
 export function limitsOf(pairs: readonly string[]): Limits {
   let mtu = Number.POSITIVE_INFINITY
   let maxInlineData = Number.POSITIVE_INFINITY

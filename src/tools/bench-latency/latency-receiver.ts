@@ -45,9 +45,9 @@ import { receiverStamps, rewriteStamps } from './stamps.ts'
 const { control } = threadData<{ control: Int32Array }>()
 const memory = recordMemory(4 * recordWords)
 const pollBatch = 16
-/** A UD receive begins with the global routing header. */
+/** Bytes of the GRH with which a UD receive begins. */
 const grhBytes = 40
-/** When the sender has finished and nothing came for this long, the rest is lost. */
+/** Time without an arrival, after the sender has finished, that makes the remaining messages lost. */
 const quietNs = 20e6
 
 interface Receiving {
@@ -57,14 +57,14 @@ interface Receiving {
   times: Float64Array
   numbers: Int32Array
   slots: Int32Array
-  /** The sender's messages where this thread also rewrites their stamps; else null. */
+  /** Messages of the sender, where this thread also rewrites their stamps; else null. */
   outgoing: Int32Array | null
   outgoingStrideWords: number
   phase: number
   count: number
   received: number
   deadlineNs: number
-  /** When the sender was first seen to have finished while nothing came; 0: not yet. */
+  /** First time at which the sender had finished and no message arrived; 0: not yet. */
   quietSinceNs: number
   error: string
 }
@@ -76,7 +76,7 @@ let local: QpEndpoint
 let qp: QueuePair
 let receiving: Receiving
 let buffer: { words: Int32Array; addr: number; lkey: number; strideBytes: number; slots: number; headroom: number }
-/** Receives posted and used since the QP was made: the k-th uses slot k modulo the number of slots. */
+/** Number of receives posted and used since the QP was created: the k-th uses slot k modulo the number of slots. */
 let receivesPosted = 0
 let receivesUsed = 0
 
@@ -130,7 +130,7 @@ function connect(remote: Prepared): void {
   const accessFlags = Access.LocalWrite | Access.RemoteWrite
   connectQp(qp, local, request.settings.service === 'UD' ? null : remote.endpoint, { qkey, minRnrTimer, accessFlags })
   if (receiverStamps(request.settings)) {
-    // Its memory is the sending adapter's: on a network, that of this end has other bytes at the same address.
+    // The messages lie in memory of the sending adapter: on a network, the adapter of this end has other bytes at the same address.
     const sender = keep(openDevice(request.settings.device.split(',')[0]!))
     receiving.outgoing = wordsOf(sender.view(remote.addr, slotsOf(request) * remote.strideBytes))
     receiving.outgoingStrideWords = remote.strideBytes >> 2
@@ -196,7 +196,7 @@ function phase(number: number, count: number): void {
   receivesUsed += r.received
 }
 
-/** So many that `count` are there; those that a lost warm-up message left over are used first. */
+/** Posts receives until `count` are posted; those that a lost warm-up message left over are used first. */
 function postReceives(count: number): void {
   const { addr, lkey, strideBytes, slots, headroom } = buffer
   const { op, size } = request.settings
@@ -257,7 +257,7 @@ function take(r: Receiving): number {
   return n
 }
 
-/** Nothing came for a while: is there anything left to wait for? */
+/** True if no more messages are expected; called after a while without arrivals. */
 function finished(r: Receiving): boolean {
   const now = nowNs()
   if (now > r.deadlineNs) return true

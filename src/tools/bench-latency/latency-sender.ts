@@ -55,32 +55,32 @@ const { control } = threadData<{ control: Int32Array }>()
 const memory = recordMemory(4 * recordWords)
 const times = new Float64Array(memory.words.buffer, 0, 2 * recordWords)
 const pollBatch = 16
-/** The warm-up runs the same code with shorter pauses. */
+/** Pause between warm-up messages: the warm-up runs the same code with shorter pauses. */
 const warmupPauseNs = 2000
-/** A thread that sleeps wakes up late by up to about this; the rest of a pause is spun. Shorter pauses are only spun. */
+/** Time by which a thread that sleeps may wake up late; the rest of a pause is spun. Shorter pauses are only spun. */
 const sleepSlackNs = 100_000
-/** In event mode, what is left of a pause is slept through while a completion is outstanding, if it is this long. */
+/** Minimum rest of a pause that event mode sleeps through while a completion is outstanding. */
 const eventPauseNs = 20_000
 
-/** What the loops work with: one object of one shape, whatever the settings are. */
+/** State of the loops: one object of one shape, whatever the settings are. */
 interface Sending {
   qp: QueuePair
   wr: SendWorkRequest
   cq: CompletionQueue
   channel: CompletionChannel | null
   wcs: WorkCompletion[]
-  /** The payload slots. */
+  /** Words of the payload slots. */
   words: Int32Array
   strideBytes: number
   addr: number
   remoteAddr: number
   remoteStrideBytes: number
   flags: number
-  /** Every how many messages one is signaled. */
+  /** Number of messages of which one is signaled. */
   signalEvery: number
   depth: number
   pauseNs: number
-  /** When each message was posted, and when it was complete. */
+  /** Times at which each message was posted and complete. */
   posts: Float64Array
   comps: Float64Array
   immBase: number
@@ -177,7 +177,7 @@ function connect(remote: Prepared): void {
   sending.remoteStrideBytes = remote.strideBytes
 }
 
-/** Warm-up and burst. What was posted and completed until something went wrong is reported all the same. */
+/** Runs warm-up and burst. The report also has what was posted and completed before a failure. */
 function run(): SenderReport {
   const { settings, warmup } = request
   times.fill(Number.NaN)
@@ -203,7 +203,7 @@ function run(): SenderReport {
   return report
 }
 
-/** One phase; true if all its messages were posted and completed. */
+/** Runs one phase; returns true if all its messages were posted and completed. */
 function phase(number: number, count: number, immBase: number): boolean {
   const s = sending
   s.count = count
@@ -268,7 +268,7 @@ function collect(s: Sending): number {
   return n
 }
 
-/** Waits at most `timeoutMs` for an event, arms the CQ again and takes what there is. */
+/** Waits at most `timeoutMs` for an event, arms the CQ again and takes the completions that are there. */
 function collectEvent(s: Sending, timeoutMs: number): number {
   const cq = timeoutMs > 0 ? s.channel!.getEvent(timeoutMs) : s.channel!.tryGetEvent()
   if (cq === null) return 0
@@ -279,7 +279,7 @@ function collectEvent(s: Sending, timeoutMs: number): number {
   return total
 }
 
-/** Waits for completions until `target` messages are complete; false if it has to be given up. */
+/** Waits for completions until `target` messages are complete; returns false if the wait has to be given up. */
 function completeUntil(s: Sending, target: number): boolean {
   let idle = 0
   while (s.completed < target) {
@@ -291,7 +291,7 @@ function completeUntil(s: Sending, target: number): boolean {
   return true
 }
 
-/** Passes the time until then with looking for completions; false if it has to be given up. */
+/** Polls for completions until the given time; returns false if the wait has to be given up. */
 function pauseUntil(s: Sending, untilNs: number): boolean {
   for (;;) {
     const leftNs = untilNs - nowNs()

@@ -12,7 +12,7 @@ import { rewriteStamps } from './stamps.ts'
 export interface StampRequest {
   device: string
   pin: string
-  /** The sender's buffer, as a device address. */
+  /** Device address of the sender's buffer. */
   addr: number
   lengthBytes: number
   strideBytes: number
@@ -21,7 +21,7 @@ export interface StampRequest {
 
 const { control } = threadData<{ control: Int32Array }>()
 
-/** Returns when `Control.stamping` is taken back. */
+/** Returns when `Control.stamping` is cleared. */
 function stamp(request: StampRequest): void {
   placeThread(request.pin, 'stamper')
   const context = openDevice(request.device)

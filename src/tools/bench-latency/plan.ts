@@ -3,7 +3,7 @@ import { combinations, type Limits, makePlan, type Plan } from '../bench-kit/ind
 import { UsageError } from '../kit/index.ts'
 import { type LatencyLists, type LatencySettings, latencyOptions } from './settings.ts'
 
-/** Why a combination cannot be measured; null if it can. */
+/** Returns the reason why a combination cannot be measured; null if it can. */
 export function exclusion(s: LatencySettings, limits: Limits): string | null {
   if (s.service === 'UD' && s.op === 'write-imm') return 'UD carries no RDMA WRITE (--op write-imm needs RC or UC)'
   if (s.service === 'UD' && s.size > limits.mtu)
@@ -17,7 +17,7 @@ export function exclusion(s: LatencySettings, limits: Limits): string | null {
 
 const maxSets = 100_000
 
-/** The plan of a latency run; throws a UsageError when nothing is left to measure. */
+/** Makes the plan of a latency run; throws a UsageError when nothing is left to measure. */
 export function planLatency(lists: LatencyLists, limits: Limits, repeat: number, seed: number): Plan<LatencySettings> {
   const count = Object.values(lists).reduce((product, values) => product * values.length, repeat)
   if (count > maxSets)

@@ -1,12 +1,12 @@
 /**
  * The one-way latency benchmark: a sending and a receiving thread, one set of settings after the other.
  *
- *     main thread   plans the sets, tells both threads to prepare and connect, saves what they measured
+ *     main thread   plans the sets, has both threads prepare and connect, saves what they measured
  *     sender        stamps and posts messages, notes t_comp       latency-sender.ts
  *     receiver      notes t_recv                                  latency-receiver.ts
  *     stamper       with `stamp: send`, rewrites the stamps       latency-stamper.ts
  *
- * Each set is saved when it is done, so that whatever ends a run leaves what it had measured.
+ * Each set is saved when it is done, so that an interrupted run keeps what it has measured.
  */
 import { join } from 'node:path'
 import { entryModule } from '../../memory/index.ts'
@@ -29,27 +29,27 @@ import { receiverStamps } from './stamps.ts'
 
 export interface LatencyRun {
   plan: Plan<LatencySettings>
-  /** Messages before each burst that are not recorded. */
+  /** Number of messages before each burst that are not recorded. */
   warmup: number
   seed: number
-  /** The command line, for the record. */
+  /** Command line, for the record. */
   command: string[]
   outDir: string
-  /** Aborting stops the threads; what was measured until then is saved. */
+  /** Signal that stops the threads; what was measured until then is saved. */
   signal?: AbortSignal
-  /** Both ends are connected and begin with this set. */
+  /** Called when both ends are connected and begin with this set. */
   onBegin?(settings: LatencySettings): void
   onSet?(set: LatencySet, measured: number): void
-  /** What a person should know but that does not stop the run. */
+  /** Called with a note for the user that does not stop the run. */
   onNote?(note: string): void
 }
 
-/** By message number, nanoseconds from the second in which t_subm lies; NaN where there is none. */
+/** Times by message number, nanoseconds from the second in which t_subm lies; NaN where there is none. */
 export interface SetTimestamps {
   tSubm: Float64Array
   tRecv: Float64Array
   tComp: Float64Array
-  /** Messages that arrived with a stamp that does not say when they left: they have no t_subm. */
+  /** Number of messages that arrived with a stamp from which the time of sending cannot be determined: they have no t_subm. */
   untimed: number
 }
 
@@ -63,7 +63,7 @@ const callTimeoutMs = 20_000
 const primingRounds = 3
 const primingPauseNs = 500
 
-/** Measures all sets of the plan and saves them in `outDir`; the results say whether all went well (`complete`). */
+/** Measures all sets of the plan and saves them in `outDir`; the results record whether all succeeded (`complete`). */
 export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
   const results: LatencyResults = {
     ...beginResults(run.command, Math.max(0, ...run.plan.sets.map(({ settings }) => pollingThreads(settings)))),
@@ -104,7 +104,7 @@ export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
   return results
 }
 
-/** The sender polls the clock between posts, whatever it waits for. */
+/** Returns the number of threads that poll. The sender polls the clock between posts, whatever it waits for. */
 function pollingThreads({ poll, engine, stamp }: LatencySettings): number {
   return 1 + (poll === 'busy' ? 1 : 0) + (engine === 'thread' ? 1 : 0) + (stamp === 'send' ? 1 : 0)
 }
@@ -113,11 +113,11 @@ interface Measured {
   set: LatencySet
   timestamps: SetTimestamps
   hugePages: boolean
-  /** What a person should know. */
+  /** Notes for the user. */
   notes: string[]
 }
 
-/** The threads, kept from one set to the next so that their code stays compiled; replaced when one fails. */
+/** Threads of a run, kept from one set to the next so that their code stays compiled; replaced when one fails. */
 class LatencyThreads {
   readonly #control = newControl()
   readonly #peers = new Peers()
@@ -140,8 +140,8 @@ class LatencyThreads {
   }
 
   /**
-   * Compiled code is tens of thousands of messages away from interpreted code, far more than a warm-up sends. So each
-   * kind of set is run a few times before the first one counts.
+   * Runs each kind of set a few times before the first recorded one: V8 compiles code only after tens of thousands of
+   * messages, far more than a warm-up sends.
    */
   async prime({ plan, warmup, seed }: LatencyRun): Promise<void> {
     const messages = Math.min(maxBurst, 8 * warmup)
@@ -193,7 +193,7 @@ class LatencyThreads {
     }
     error ??= sent?.error ?? got?.error ?? stopText(this.#control[Control.stop]!)
     error ??= sent && sent.posted < settings.burst ? stopText(Stop.timeout) : undefined
-    // A thread that cannot give its QPs and buffers back is replaced before the next set.
+    // A thread that cannot release its QPs and buffers is replaced before the next set.
     for (const peer of [sender, receiver]) await peer.close(callTimeoutMs)
     const timestamps = merge(sent, got, settings.stamp)
     const pinFailure = prepared?.[0].pinFailure || prepared?.[1].pinFailure
@@ -211,7 +211,7 @@ class LatencyThreads {
     }
   }
 
-  /** Both ends until both are through; when one fails, the other is told to stop. */
+  /** Runs both ends until both have finished; when one fails, the other is stopped. */
   async #run(
     sender: Peer,
     receiver: Peer,
@@ -253,16 +253,16 @@ async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   return settled.map((result) => (result as PromiseFulfilledResult<unknown>).value) as [A, B]
 }
 
-/** A generous bound for one phase, so that nothing hangs: what the pauses take, and a millisecond for each message. */
+/** Returns a generous bound for one phase, so that nothing hangs: the sum of the pauses, and a millisecond for each message. */
 function timeoutNsOf(settings: LatencySettings, warmup: number): number {
   return 5e9 + Math.max(settings.burst, warmup) * (settings.pause + 1e6)
 }
 
 /**
- * Brings what the two ends noted together, by message number. A message that did not arrive has no t_recv.
+ * Merges the records of the two ends, by message number. A message that did not arrive has no t_recv.
  *
- * The stamp in the payload is a `tv_nsec`; the sender knows in which second it posted the message. One that another thread
- * rewrote (`stamp: send`) is from then to the receipt; where that is a second or more, no one can say which second it means.
+ * The stamp in the payload is a `tv_nsec`; the sender knows in which second it posted the message. A stamp that another thread
+ * rewrote (`stamp: send`) lies between then and the receipt; where that is a second or more, its second cannot be determined.
  */
 export function merge(
   sent: SenderReport | undefined,
@@ -298,7 +298,7 @@ export function merge(
   return { tSubm, tRecv, tComp, untimed }
 }
 
-/** The first time from `fromNs` on whose `tv_nsec` is `stamp`. */
+/** Returns the first time from `fromNs` on whose `tv_nsec` is `stamp`. */
 function timeOfStamp(stamp: number, fromNs: number): number {
   const time = secondOf(fromNs) + stamp
   return time < fromNs ? time + NSEC_PER_SEC : time
@@ -308,7 +308,7 @@ function secondOf(ns: number): number {
   return Math.floor(ns / NSEC_PER_SEC) * NSEC_PER_SEC
 }
 
-/** The saved form of one set. Of unsignaled messages the few completions that drain the queue are no sample. */
+/** Returns the saved form of one set. The few completions of unsignaled messages that drain the queue are not a sample. */
 export function summarizeSet(
   id: string,
   settings: LatencySettings & { repeat: number },

@@ -14,24 +14,24 @@ export type PollMode = 'busy' | 'event'
 export type Stamp = 'submit' | 'send'
 
 export interface LatencySettings {
-  /** Sending and receiving adapter, with a comma. */
+  /** Sending and receiving adapter, separated by a comma. */
   device: string
   service: Service
   op: Operation
-  /** Bytes. */
+  /** Bytes of a message. */
   size: number
-  /** How the receiver learns of messages (t_recv), and the sender of completions (t_comp). */
+  /** Method by which the receiver detects messages (t_recv), and the sender completions (t_comp). */
   poll: PollMode
   pollComp: PollMode
   inline: boolean
   unsignaled: boolean
-  /** Messages of one test. */
+  /** Number of messages of one test. */
   burst: number
   /** Nanoseconds between posts. */
   pause: number
   stamp: Stamp
   engine: Engine
-  /** `auto`, `none`, or cores: sender, receiver, engine, stamping thread. */
+  /** Value of `--pin`: `auto`, `none`, or cores: sender, receiver, engine, stamping thread. */
   pin: string
 }
 

@@ -14,7 +14,7 @@ import {
 import { measure, settingText, varying } from '../bench-kit/index.ts'
 import { type LatencyRun, runLatency } from './run.ts'
 
-/** The exit code. With `reports`, the caller writes the report and says where it is. */
+/** Returns the exit code. With `reports`, the caller writes the report and prints its location. */
 export async function measureLatency(
   run: Omit<LatencyRun, 'command'>,
   json: boolean,
@@ -29,7 +29,7 @@ export async function measureLatency(
   })
 }
 
-/** What --json prints. */
+/** Returns the document that `--json` prints. */
 function latencyDocument(results: LatencyResults): object {
   const runs = results.sets.map(({ settings, lat, comp, sent, lost, error }) => ({
     settings,
@@ -60,7 +60,7 @@ const columns: Record<LatencyColumn, (set: LatencySet) => number | null> = {
 const droppedFirst: readonly LatencyColumn[] = ['p10', 'n', 'min', 't_comp', 'max', 'lost', 'p99.9', 'p90']
 
 /**
- * Of sets that differ in nothing but their repetition, the one with the median of their medians: on a busy machine some
+ * Selects, of sets that differ only in their repetition, the one with the median of their medians: on a busy machine some
  * lose a core for a while.
  */
 function representative(sets: readonly LatencySet[]): LatencySet[] {
@@ -97,7 +97,7 @@ function show(results: LatencyResults, outDir: string, reports: boolean): void {
   if (!reports) print(paint('dim', `Report:  verbena report ${outDir}`))
 }
 
-/** With as many columns as `room` characters allow; the report has all in any case. */
+/** Returns the table with as many columns as fit into `room` characters; the report has all in any case. */
 export function fittingTable(tableOf: (names: readonly LatencyColumn[]) => string, room: number): string {
   let names = Object.keys(columns) as LatencyColumn[]
   for (const dropped of droppedFirst) {
@@ -108,7 +108,7 @@ export function fittingTable(tableOf: (names: readonly LatencyColumn[]) => strin
   return tableOf(names)
 }
 
-/** The set that a reader most likely looks for first: RC, busy polling, small messages, the most of them. */
+/** Shows the histogram of the set that a reader most likely looks for first: RC, busy polling, the smallest messages. */
 function showHistogram(sets: readonly LatencySet[], outDir: string): void {
   const rank = ({ settings, lat }: LatencySet): number =>
     (settings.service === 'RC' ? 4 : 0) +
@@ -126,8 +126,8 @@ function showHistogram(sets: readonly LatencySet[], outDir: string): void {
 }
 
 /**
- * As far as all but one in a thousand took, but never so far that the others are a spike at the left edge; a round number.
- * What took longer is in the box.
+ * Returns a round upper limit that covers all but one in a thousand, but never so high that the rest is a spike at the left edge.
+ * Longer latencies are counted in the box.
  */
 export function histogramLimit({ median, p999 }: { median: number; p999: number }): number {
   const wanted = Math.max(10, Math.min(p999, median * 6))

@@ -12,29 +12,29 @@ import { coreFor } from '../bench-thread/index.ts'
 import type { NodeSettings, UnderTest } from './settings.ts'
 
 export interface RunPlan {
-  /** Samples. */
+  /** Number of samples. */
   limit: number
-  /** Samples of the warm-up, at 10 kHz; their sequence numbers come first. */
+  /** Number of samples of the warm-up, at 10 kHz; their sequence numbers come first. */
   warmUp: number
-  /** `auto`, `none`, or cores of the generator and the receiver. */
+  /** Value of `--pin`: `auto`, `none`, or cores of the generator and the receiver. */
   pin: string
   files: { input: string; output: string }
 }
 
-/** The node that is read only when the others are connected. */
+/** Name of the node that is read only when the other nodes are connected. */
 export const heldNode = 'source'
 
-/** Bytes that the files gather before they write: as much as most runs have, so that nothing is written meanwhile. */
+/** Bytes that the files buffer before they write: as much as most runs have, so that no write falls into the run. */
 const bufferBytes = 1 << 26
 
-/** One configuration for each process, that of the receiver first. */
+/** Returns one configuration for each process, that of the receiver first. */
 export function configurations(settings: NodeSettings, nodes: UnderTest, plan: RunPlan): Settings[] {
   const [sending, receiving] = [sendingPart(settings, nodes, plan), receivingPart(nodes, plan)]
   const parts =
     settings.ends === 'processes'
       ? [receiving, sending]
       : [{ nodes: { ...sending.nodes, ...receiving.nodes }, paths: [...sending.paths, ...receiving.paths] }]
-  // Reports would disturb the threads: nodes are asked for them instead.
+  // Periodic reports would disturb the threads: the states of nodes are requested instead.
   return parts.map((part) => ({ ...part, stats: 0 }))
 }
 

@@ -1,25 +1,24 @@
 /**
- * What the two files of a run say, as VILLASnode's evaluation: the first has all samples that were generated, the second those that
- * the node under test has brought, with their latency. Sequence numbers are those of steps: one that the generator missed is in
- * neither file.
+ * Evaluation of the two files of a run, as VILLASnode's: the first has all samples that were generated, the second those that the node
+ * under test delivered, with their latency. Sequence numbers are those of steps: one that the generator missed is in neither file.
  */
 import { randomBytes } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs'
 import { eachSample, type LatencySummary, summarize } from '../../report/index.ts'
 
 export interface Evaluation {
-  /** Nanoseconds. */
+  /** Latencies in nanoseconds. */
   lat: LatencySummary
-  /** Steps that the generator missed. */
+  /** Number of steps that the generator missed. */
   missed: number
-  /** Steps whose sample did not arrive, those that were missed included. */
+  /** Number of steps whose sample did not arrive, those that were missed included. */
   missing: number
-  /** Samples that were generated and did not arrive, and those of them behind the first that did. */
+  /** Number of generated samples that did not arrive, and number of those after the first sample that did. */
   notTransmitted: number
   notTransmittedConnected: number
 }
 
-/** `steps`: those that were due. */
+/** Evaluates the files. `steps`: number of steps that were due. */
 export function evaluate(inputFile: string, outputFile: string, steps: number): Evaluation {
   const arrived = new Set<number>()
   const latencies: number[] = []
@@ -47,7 +46,7 @@ export function evaluate(inputFile: string, outputFile: string, steps: number): 
   }
 }
 
-/** The last sequence number of a file; −1 if it has none. */
+/** Returns the last sequence number of a file; −1 if it has none. */
 export function lastSequence(file: string): number {
   let last = -1
   eachSample(file, (sequence) => {
@@ -56,7 +55,7 @@ export function lastSequence(file: string): number {
   return last
 }
 
-/** Takes the rows of a warm-up, which come first and have lower sequence numbers, out of a file. */
+/** Removes from a file the rows of a warm-up, which come first and have lower sequence numbers. */
 export function dropWarmUp(file: string, firstSequence: number): void {
   let begin = -1
   let end = -1

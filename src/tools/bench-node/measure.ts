@@ -1,6 +1,6 @@
 /**
- * One run: the gateways start, the nodes under test connect, a warm-up passes, and then what counts. The warm-up passes the same
- * threads, so that their code is compiled when the run begins.
+ * One run: the gateways start, the nodes under test connect, a warm-up passes, and then the samples that are measured. The warm-up passes
+ * through the same threads, so that their code is compiled when the run begins.
  */
 import { mkdirSync, rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,13 +13,13 @@ import { RemotePart } from './remote-part.ts'
 import { type NodeSettings, type UnderTest, underTest } from './settings.ts'
 
 export interface MeasureOptions {
-  /** Of the run, in the names of its files. */
+  /** Identifier of the run, in the names of its files. */
   id: string
-  /** Samples. */
+  /** Number of samples. */
   limit: number
-  /** Samples before those that count. */
+  /** Number of samples before those that are measured. */
   warmUp: number
-  /** `auto`, `none`, or cores of the generator and the receiver. */
+  /** Value of `--pin`: `auto`, `none`, or cores of the generator and the receiver. */
   pin: string
   folder: string
   signal: AbortSignal
@@ -28,22 +28,22 @@ export interface MeasureOptions {
 
 export interface Measured extends Evaluation {
   limit: number
-  /** Those that were due until the run ended: fewer, if it was interrupted. */
+  /** Number of steps that were due until the run ended: fewer if it was interrupted. */
   steps: number
   interrupted: boolean
   /** Processor time of other processes, microseconds. */
   elsewhereUs: number
-  /** What the nodes under test have counted. */
+  /** Counters of the nodes under test. */
   counts: { sender: Readonly<Record<string, number>>; receiver: Readonly<Record<string, number>> }
 }
 
-/** Nodes connect within that, or do not. */
+/** Time within which nodes must connect. */
 const connectMs = 15_000
 const lookMs = 50
-/** Nothing arrived for so long: what is not there yet will not come. */
+/** Time without an arrival after which the missing samples are lost. */
 const quietMs = 400
 
-/** Throws a `GatewayError` if a node cannot start, connect or go on. */
+/** Measures one run. Throws a `GatewayError` if a node cannot start, connect or continue. */
 export async function measureNode(settings: NodeSettings, options: MeasureOptions): Promise<Measured> {
   const { id, limit, warmUp, folder, signal } = options
   mkdirSync(folder, { recursive: true })
@@ -62,7 +62,7 @@ export async function measureNode(settings: NodeSettings, options: MeasureOption
     for (const part of parts) part.release()
     interrupted = !(await isOver(parts, signal))
   } finally {
-    // What sends stops first, so that everything can be read.
+    // The sending part stops first, so that everything can be read.
     for (const part of parts.toReversed()) await part.stop()
   }
   const [failure] = parts.flatMap(({ status }) => status.failures)
@@ -87,7 +87,7 @@ function countsOf(parts: readonly Part[], { receiver }: UnderTest): Measured['co
   return { sender: of('sender'), receiver: of(receiver === null ? 'sender' : 'receiver') }
 }
 
-/** Until the nodes under test are connected. */
+/** Waits until the nodes under test are connected. */
 async function connected(parts: readonly Part[], { connects }: UnderTest, signal: AbortSignal): Promise<void> {
   if (!connects) return
   const end = performance.now() + connectMs
@@ -105,7 +105,7 @@ async function connected(parts: readonly Part[], { connects }: UnderTest, signal
   }
 }
 
-/** Until the generator has come to its end, and what it sent has arrived, or does not any more; false if it was interrupted. */
+/** Waits until the generator has finished and no more samples arrive; returns false if the run was interrupted. */
 async function isOver(parts: readonly Part[], signal: AbortSignal): Promise<boolean> {
   let before = -1
   let quietSince = Number.POSITIVE_INFINITY

@@ -1,4 +1,4 @@
-/** What this process and one with a part of a run say to each other. */
+/** Messages between this process and one with a part of a run. */
 import type { PartOptions, PartStatus } from './part.ts'
 
 export type ToPart = ({ readonly kind: 'start' } & PartOptions) | { readonly kind: 'ask' | 'release' | 'stop' }
@@ -6,5 +6,5 @@ export type ToPart = ({ readonly kind: 'start' } & PartOptions) | { readonly kin
 export type FromPart =
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'started' | 'status' | 'stopped'; readonly status: PartStatus }
-  /** It cannot start. */
+  /** Failure: the part cannot start. */
   | { readonly kind: 'failed'; readonly message: string }

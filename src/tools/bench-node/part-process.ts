@@ -1,4 +1,4 @@
-/** The process of a part of a run: does what its parent says, tells how it is, and ends with its parent. */
+/** The process of a part of a run: it executes the requests of its parent, reports its status, and ends with its parent. */
 import { LocalPart, type PartStatus } from './part.ts'
 import type { FromPart, ToPart } from './part-messages.ts'
 

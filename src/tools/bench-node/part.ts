@@ -6,29 +6,29 @@ import { VerbsError } from '../../index.ts'
 export interface PartStatus {
   nodes: NodeStatus[]
   paths: PathStatus[]
-  /** What made a node fail. */
+  /** Messages of the errors that made a node fail. */
   failures: string[]
-  /** Processor time that a process of its own has used, microseconds; 0 for a part in this one. */
+  /** Processor time that a separate process has used, microseconds; 0 for a part in this one. */
   cpuUs: number
 }
 
 export interface PartOptions {
   config: Settings
-  /** Nodes that are read only after `release`. */
+  /** Names of nodes that are read only after `release`. */
   held: readonly string[]
 }
 
 export interface Part {
-  /** What is known of it; of another process, as of a moment ago. */
+  /** Status of the part; for a part in another process, the last one that it reported. */
   readonly status: PartStatus
-  /** Has nodes report their states. */
+  /** Requests that nodes report their states. */
   ask(): void
   release(): void
-  /** Fulfilled when everything is written. */
+  /** Stops the part; fulfilled when everything is written. */
   stop(): Promise<void>
 }
 
-/** What a person should know. */
+/** Receives lines that are meant for the user. */
 export type Log = (line: string) => void
 
 export class LocalPart implements Part {
@@ -38,7 +38,7 @@ export class LocalPart implements Part {
     this.#gateway = gateway
   }
 
-  /** Throws a `GatewayError` if a node cannot start. */
+  /** Starts the gateway. Throws a `GatewayError` if a node cannot start. */
   static async start({ config, held }: PartOptions, log: Log): Promise<LocalPart> {
     const { config: checked, errors } = checkSettings(config)
     const [mistake] = errors
@@ -52,7 +52,7 @@ export class LocalPart implements Part {
     try {
       await gateway.start()
     } catch (error) {
-      // Of a device that is not there: other runs may go on.
+      // The device of a node is missing: other runs may continue.
       throw error instanceof VerbsError ? new GatewayError('ERR_GATEWAY_NODE', error.message) : error
     }
     return new LocalPart(gateway)

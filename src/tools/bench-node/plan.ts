@@ -21,7 +21,7 @@ import {
   timerNames,
 } from './settings.ts'
 
-/** What the lists of options have; `undefined`: as without the option. */
+/** Lists of values that the options give; `undefined`: as without the option. */
 interface NodeLists {
   node: NodeName
   mode: string
@@ -123,7 +123,7 @@ export const nodeOptions: { readonly [K in keyof NodeLists]: SettingOption<NodeL
 
 const mostSets = 10_000
 
-/** Throws a `UsageError` for values that cannot be, or if nothing is left to measure. */
+/** Makes the plan. Throws a `UsageError` for values that are not possible, or if nothing is left to measure. */
 export function planNodes(given: GivenOptions, ends: Ends, repeat: number): Plan<NodeSettings> {
   const list = <K extends keyof NodeLists>(key: K): NodeLists[K][] => parseList(nodeOptions[key], given[key])
   const [nodes, modes] = [list('node'), list('mode')]
@@ -152,6 +152,6 @@ export function planNodes(given: GivenOptions, ends: Ends, repeat: number): Plan
       `these lists make ${all.length * repeat} runs, more than ${mostSets}: shorten some`,
     )
   const plan = makePlan(all, () => null, repeat, 1)
-  // In the order of the lists: each run has gateways of its own, and the numbers of files are those of the order.
+  // In the order of the lists: each run has gateways of its own, and its files are numbered in that order.
   return { ...plan, order: plan.sets.map((_, i) => i) }
 }

@@ -5,7 +5,7 @@ import { entryModule } from '../../memory/index.ts'
 import type { Log, Part, PartOptions, PartStatus } from './part.ts'
 import type { FromPart, ToPart } from './part-messages.ts'
 
-/** What a process gets to write everything and end. */
+/** Time that a process gets to write everything and end. */
 const endMs = 10_000
 
 export class RemotePart implements Part {
@@ -29,9 +29,9 @@ export class RemotePart implements Part {
     })
   }
 
-  /** Throws a `GatewayError` if a node cannot start. */
+  /** Starts the process. Throws a `GatewayError` if a node cannot start. */
   static async start(options: PartOptions, log: Log): Promise<RemotePart> {
-    // Nothing that this process was told to load first.
+    // Without the modules that this process was started to preload.
     const child = fork(entryModule(import.meta.url, './part-process'), [], {
       ...{ execArgv: [], env: { ...process.env, NODE_OPTIONS: '' } },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -72,7 +72,7 @@ export class RemotePart implements Part {
   }
 
   #say(message: ToPart): void {
-    // One that has ended hears nothing.
+    // A process that has ended receives no messages.
     if (this.#process.connected) this.#process.send(message, () => {})
   }
 }

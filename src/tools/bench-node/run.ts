@@ -7,14 +7,14 @@ import type { NodeSettings } from './settings.ts'
 
 export interface NodeRun extends RunHooks<NodeSet> {
   plan: Plan<NodeSettings>
-  /** Samples of a run. */
+  /** Returns the number of samples of a run. */
   limitOf(settings: NodeSettings): number
   warmUp: number
   pin: string
   outDir: string
 }
 
-/** The generator polls before each step, the receiver all the time. */
+/** Number of threads that poll: the generator polls before each step, the receiver all the time. */
 const pollingThreads = 2
 
 export async function runNodes(run: NodeRun): Promise<NodeResults> {
@@ -28,7 +28,7 @@ export async function runNodes(run: NodeRun): Promise<NodeResults> {
     const set = await measured(plan.sets[index]!, run, (us) => {
       elsewhereUs += us
     })
-    // Before anything was generated there is nothing to save.
+    // Before a sample was generated there is nothing to save.
     if (set.error === interrupted && set.steps === 0) break
     results.sets.push(set)
     save()

@@ -1,4 +1,4 @@
-/** What is measured: a node-type in one of its modes, values of a sample, samples per second, and how. */
+/** The settings that are measured: a node-type in one of its modes, values of a sample, samples per second, and how. */
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,18 +11,18 @@ export interface NodeSettings {
   readonly values: number
   /** Samples per second. */
   readonly rate: number
-  /** How the generator waits. */
+  /** Timer of the generator. */
   readonly timer: TimerName
-  /** Whether generator and receiver are threads of one process, or processes. */
+  /** Kind of generator and receiver: threads of one process, or processes. */
   readonly ends: Ends
-  /** Of infiniband. */
+  /** Device of an infiniband node. */
   readonly device?: string
   readonly maxInlineData?: number
   readonly periodicSignaling?: number
   readonly bufferSubtraction?: number
 }
 
-/** The modes of each node-type; the first one is measured without --mode. */
+/** Modes of each node-type; the first one is measured without --mode. */
 export const nodeModes = {
   loopback: ['polling', 'eventfd'],
   infiniband: ['RC', 'UC', 'UD'],
@@ -39,33 +39,33 @@ export const timerNames = ['hybrid', 'tsc', 'timerfd'] as const
 export type TimerName = (typeof timerNames)[number]
 export type Ends = 'threads' | 'processes'
 
-/** Ends of a run that are asked for: a loopback has both in one process. */
+/** Returns the ends of a run as requested, except for a loopback, which has both in one process. */
 export function endsOf(node: NodeName, asked: Ends): Ends {
   return node === 'loopback' ? 'threads' : asked
 }
 
-/** The nodes under test: what is written to, and what is read. */
+/** Nodes under test: the one that is written to, and the one that is read. */
 export interface UnderTest {
   readonly sender: Settings
-  /** Null: what is read is the sender itself. */
+  /** Settings of the node that is read; null: the sender itself is read. */
   readonly receiver: Settings | null
-  /** Both have the state "connected" when samples pass; else they need no connection. */
+  /** True if both nodes have the state "connected" when samples pass; else they need no connection. */
   readonly connects: boolean
 }
 
-/** Queues that a burst fits into, so that what is lost is lost by the node. */
+/** Length of queues that a burst fits into, so that only the node loses samples. */
 const queueLength = 8192
 const workRequests = 4096
-/** Those of Potter (2018). */
+/** Values of Potter (2018). */
 const usualInfiniband = { maxInlineData: 128, bufferSubtraction: 128 } as const
 
-/** `shm`: an adapter in shared memory for this benchmark alone. */
+/** Returns the device to open. `shm`: an adapter in shared memory for this benchmark alone. */
 function deviceName(device: string): string {
   if (device !== 'shm') return device
   return nativeAvailable ? `shm:bench-node-${process.pid}` : 'shm0'
 }
 
-/** Settings of the nodes; ports, names and paths are free ones. */
+/** Returns the settings of the nodes, with free ports, names and paths. */
 export async function underTest(settings: NodeSettings): Promise<UnderTest> {
   const { node, mode, values } = settings
   const signals = `${values}f`
@@ -79,7 +79,7 @@ export async function underTest(settings: NodeSettings): Promise<UnderTest> {
   const [here, there] = [await freePort(), await freePort()].map((port) => `127.0.0.1:${port}`) as [string, string]
   if (node === 'infiniband') return infiniband(settings, here, there)
   if (node === 'socket') {
-    // Not below the results: such a path has 107 bytes at most.
+    // A socket path has at most 107 bytes, so it is not below the results.
     const place = mode === 'unix' ? join(tmpdir(), `verbena-bench-node-${process.pid}.sock`) : there
     const layers = mode === 'tcp' ? ['tcp-client', 'tcp-server'] : [mode, mode]
     return {
@@ -106,7 +106,7 @@ function infiniband(settings: NodeSettings, here: string, there: string): UnderT
   const { mode, values, device = 'shm', periodicSignaling } = settings
   const { maxInlineData, bufferSubtraction } = { ...usualInfiniband, ...settings }
   const signals = `${values}f`
-  // With loopback addresses `roce` is a device for each address.
+  // With loopback addresses, `roce` has one device for each address.
   const shared = {
     type: settings.node,
     rdma_transport_mode: mode,
@@ -124,7 +124,7 @@ function infiniband(settings: NodeSettings, here: string, there: string): UnderT
   }
 }
 
-/** A port of this host that nobody listens on now. */
+/** Returns a port of this host on which no process listens now. */
 async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((resolve) => {

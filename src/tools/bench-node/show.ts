@@ -1,4 +1,4 @@
-/** What a run prints: a table, or one JSON document. */
+/** The output of a run: a table, or one JSON document. */
 import { paint, print, table } from '../../cli/terminal/index.ts'
 import type { NodeResults, NodeSet, Setting } from '../../report/index.ts'
 import { settingText, varying } from '../bench-kit/index.ts'
@@ -6,7 +6,7 @@ import { settingText, varying } from '../bench-kit/index.ts'
 /** Settings that each run of the document has. */
 const always = ['node', 'mode', 'values', 'rate'] as const
 
-/** Those in which runs differ, besides. What runs in threads and what in processes follows from the node-type. */
+/** Returns the other settings in which runs differ. Whether threads or processes are used follows from the node-type. */
 function extraSettings(sets: readonly NodeSet[]): string[] {
   return varying(sets.map(({ settings }) => settings)).filter(
     (key) => key !== 'ends' && !always.includes(key as 'node'),
@@ -15,7 +15,7 @@ function extraSettings(sets: readonly NodeSet[]): string[] {
 
 const wasMeasured = ({ error }: NodeSet): boolean => error === undefined || error === 'interrupted'
 
-/** What --json prints. */
+/** Returns the document that `--json` prints. */
 export function nodeDocument(results: NodeResults): object {
   const sets = results.sets.filter(wasMeasured)
   const keys = [...always, ...extraSettings(sets)]

@@ -1,52 +1,52 @@
-/** What the loops need of a connection, whatever it runs over: rsockets, or TCP of the kernel. */
+/** A connection as the loops use it, over either transport: rsockets, or TCP of the kernel. */
 
 export interface ByteStream {
-  /** Sends bytes of the outgoing memory; how many were taken, 0 if none can be now. */
+  /** Sends bytes of the outgoing memory; returns the number that was taken, 0 if none can be sent now. */
   send(at: number, length: number): number
-  /** Receives into the incoming memory; how many came, 0 if none have, −1 at the end of the stream. */
+  /** Receives into the incoming memory; returns the number of bytes received, 0 if none have arrived, −1 at the end of the stream. */
   recv(length: number): number
-  /** After a `send` (`sending`) or `recv` that gave 0: polls a while, if these have not waited themselves. */
+  /** Polls for a while after a `send` (`sending`) or `recv` that returned 0, unless that call has waited itself. */
   wait(sending: boolean): void
-  /** The peer gets what was sent and then the end of the stream. */
+  /** Ends the outgoing direction: the peer receives what was sent and then the end of the stream. */
   shutdownWrite(): void
-  /** What the connection counted, for the results. */
+  /** Returns the counters of the connection, for the results. */
   counters(): Record<string, number>
   close(): void
 }
 
-/** How one end is told where the other one is: plain data that a message between threads carries. */
+/** Address of one end for the other end: plain data that a message between threads carries. */
 export type Meeting = Record<string, unknown>
 
-/** A connection in the making. */
+/** Connection that is not established yet. */
 export interface Opening {
-  /** What the other end must know. */
+  /** Address that the other end must know. */
   readonly meeting: Meeting
-  /** Connects: the server waits for the client, which knows where to go. */
+  /** Connects: the server waits for the client, which knows the server's address. */
   connect(other: Meeting): ByteStream | Promise<ByteStream>
   close(): void
 }
 
 export interface StreamRequest {
   server: boolean
-  /** The device of this end; empty for TCP. */
+  /** Device of this end; empty for TCP. */
   device: string
-  /** Polls instead of sleeping. */
+  /** True to poll instead of sleeping. */
   busy: boolean
-  /** Request and response: what is sent leaves at once. */
+  /** True to send data at once, for request and response. */
   noDelay: boolean
-  /** Bytes of the socket's buffers; 0: its own. */
+  /** Bytes of the socket's buffers; 0: the default of the socket. */
   bufferBytes: number
-  /** Version 1 of the protocol only, as with a peer of librdmacm. */
+  /** True to use version 1 of the protocol only, as with a peer of librdmacm. */
   version1: boolean
-  /** Sends from memory of the device, which is not copied on the way into it. */
+  /** True to send from memory of the device, which avoids a copy. */
   direct: boolean
-  /** Room for the longest message. */
+  /** Bytes for the longest message. */
   memoryBytes: number
 }
 
-/** Calls of TCP that wait do so for this long at a time: then it is looked whether the measurement was stopped. */
+/** Milliseconds that a call of TCP waits at a time; between calls, the thread checks whether the measurement was stopped. */
 export const sleepMs = 100
-/** Polls of a wait that does not sleep. */
+/** Number of polls of a wait that does not sleep. */
 export const pollsOfWait = 32
-/** Connecting takes no longer. */
+/** Time limit of connecting. */
 export const connectTimeoutMs = 10_000

@@ -14,7 +14,7 @@ import {
 } from './settings.ts'
 import { measureSockets } from './show.ts'
 
-/** Where the article on rsockets took its profiles. */
+/** Sizes that the article on rsockets profiled. */
 const profileSizes = '1024,65536,1048576'
 
 const examples = `
@@ -69,7 +69,7 @@ export function configure(command: Command): void {
       const seed = parseInteger('--seed', options.seed, 1, 0, 0xffffffff)
       const sizes = options.profile === undefined ? [] : sizesOf(options.profile)
       const lists = parseSocketLists(options)
-      // Asks for each adapter, so that one that is not there is known before anything is measured.
+      // Queries each adapter, so that a missing one is detected before anything is measured.
       if (lists.transport.includes('rsocket')) limitsOf(lists.device)
       const all = socketCombinations(lists, options)
       const plan = makePlan(all, socketExclusion, repeat, seed)

@@ -1,40 +1,40 @@
 /**
- * Where the time of a profile went: each sample belongs to one component, by the function that it fell into:
+ * Cost breakdown of a profile: each sample belongs to one component, by the function that it fell into:
  *
  *     copies              memory.copy of the segment (the WebAssembly module), and lines of ours that call `set`, `fill`
  *                         or `copyWithin` of a typed array
  *     system calls        functions of the C library, called through koffi
  *     CRC                 functions that sum over packets
- *     waiting             polling while nothing comes, and sleeping: what is called from a function that waits, unless it
- *                         is one of the above or the handling of packets
+ *     waiting             polling while nothing arrives, and sleeping: functions called from a function that waits, unless
+ *                         they are one of the above or the handling of packets
  *     rsocket, verbs, …   the folders of Verbena
  *
- * V8 takes the samples of a C function that it knows nothing of (memmove) for those of the JavaScript function that
- * called it; only the line tells. It gives the lines for the whole profile, so a function's samples are divided by them.
+ * V8 attributes the samples of a C function that it does not know (memmove) to the JavaScript function that called it;
+ * only the line identifies them. It gives the lines for the whole profile, so a function's samples are divided by them.
  */
 import type { FlameNode } from '../../report/index.ts'
 import type { CpuProfile, ProfileNode } from './profiler.ts'
 
 export interface Cost {
   samples: number
-  /** Shares, together 1, the largest first. */
+  /** Shares of the components, together 1, the largest first. */
   components: { component: string; share: number }[]
   functions: { name: string; module: string; component: string; share: number }[]
   root: FlameNode
 }
 
-/** Text of a line of a file, counted from 1; empty if it cannot be read. */
+/** Returns the text of a line of a file, counted from 1; empty if it cannot be read. */
 export type SourceLine = (url: string, line: number) => string
 
-/** `rsocket/send-side` for a line of that module of ours; undefined for a line of another program. */
+/** Returns `rsocket/send-side` for a line of that module of Verbena; undefined for a line of another program. */
 export type ModuleAt = (url: string, line: number) => string | undefined
 
 const mostFunctions = 15
 
-/** `url` names the module of ours, as `verbena:/rsocket/send-side`; `file` is where its lines are. */
+/** Node of the profile. `url` names the module of Verbena, as `verbena:/rsocket/send-side`; `file` is the file that has its lines. */
 type Located = ProfileNode & { file: string }
 
-/** `asleep` is the share of the time that the thread slept in system calls; 0 where it did not sleep there. */
+/** Computes the breakdown. `asleep` is the share of the time that the thread slept in system calls; 0 where it did not sleep there. */
 export function costOf(
   profile: CpuProfile,
   name: string,
@@ -100,23 +100,23 @@ function shift(counts: Map<string, number>, from: string, to: string, most: numb
   counts.set(to, (counts.get(to) ?? 0) + moved)
 }
 
-/** The same at the foot of every profile: what brings the thread to its loop. */
+/** True for the frames at the foot of every profile, which start the thread's loop. */
 function isRoot({ callFrame }: ProfileNode): boolean {
   const { functionName, url } = callFrame
   return functionName === '(root)' || /^node:(internal|events)|\/kit\/peer$|\/socket-end$/.test(url)
 }
 
-/** A function of ours that polls or sleeps until something comes. */
+/** True for a function of Verbena that polls or sleeps until data arrives. */
 function isWait({ callFrame }: ProfileNode): boolean {
   return (
     /^(carryOn|#?wait\w*|#?sleep\w*)$/.test(callFrame.functionName) && /\/(bench-rsocket|rsocket)\//.test(callFrame.url)
   )
 }
 
-/** Components whose samples in a wait are the wait itself. */
+/** Components whose samples in a wait belong to the wait itself. */
 const polling = new Set(['benchmark', 'rsocket', 'verbs', 'shm', 'memory', 'cm'])
 
-/** `caller` is the file of the function that called it. */
+/** Returns the frame of a node. `caller` is the file of the function that called it. */
 function frameOf({ callFrame }: ProfileNode, waiting: boolean, caller: string): FlameNode {
   const { functionName, url } = callFrame
   const { name, module, component } = named(functionName, url, caller)
@@ -126,7 +126,7 @@ function frameOf({ callFrame }: ProfileNode, waiting: boolean, caller: string): 
 
 function named(functionName: string, url: string, caller: string): Omit<FlameNode, 'samples' | 'children'> {
   const name = functionName || '(anonymous)'
-  // All functions of an addon share one entry, which V8 calls by the name that it met first.
+  // All functions of an addon share one entry, to which V8 gives the name that it met first.
   if (url === '' && /\/memory\/native\//.test(caller)) {
     if (/\/crc32$/.test(caller)) return { name: 'CRC-32', module: 'library of the system', component: 'CRC' }
     const component = /\/poll$/.test(caller) ? 'waiting' : 'system calls'
@@ -150,12 +150,12 @@ function componentOf(url: string): string {
   return folder === undefined ? 'other' : (folders[folder] ?? folder)
 }
 
-/** The module of ours, or the name of another file. */
+/** Returns the module of Verbena, or the name of another file. */
 function moduleOf(url: string): string {
   return /^verbena:\/(.+)$/.exec(url)?.[1] ?? url.slice(url.lastIndexOf('/') + 1)
 }
 
-/** The share of a function's own samples that fell into lines which copy typed arrays. */
+/** Returns the share of a function's own samples that fell into lines which copy typed arrays. */
 function copyShare({ callFrame, file, positionTicks }: Located, sourceLine: SourceLine): number {
   if (!positionTicks || !/\/(rsocket|verbs|devices|memory|transport)\//.test(callFrame.url)) return 0
   let all = 0
@@ -167,7 +167,7 @@ function copyShare({ callFrame, file, positionTicks }: Located, sourceLine: Sour
   return all > 0 ? copies / all : 0
 }
 
-/** The callee of a frame: calls of the same function from the same place are one frame. */
+/** Returns the callee of a frame: calls of the same function from the same call site are one frame. */
 function child(parent: FlameNode, frame: FlameNode): FlameNode {
   const found = parent.children.find(
     ({ name, module, component }) => name === frame.name && module === frame.module && component === frame.component,
@@ -177,11 +177,11 @@ function child(parent: FlameNode, frame: FlameNode): FlameNode {
   return frame
 }
 
-/** Adds the samples of callees to each frame, leaves out those without any, and puts the largest first. */
+/** Adds the samples of callees to each frame, removes those without samples, and puts the largest first. */
 function settle(frame: FlameNode): void {
   let copies = 0
   for (const callee of frame.children) {
-    // These were counted as the caller's own.
+    // These samples were counted as the caller's own.
     if (callee.module === 'V8' && callee.component === 'copies') copies += callee.samples
     settle(callee)
   }
@@ -191,7 +191,7 @@ function settle(frame: FlameNode): void {
 
 type Self = Omit<FlameNode, 'children'>
 
-/** What each function has by itself, the most first. */
+/** Returns the samples of each function itself, in descending order. */
 function selves(root: FlameNode): Self[] {
   const found = new Map<string, Self>()
   const visit = ({ name, module, component, samples, children }: FlameNode): void => {

@@ -2,22 +2,22 @@
 import { readFileSync } from 'node:fs'
 import { nativeAvailable, threadCpuNs } from '../../memory/index.ts'
 
-/** Cores that were busy: 0.5 is half of one. NaN where it cannot be known. */
+/** Number of cores that were busy: 0.5 is half of one. NaN where it is not known. */
 export interface CpuUse {
   thread: number
-  /** With everything else that runs in the process: the other end, and threads that serve a device. */
+  /** Use of the whole process, including the other end and threads that serve a device. */
   process: number
 }
 
 export const noCpu: CpuUse = { thread: Number.NaN, process: Number.NaN }
 
-/** Nanoseconds of both clocks. */
+/** Returns the nanoseconds of both clocks. */
 export function cpuNow(): CpuUse {
   const { user, system } = process.cpuUsage()
   return { thread: nativeAvailable ? threadCpuNs() : schedulerNs(), process: (user + system) * 1000 }
 }
 
-/** What the scheduler of Linux counts of this thread: nanoseconds on a processor, waiting for one, time slices. */
+/** Returns this thread's nanoseconds on a processor. Linux lists three: on a processor, waiting for one, time slices. */
 function schedulerNs(): number {
   try {
     return Number.parseInt(readFileSync('/proc/thread-self/schedstat', 'latin1'), 10)

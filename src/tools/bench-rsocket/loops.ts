@@ -2,10 +2,10 @@
  * TCP_RR and TCP_STREAM of netperf on any byte stream, for a given time after another given time that warms up.
  *
  *     rr       client: send a request, receive the response       server: receive, send
- *     stream   client: send                                       server: receive what there is
+ *     stream   client: send                                       server: receive the data that has arrived
  *
  * The client ends both by shutting its direction down; the server answers that with its own end of stream, so that the
- * client knows when all that it sent was received.
+ * client knows when the server has received all data.
  */
 import { nowNs } from '../../memory/index.ts'
 import { Control, stopText } from '../bench-thread/index.ts'
@@ -18,19 +18,19 @@ export interface LoopRequest {
   sizeBytes: number
   warmupNs: number
   durationNs: number
-  /** Round trips that are timed one by one, at most, in a pass of their own; 0: none. */
+  /** Maximum number of round trips that are timed one by one, in a pass of their own; 0: none. */
   timed: number
 }
 
 export interface LoopResult {
-  /** Requests that were answered, or messages sent; 0 at the server. */
+  /** Number of answered requests, or of messages sent; 0 at the server. */
   messages: number
   seconds: number
   /** Bytes of the whole connection in each direction, for a check that both ends agree. */
   bytesSent: number
   bytesReceived: number
   cpu: CpuUse
-  /** When the measurement began and ended at this end; CLOCK_MONOTONIC. */
+  /** Start and end of the measurement at this end; CLOCK_MONOTONIC. */
   fromNs: number
   toNs: number
   /** Nanoseconds of single round trips, in the order in which they happened. */
@@ -39,12 +39,12 @@ export interface LoopResult {
   error?: string
 }
 
-/** What comes in between looks at the clock. */
+/** Bytes, and messages, between two reads of the clock. */
 const bytesPerLook = 1 << 18
 const messagesPerLook = 64
-/** Nothing moves for so long: something is wrong. */
+/** Time without progress after which the measurement fails. */
 const stallNs = 10e9
-/** A receive of a stream asks for so much, as netperf does with the usual socket buffers. */
+/** Bytes of a receive of a stream, as netperf uses with the usual socket buffers. */
 export const receiveBytes: number = 1 << 17
 
 function looksEvery(sizeBytes: number): number {
@@ -88,7 +88,7 @@ export class Loop {
     return this.result({ messages, cpu: use, fromNs, toNs, roundTripsNs: times })
   }
 
-  /** Transactions until a time; how many. The clock is looked at now and then only. */
+  /** Runs transactions until a time; returns their number. The clock is read only now and then. */
   private transact(untilNs: number, sizeBytes: number): number {
     let messages = 0
     const look = looksEvery(sizeBytes)
@@ -122,7 +122,7 @@ export class Loop {
     let began = 0
     let fromNs = 0
     let toNs = 0
-    // The server's window lies as the client's does; both begin with the first request.
+    // The server's measurement window coincides with the client's: both begin with the first request.
     for (let i = 0; this.receiveAll(sizeBytes); i++) {
       if (!this.sendAll(sizeBytes)) break
       if (toNs !== 0 || i % look !== 0) continue
@@ -152,7 +152,7 @@ export class Loop {
     const cpu = cpuNow()
     const fromNs = nowNs()
     const messages = this.sendUntil(fromNs + durationNs, sizeBytes)
-    // Until the other end has all of it: what was outstanding at the beginning is outstanding at the end, too.
+    // Waits until the other end has all of it: what was outstanding at the beginning is outstanding at the end, too.
     this.finish()
     const toNs = nowNs()
     return this.result({ messages, cpu: cpuSince(cpu, toNs - fromNs), fromNs, toNs })
@@ -197,7 +197,7 @@ export class Loop {
 
   // --- both ----------------------------------------------------------------------------------------------------------
 
-  /** False when it was stopped. */
+  /** Sends all bytes; returns false when the measurement was stopped. */
   private sendAll(length: number): boolean {
     const { stream } = this
     for (let at = 0; ; ) {
@@ -213,7 +213,7 @@ export class Loop {
     }
   }
 
-  /** False at the end of the stream, or when it was stopped. */
+  /** Receives all bytes; returns false at the end of the stream, or when the measurement was stopped. */
   private receiveAll(length: number): boolean {
     const { stream } = this
     for (let left = length; ; ) {
@@ -232,7 +232,7 @@ export class Loop {
     this.idleSinceNs = 0
   }
 
-  /** Waits; false if it was stopped. */
+  /** Waits; returns false if the measurement was stopped. */
   private carryOn(sending: boolean): boolean {
     this.stream.wait(sending)
     if ((++this.idle & 63) !== 0) return true

@@ -1,13 +1,13 @@
-/** Which module of Verbena a line belongs to, as source or in a bundle, which names the modules in it: `// src/….ts`. */
+/** The module of Verbena that a line belongs to, in the sources or in a bundle, which names the modules in it: `// src/….ts`. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the sources, or that of the bundle. */
+/** URL of the folder of the sources, or of the bundle. */
 const home = new URL(import.meta.url.endsWith('.ts') ? '../../' : './', import.meta.url).href
 
 interface Script {
   lines: string[]
-  /** The module of each line, in a bundle. */
+  /** Module of each line, in a bundle. */
   modules: (string | undefined)[]
 }
 
@@ -36,12 +36,12 @@ function readLines(url: string): string[] {
   }
 }
 
-/** Text of a line of a file, counted from 1; empty if it cannot be read. */
+/** Returns the text of a line of a file, counted from 1; empty if it cannot be read. */
 export function sourceLine(url: string, line: number): string {
   return scriptAt(url).lines[line - 1] ?? ''
 }
 
-/** `rsocket/send-side` for a line of src/rsocket/send-side.ts; undefined for what is not ours. */
+/** Returns `rsocket/send-side` for a line of src/rsocket/send-side.ts; undefined for files outside Verbena. */
 export function moduleAt(url: string, line: number, folder: string = home): string | undefined {
   if (!url.startsWith(folder)) return undefined
   const path = url.slice(folder.length)

@@ -1,6 +1,6 @@
 /**
- * TCP through node:net, where the system's own calls are not available (without koffi): the event loop and the streams of
- * Node.js are part of what is measured then.
+ * TCP through node:net, where system calls are not available (without koffi): the measurement then includes the event loop and
+ * the streams of Node.js.
  */
 import { once } from 'node:events'
 import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net'
@@ -49,7 +49,7 @@ export class NodeEnd {
     this.#socket.on('data', (chunk: Buffer) => {
       this.#bytesReceived += chunk.length
     })
-    // What the other end sends before this one runs waits for it.
+    // Data that the other end sends before this one runs stays in the socket.
     this.#socket.pause()
   }
 

@@ -1,4 +1,4 @@
-/** Parts of a buffer for calls that want one: most calls are about the same part as the one before. */
+/** Parts of a buffer for calls that take one: most calls use the same part as the call before. */
 export class Part {
   private readonly whole: Uint8Array
   private last: Uint8Array

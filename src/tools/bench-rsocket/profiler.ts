@@ -1,7 +1,7 @@
-/** A CPU profile of this thread, by the sampler of V8, and what is taken of it: samples between two times. */
+/** A CPU profile of this thread, by the sampler of V8, limited to the samples between two times. */
 import { Session } from 'node:inspector'
 
-/** As the Chrome DevTools protocol has it (`Profiler.Profile`), which other programs can show. Times are microseconds. */
+/** Profile in the format of the Chrome DevTools protocol (`Profiler.Profile`), which other programs can show. Times are microseconds. */
 export interface CpuProfile {
   nodes: ProfileNode[]
   startTime: number
@@ -20,7 +20,7 @@ export interface ProfileNode {
 
 const samplingIntervalUs = 200
 
-/** Starts with its creation. */
+/** CPU profiler, which starts with its creation. */
 export class Profiler {
   readonly #session = new Session()
   #open = true
@@ -32,7 +32,7 @@ export class Profiler {
     this.#post('Profiler.start')
   }
 
-  /** The samples between two times of CLOCK_MONOTONIC, which is V8's clock, too. */
+  /** Returns the samples between two times of CLOCK_MONOTONIC, which is V8's clock, too. */
   stop(fromNs: number, toNs: number): CpuProfile {
     const { profile } = this.#post('Profiler.stop') as { profile: CpuProfile }
     this.close()
@@ -45,7 +45,7 @@ export class Profiler {
     this.#session.disconnect()
   }
 
-  /** In its own thread a session answers before `post` returns. */
+  /** Posts a command; in its own thread a session answers before `post` returns. */
   #post(method: string, params: object = {}): unknown {
     let answer: unknown
     this.#session.post(method, params, (error, result) => {
@@ -56,7 +56,7 @@ export class Profiler {
   }
 }
 
-/** Cuts off what came before and after. */
+/** Cuts off the samples before and after. */
 export function between(profile: CpuProfile, fromUs: number, toUs: number): CpuProfile {
   const samples: number[] = []
   const timeDeltas: number[] = []

@@ -1,5 +1,5 @@
 /**
- * What is kept of a profiled measurement, for each end: the cost breakdown in run.json, the tree of calls for the flame
+ * Saved files of a profiled measurement, for each end: the cost breakdown in run.json, the tree of calls for the flame
  * graph, and the profile itself, which Chrome's developer tools and other programs can open.
  */
 import { writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ export function saveProfiles(
   for (const [end, result] of Object.entries({ client, server }) as ['client' | 'server', EndResult | undefined][]) {
     const profile = result?.profile
     if (!result || !profile || profile.samples.length === 0) continue
-    // A thread that sleeps in the kernel is sampled there; how long it slept only its clock tells.
+    // A thread that sleeps in the kernel is sampled there; only its CPU clock shows how long it slept.
     const sleepsInCalls = set.settings.transport === 'tcp' && set.settings.poll === 'event'
     const asleep = sleepsInCalls && !Number.isNaN(result.cpu.thread) ? Math.max(0, 1 - result.cpu.thread) : 0
     const { samples, components, functions, root } = costOf(profile, `${end} thread`, moduleAt, sourceLine, asleep)

@@ -1,4 +1,4 @@
-/** Rsockets, with their own calls: blocking ones, or ones that never wait. */
+/** Rsockets, with their own calls: blocking or non-blocking. */
 import {
   AF_INET,
   AF_INET6,
@@ -53,7 +53,7 @@ export function openRsocket(request: StreamRequest): Opening {
   }
 }
 
-/** The address of an adapter is its GID: on `shm` too, where loopback means whatever adapter one uses oneself. */
+/** Returns the address of an adapter, its GID: on `shm` too, where a loopback address means the caller's own adapter. */
 function addressOf(device: string): string {
   const context = openDevice(device)
   const text = gidText(context.queryGid(1, 0))
@@ -65,7 +65,7 @@ function makeSocket(address: string, { device, bufferBytes, version1 }: StreamRe
   const socket = rsocket(address.includes(':') ? AF_INET6 : AF_INET, SOCK_STREAM, 0, { device })
   socket.setsockopt(SOL_RDMA, RDMA_EXTENSIONS, version1 ? 0 : 1)
   if (bufferBytes > 0) {
-    // The option doubles what it is given, as on Linux.
+    // The option doubles its value, as on Linux.
     socket.setsockopt(SOL_SOCKET, SO_SNDBUF, bufferBytes / 2)
     socket.setsockopt(SOL_SOCKET, SO_RCVBUF, bufferBytes / 2)
   }
@@ -118,7 +118,7 @@ class RsocketStream implements ByteStream {
     throw new Error(`rsocket ${call}: ${errnoName(errno)}: ${this.socket.reason || errnoText(errno)}`)
   }
 
-  /** Calls that block have waited already. */
+  /** Returns at once: blocking calls have waited already. */
   wait(sending: boolean): void {
     const { socket } = this
     const events = sending ? POLLOUT : POLLIN

@@ -19,25 +19,25 @@ import type { EndPrepared, EndRequest, EndResult, EndRun } from './socket-end.ts
 
 export interface SocketRun {
   plan: Plan<SocketSettings>
-  /** Time of each measurement, and of the warm-up before it. */
+  /** Duration of each measurement, and of the warm-up before it. */
   seconds: number
   warmup: number
-  /** Measured once more with a profiler; their figures are not in the sets. */
+  /** Settings that are measured once more with a profiler; their figures are not in the sets. */
   profiles: SocketSettings[]
   command: string[]
   outDir: string
   signal?: AbortSignal
-  /** Both ends are connected and begin with this set. */
+  /** Called when both ends are connected and begin with this set. */
   onBegin?(settings: SocketSettings): void
   onSet?(set: SocketSet, measured: number): void
   onNote?(note: string): void
 }
 
-/** What a single measurement needs of a run. */
+/** Settings of a run that a single measurement needs. */
 export type Timing = Pick<SocketRun, 'seconds' | 'warmup' | 'onBegin'>
 
 const callTimeoutMs = 20_000
-/** Round trips that are kept of one set. */
+/** Number of round trips that are kept of one set. */
 const timedRoundTrips = 100_000
 
 export async function runSockets(run: SocketRun): Promise<SocketResults> {
@@ -75,7 +75,7 @@ export async function runSockets(run: SocketRun): Promise<SocketResults> {
     }
     for (const [i, settings] of run.profiles.entries()) {
       if (run.signal?.aborted) break
-      // Of code that was compiled before, the profiler does not know which functions were inlined where.
+      // For code that was compiled earlier, the profiler does not know which functions were inlined where.
       await ends.end()
       const id = String(run.plan.sets.length + i + 1).padStart(3, '0')
       const { set, client, server } = await ends.measure({ id, settings, repeat: 1 }, run, true)
@@ -103,10 +103,10 @@ export interface Measured {
   note?: string
 }
 
-/** The threads of both ends, for one measurement after the other. */
+/** Threads of both ends, for one measurement after the other. */
 export class SocketEnds {
   readonly #control = newControl()
-  /** By transport, so that neither sees code that was compiled for the other. */
+  /** Threads by transport, so that neither runs code that was optimised for the other. */
   readonly #peers = new Peers()
   #interrupted = false
 
@@ -154,7 +154,7 @@ export class SocketEnds {
     return measured
   }
 
-  /** An end that fails stops the other one. */
+  /** Runs both ends; one that fails stops the other. */
   async #run(
     [client, server]: readonly [Peer, Peer],
     settings: SocketSettings,

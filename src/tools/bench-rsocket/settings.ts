@@ -25,17 +25,17 @@ export type Transport = 'rsocket' | 'tcp'
 export interface SocketSettings {
   test: SocketTest
   transport: Transport
-  /** Sending and receiving adapter, with a comma; empty for TCP, which goes over loopback. */
+  /** Sending and receiving adapter, separated by a comma; empty for TCP, which runs over loopback. */
   device: string
-  /** Bytes. */
+  /** Bytes of a message. */
   size: number
-  /** Whether an end that has nothing to do polls, or sleeps (rsockets: after polling for a moment, as librdmacm does). */
+  /** Method of an idle end: it polls, or it sleeps (rsockets: after polling for a moment, as librdmacm does). */
   poll: 'busy' | 'event'
-  /** Bytes of the socket buffers; 0: what each kind of socket has by itself. */
+  /** Bytes of the socket buffers; 0: the default of each kind of socket. */
   buffer: number
-  /** Rsockets: what two Verbena ends do better than version 1 of the protocol. */
+  /** True to use the extensions between two Verbena ends over version 1 of the protocol; rsockets only. */
   extensions: boolean
-  /** Rsockets: sends come from memory of the adapter. */
+  /** True to send from memory of the adapter; rsockets only. */
   direct: boolean
   pin: string
 }
@@ -43,9 +43,9 @@ export interface SocketSettings {
 export type SocketLists = { [K in keyof SocketSettings]: SocketSettings[K][] }
 
 export const maxSocketSizeBytes: number = 16 << 20
-/** TCP_STREAM without --size. */
+/** Sizes of TCP_STREAM without --size. */
 export const streamSizes: readonly number[] = Array.from({ length: 11 }, (_, i) => 4 ** i)
-/** TCP_RR without --size. */
+/** Sizes of TCP_RR without --size. */
 const rrSizes: readonly number[] = [1]
 
 export const socketOptions: { readonly [K in keyof SocketSettings]: SettingOption<SocketSettings[K]> } = {
@@ -142,7 +142,7 @@ export function parseSocketLists(given: GivenOptions): SocketLists {
   ) as unknown as SocketLists
 }
 
-/** The product of the lists, in which a setting that a test or a transport does not have takes no part. */
+/** Returns the product of the lists, in which a setting that a test or a transport does not have takes no part. */
 export function socketCombinations(lists: SocketLists, given: GivenOptions): SocketSettings[] {
   const parts = lists.test.map((test) => {
     const size = given.size ? lists.size : test === 'rr' ? rrSizes : streamSizes
@@ -151,13 +151,13 @@ export function socketCombinations(lists: SocketLists, given: GivenOptions): Soc
   return distinct(parts.flat())
 }
 
-/** Why a combination cannot be measured; null if it can. */
+/** Returns the reason why a combination cannot be measured; null if it can. */
 export function socketExclusion({ direct, poll }: SocketSettings): string | null {
   if (direct && poll === 'busy') return 'only calls that block send without a copy (--direct needs --poll event)'
   return null
 }
 
-/** The combinations that a profile is taken of, each once: streams of the given sizes, requests of the smallest. */
+/** Returns the combinations that are profiled, each once: streams of the given sizes, requests of the smallest. */
 export function profileCombinations(all: readonly SocketSettings[], sizes: readonly number[]): SocketSettings[] {
   const smallest = Math.min(...all.filter(({ test }) => test === 'rr').map(({ size }) => size))
   return distinct(
@@ -178,7 +178,7 @@ function distinct(all: readonly SocketSettings[]): SocketSettings[] {
   return [...found.values()]
 }
 
-/** As they are saved: without what the transport does not have. */
+/** Returns the settings as they are saved: without those that the transport does not have. */
 export function savedSettings(settings: SocketSettings): Record<string, string | number | boolean> {
   const { device, extensions, direct, ...others } = settings
   return settings.transport === 'tcp' ? { ...others } : { ...others, device, extensions, direct }

@@ -14,7 +14,7 @@ import {
 import { measure, settingText, varying } from '../bench-kit/index.ts'
 import { runSockets, type SocketRun } from './run.ts'
 
-/** The exit code. */
+/** Returns the exit code. */
 export async function measureSockets(run: Omit<SocketRun, 'command'>, json: boolean): Promise<number> {
   return await measure({
     ...{
@@ -29,7 +29,7 @@ export async function measureSockets(run: Omit<SocketRun, 'command'>, json: bool
   })
 }
 
-/** What --json prints. */
+/** Returns the document that `--json` prints. */
 function socketDocument({ sets, profiles, unit }: SocketResults): object {
   return {
     runs: sets.map(({ id: _, ...set }) => set),
@@ -59,7 +59,7 @@ function show({ sets, profiles }: SocketResults, outDir: string): void {
 
 const shown = ['test', 'transport', 'size']
 
-/** Repeats of the same settings, in the order of the plan. */
+/** Groups the repetitions of the same settings, in the order of the plan. */
 function groups(sets: readonly SocketSet[], test: string, keys: readonly string[]): Iterable<SocketSet[]> {
   const found = new Map<string, SocketSet[]>()
   for (const set of sets) {

@@ -55,7 +55,7 @@ async function run({ profile, ...request }: EndRun): Promise<EndResult> {
     const result = node ? await node.run(request) : new Loop(stream!, control, request).run()
     return { ...result, profile: profiler?.stop(result.fromNs, result.toNs) ?? null }
   } catch (error) {
-    // The other end waits for this one: the end of the connection is what it hears.
+    // The other end waits for this one; closing the connection ends its wait.
     close()
     throw error
   } finally {

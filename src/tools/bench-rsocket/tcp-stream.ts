@@ -1,4 +1,4 @@
-/** TCP of the kernel on loopback, by its system calls: what a C program such as netperf does. */
+/** TCP of the kernel on loopback, by its system calls, as a C program such as netperf does. */
 import { IPPROTO_TCP, MSG_DONTWAIT, SHUT_WR, SO_RCVBUF, SO_SNDBUF, SOL_SOCKET, TCP_NODELAY } from '../../index.ts'
 import { errnoName, errnos, KernelSocket } from '../../memory/index.ts'
 import {
@@ -36,7 +36,7 @@ export function openTcp(request: StreamRequest): Opening {
   }
 }
 
-/** Sizes of buffers hold for connections if they are set before. */
+/** Opens a socket. Sizes of buffers apply to connections if they are set before. */
 function makeSocket({ bufferBytes }: StreamRequest): KernelSocket {
   const socket = KernelSocket.open({ family: 4, blocking: true })
   if (bufferBytes > 0) for (const name of [SO_SNDBUF, SO_RCVBUF]) socket.setOption(SOL_SOCKET, name, bufferBytes / 2)
@@ -74,7 +74,7 @@ class TcpStream implements ByteStream {
     return n === 0 ? -1 : this.failed('recv', n)
   }
 
-  /** The call itself waits, or the next one polls. */
+  /** Returns at once: the call itself waits, or the next one polls. */
   wait(): void {}
 
   private failed(call: string, errno: number): number {

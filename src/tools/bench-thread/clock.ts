@@ -9,7 +9,7 @@ export function tvNsec(): number {
   return tvNsecOf(nowNs())
 }
 
-/** The stamp of a time of `nowNs`, which is not before that of the last call in this thread. */
+/** Returns the stamp of a time of `nowNs`, which is not before that of the last call in this thread. */
 export function tvNsecOf(now: number): number {
   let nsec = now - startOfSecond
   if (nsec >= second) {

@@ -15,7 +15,7 @@ export const Control = {
   posted: 48,
   completed: 64,
   received: 80,
-  /** The stamping thread runs while this is 1. */
+  /** Flag: the stamping thread runs while this is 1. */
   stamping: 96,
   words: 112,
 } as const

@@ -1,13 +1,13 @@
-/** What the ends of all benchmarks do alike with their queue pairs and memory. */
+/** Handling of queue pairs and memory that the ends of all benchmarks share. */
 import { type Context, QpType } from '../../index.ts'
 
 export type Service = 'RC' | 'UC' | 'UD'
 
 export const qpTypes: Readonly<Record<Service, QpType>> = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD }
-/** The standard's encoding of 0.01 ms: a receiver that was late is asked again soon. */
+/** Encoding of 0.01 ms in the specification: after an RNR NAK the sender retries soon. */
 export const minRnrTimer = 1
 
-/** Bytes from one slot to the next: whole cache lines, which two threads then do not share. */
+/** Returns the bytes from one slot to the next: whole cache lines, which two threads then do not share. */
 export function strideOf(bytes: number): number {
   return Math.ceil(bytes / 64) * 64
 }

@@ -1,6 +1,6 @@
 /**
- * Memory for what the data path writes down: t_recv, t_comp and message numbers. On huge pages where they are to be
- * had, every page touched before the first message, so that no page fault falls into a measurement.
+ * Memory for the records of the data path: t_recv, t_comp and message numbers. It lies on huge pages where these are
+ * available, and every page is touched before the first message, so that no page fault falls into a measurement.
  */
 import { mapPrivate, nativeAvailable } from '../../memory/index.ts'
 
@@ -15,7 +15,7 @@ export function recordMemory(words: number): RecordMemory {
       const { buffer, hugePages } = mapPrivate(words * 4, { hugePages: true })
       return { words: new Int32Array(buffer), hugePages: hugePages !== false }
     } catch {
-      // Ordinary memory measures as well, with a page fault here and there.
+      // Ordinary memory works as well, with a page fault here and there.
     }
   }
   return { words: new Int32Array(words).fill(0), hugePages: false }

@@ -2,11 +2,11 @@
  * The echo of docs/guide/tutorial.md as two loops, one for arrivals that are seen in memory and one for arrivals that
  * make completions. Both ends run the same code:
  *
- *     client   posts all its messages once, then posts each again when it came back
- *     server   posts each message when it came
+ *     client   posts all its messages once, then posts each again when it has come back
+ *     server   posts each message when it has arrived
  *
  * Messages lie in slots of an outbox and an inbox, in a ring. Slots that are posted together (write-batch) form a
- * group; the others are groups of one. Every payload is 'AA…A', so that its first and last byte tell that it is there;
+ * group; all other slots are groups of one. Every payload is 'AA…A', so that its first and last byte show that it has arrived;
  * the receiver clears them before it answers.
  */
 import {
@@ -22,47 +22,47 @@ import { nowNs } from '../../memory/index.ts'
 import { Control } from '../bench-thread/index.ts'
 
 export const letter = 65
-/** With selective signaling one request of so many is signaled. */
+/** Number of requests of which selective signaling signals one. */
 export const signalEvery = 64
 
 export interface Echo {
   client: boolean
   control: Int32Array
-  /** QP of slot i: `qps[i % qps.length]`. */
+  /** Queue pairs; slot i uses `qps[i % qps.length]`. */
   qps: QueuePair[]
   srq: SharedReceiveQueue | null
   sendCq: CompletionQueue
   recvCq: CompletionQueue
   wcs: WorkCompletion[]
   sendWcs: WorkCompletion[]
-  /** One prepared request for each slot; those of a group are linked. */
+  /** Prepared requests, one for each slot; those of a group are linked. */
   sends: SendWorkRequest[]
-  /** One prepared receive for each slot; empty when arrivals are seen in memory. */
+  /** Prepared receives, one for each slot; empty when arrivals are seen in memory. */
   receives: RecvWorkRequest[]
   /** First slot of each group, and one past the last. */
   groups: Int32Array
-  /** Whether the immediate is the slot (write-imm) or the rank of the QP (srq); else the receive's wrId is the slot. */
+  /** Meaning of the immediate: the slot (write-imm) or the rank of the QP (srq); else the receive's wrId is the slot. */
   immIs: 'slot' | 'rank' | 'none'
   flags: number
-  /** Every how many requests one is signaled. */
+  /** Number of requests of which one is signaled. */
   signalEvery: number
-  /** Requests that a send queue takes. */
+  /** Number of requests that a send queue takes. */
   depth: number
   inbox: Uint8Array
   strideBytes: number
   sizeBytes: number
-  /** By QP: requests that are in the send queue, and how many since the last signaled one. */
+  /** Number of requests in the send queue of each QP, and number of them since the last signaled one. */
   outstanding: Int32Array
   sinceSignal: Int32Array
-  /** Messages that came. */
+  /** Number of messages that have arrived. */
   arrived: number
   error: string
 }
 
 export interface EchoTarget {
-  /** Messages before the measurement begins; it does not wait for them longer than it lasts itself. */
+  /** Number of messages before the measurement begins; the wait for them is at most as long as the measurement. */
   warmup: number
-  /** Ends the measurement: so many messages, or so much time; what comes first. */
+  /** Number of messages, or duration, that ends the measurement; whichever is reached first. */
   messages: number
   durationNs: number
 }
@@ -75,7 +75,7 @@ export interface EchoResult {
 
 const stallNs = 5e9
 
-/** Runs one end until the client has what it wants. At the server the result is empty. */
+/** Runs one end until the client has reached its target. At the server the result is empty. */
 export function echo(e: Echo, target: EchoTarget): EchoResult {
   const meter = {
     beganNs: nowNs(),
@@ -91,7 +91,7 @@ export function echo(e: Echo, target: EchoTarget): EchoResult {
   if (e.receives.length > 0) echoCompletions(e, meter)
   else echoMemory(e, meter)
   if (meter.endNs === 0 && meter.startNs !== 0) {
-    // It was stopped: what came until then counts.
+    // The run was stopped: messages that had arrived by then are included.
     meter.endNs = nowNs()
     meter.endMessages = e.arrived
   }
@@ -109,7 +109,7 @@ interface Meter extends EchoTarget {
   endMessages: number
 }
 
-/** False when the measurement has ended: then the client posts no more. */
+/** Returns false when the measurement has ended: then the client posts no more. */
 function measure(e: Echo, meter: Meter): boolean {
   if (meter.endNs !== 0) return false
   const now = nowNs()
@@ -131,7 +131,7 @@ function measure(e: Echo, meter: Meter): boolean {
   return false
 }
 
-/** How many messages pass between two looks at the clock. */
+/** Number of messages between two reads of the clock. */
 const measureEvery = 64
 
 function echoMemory(e: Echo, meter: Meter): void {
@@ -176,7 +176,7 @@ function echoMemory(e: Echo, meter: Meter): void {
   }
 }
 
-/** Polls two bytes until both are there; false if it is time to end. */
+/** Polls two bytes until both are there; returns false if it is time to end. */
 function waitInMemory(e: Echo, first: number, last: number): boolean {
   const { inbox } = e
   let idle = 0
@@ -184,7 +184,7 @@ function waitInMemory(e: Echo, first: number, last: number): boolean {
   while (Atomics.load(inbox, last) !== letter || Atomics.load(inbox, first) !== letter) {
     if ((++idle & 1023) !== 0) continue
     if (sinceNs === 0) sinceNs = nowNs()
-    // An engine may still work on what was posted: look at its completions, too.
+    // An engine may still execute what was posted: its completions are checked, too.
     if (over(e, sinceNs) || !stillWell(e)) return false
   }
   return true
@@ -217,7 +217,7 @@ function echoCompletions(e: Echo, meter: Meter): void {
         return
       }
       e.arrived++
-      // Where it came from, which is where the answer goes, and the receive that it used.
+      // The queue pair that it arrived on, where the answer goes, and the receive that it consumed.
       const from = immIs === 'none' ? wc.wrId : wc.immData
       const q = from % qpCount
       const receive = receives[wc.wrId]!
@@ -240,10 +240,10 @@ function echoCompletions(e: Echo, meter: Meter): void {
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
-/** Who waited this long shares its core with the thread it waits for, and lets that one run. */
+/** Time after which a waiting thread may share its core with the thread it waits for, and sleeps to let that one run. */
 const politeAfterNs = 100_000
 
-/** For somebody who has been waiting since then: true when this end has to give up or was told to end. */
+/** True when this end, waiting since `sinceNs`, has to give up or has been requested to end. */
 function over(e: Echo, sinceNs: number): boolean {
   if (!e.client && Atomics.load(e.control, Control.senderPhase) === 1) return true
   if (Atomics.load(e.control, Control.stop) !== 0) return true
@@ -272,7 +272,7 @@ function postOne(e: Echo, q: number, wr: SendWorkRequest): void {
   if (e.signalEvery === 1) collect(e)
 }
 
-/** Signals a request of QP q if its turn has come. Its wrId is the QP, so that the completion tells what it released. */
+/** Signals a request of QP q if its turn has come. Its wrId is the QP, so that the completion identifies the queue it released. */
 function mark(e: Echo, q: number, wr: SendWorkRequest): void {
   wr.wrId = q
   e.outstanding[q]!++
@@ -300,7 +300,7 @@ function makeRoom(e: Echo, q: number, count: number): boolean {
   return true
 }
 
-/** A completion says that all requests of its QP since the last signaled one are done. */
+/** Collects completions. Each indicates that all requests of its QP since the last signaled one are done. */
 function collect(e: Echo): number {
   const n = e.sendCq.poll(e.sendWcs)
   for (let i = 0; i < n; i++) {

@@ -1,6 +1,6 @@
 /**
  * The throughput benchmark: the tutorial's echo between a client's and a server's thread, for each technique and
- * number of concurrent messages. A message counts when it is back at the client; rates are of one direction.
+ * number of concurrent messages. A message counts when it is back at the client; rates are those of one direction.
  */
 import { entryModule } from '../../memory/index.ts'
 import { saveResults, type ThroughputResults, type ThroughputSet } from '../../report/index.ts'
@@ -20,14 +20,14 @@ import type { EndPrepared } from './throughput-end.ts'
 
 export interface ThroughputRun {
   plan: Plan<ThroughputSettings>
-  /** Time of each measurement; a number of messages ends it earlier. */
+  /** Duration of each measurement; a number of messages may end it earlier. */
   seconds: number
   messages: number
   warmup: number
   command: string[]
   outDir: string
   signal?: AbortSignal
-  /** Both ends are connected and begin with this set. */
+  /** Called when both ends are connected and begin with this set. */
   onBegin?(settings: ThroughputSettings): void
   onSet?(set: ThroughputSet, measured: number): void
   onNote?(note: string): void
@@ -122,7 +122,7 @@ class EchoEnds {
     return { set: setOf(id, { ...settings, repeat }, result, error), ...(note ? { note } : {}) }
   }
 
-  /** The client decides when it is over; a server that failed earlier ends the client. */
+  /** Runs both ends. The client decides when the run is over; a server that failed earlier ends the client. */
   async #run(client: Peer, server: Peer, target: EchoTarget): Promise<EchoResult> {
     const timeoutMs = target.durationNs / 1e6 + 30_000
     const serving = server.call<EchoResult>('run', target, timeoutMs).then(

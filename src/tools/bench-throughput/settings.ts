@@ -15,7 +15,7 @@ import {
 import type { Service } from '../bench-thread/index.ts'
 import { integer, oneOf } from '../kit/index.ts'
 
-/** What each technique does, for help and reports. */
+/** Descriptions of the techniques, for help and reports. */
 export const techniqueTexts = {
   'send-recv': 'SEND into posted receives, every SEND signaled',
   write: 'RDMA WRITE, arrival seen by polling memory, every WRITE signaled',
@@ -33,13 +33,13 @@ export interface ThroughputSettings {
   device: string
   technique: Technique
   service: Service
-  /** Messages outstanding. */
+  /** Number of messages outstanding. */
   concurrent: number
-  /** Work requests of one post. */
+  /** Number of work requests of one post. */
   batch: number
-  /** Bytes. */
+  /** Bytes of a message. */
   size: number
-  /** Queue pairs at each end. */
+  /** Number of queue pairs at each end. */
   qps: number
   engine: Engine
   pin: string
@@ -146,7 +146,7 @@ export function parseThroughputLists(given: GivenOptions): ThroughputLists {
 }
 
 /**
- * The product of the lists, in which a setting that a technique does not have takes no part. Without a list for
+ * Returns the product of the lists, in which a setting that a technique does not have takes no part. Without a list for
  * technique, concurrency or batch, the tutorial's second comparison is added: batch size at 64 concurrent messages.
  */
 export function throughputCombinations(lists: ThroughputLists, given: GivenOptions): ThroughputSettings[] {

@@ -5,7 +5,7 @@ import { formatRate, middleSets, type ThroughputResults } from '../../report/ind
 import { measure, varying } from '../bench-kit/index.ts'
 import { runThroughput, type ThroughputRun } from './run.ts'
 
-/** The exit code. */
+/** Returns the exit code. */
 export async function measureThroughput(run: Omit<ThroughputRun, 'command'>, json: boolean): Promise<number> {
   return await measure({
     ...{ outDir: run.outDir, json, plannedSets: run.plan.sets.length },
@@ -15,7 +15,7 @@ export async function measureThroughput(run: Omit<ThroughputRun, 'command'>, jso
   })
 }
 
-/** What --json prints. */
+/** Returns the document that `--json` prints. */
 function throughputDocument(results: ThroughputResults): object {
   return { runs: results.sets.map(({ id: _, ...set }) => set), unit: results.unit }
 }

@@ -27,7 +27,7 @@ import { pollsMemory, type ThroughputSettings } from './settings.ts'
 
 export interface EndPrepared {
   endpoints: QpEndpoint[]
-  /** The inbox: where the peer writes. */
+  /** Address of the inbox, which the peer writes to. */
   addr: number
   rkey: number
   strideBytes: number
@@ -37,7 +37,7 @@ export interface EndPrepared {
 const { control, role } = threadData<{ control: Int32Array; role: 'client' | 'server' }>()
 const client = role === 'client'
 const grhBytes = 40
-/** One more than are outstanding, so that posting a receive again right after its completion never meets a full queue. */
+/** Number of receives beyond those outstanding, so that posting one again right after its completion never meets a full queue. */
 const spareReceives = 1
 
 let context: Context | null = null

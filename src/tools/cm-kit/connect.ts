@@ -1,4 +1,4 @@
-/** The client's way from an address to a connection, tried again while nobody listens yet. */
+/** The client's path from an address to a connection, retried while no server listens yet. */
 import {
   type CmAddress,
   type CmEvent,
@@ -17,23 +17,23 @@ export interface ConnectRequest<T extends { close(): void }> {
   destination: CmAddress
   source?: CmAddress | undefined
   waitMs: number
-  /** The program's objects for the connection, its queue pair among them; the id has its route by then. */
+  /** Creates the program's objects for the connection, its queue pair among them; the id has its route by then. */
   prepare(id: CmId): T
   param(made: T): ConnParam
-  /** Before the route: options of the id. */
+  /** Sets options of the id before the route is resolved. */
   configure?(id: CmId): void
 }
 
 export interface Connected<T> {
   id: CmId
   made: T
-  /** Established, or ConnectResponse where the queue pair is not the id's. */
+  /** Event of the connection: Established, or ConnectResponse where the queue pair is not the id's. */
   event: CmEvent
 }
 
-/** Between two attempts. */
+/** Milliseconds between two attempts. */
 const pauseMs = 50
-/** Code of 537 ms: with `--wait` a peer that has not begun is asked again sooner than after the usual 4.3 s. */
+/** Code of 537 ms: with `--wait` the request to a peer that has not started is retried sooner than after the usual 4.3 s. */
 const impatient = 17
 
 export async function connect<T extends { close(): void }>(
@@ -52,7 +52,7 @@ export async function connect<T extends { close(): void }>(
   }
 }
 
-/** An id with address and route. */
+/** Returns an id with address and route. */
 export async function resolve(
   station: Station,
   { portSpace, qpType, destination, source, configure, waitMs }: Omit<ConnectRequest<never>, 'prepare' | 'param'>,

@@ -1,8 +1,8 @@
-/** Events that mean failure, as errors that say what to do. */
+/** Events that mean failure, as errors that explain what to do. */
 import { type CmEvent, CmEventType, type CmId } from '../../index.ts'
 import { EndError } from '../kit/index.ts'
 
-/** Reasons of a rejection that a person can do something about (InfiniBand specification, 12.6.7.2). */
+/** Reasons of a rejection that the user can act on (InfiniBand specification, 12.6.7.2). */
 const invalidServiceId = 8
 const consumerReject = 28
 const etimedout = -110
@@ -18,7 +18,7 @@ const failures: Partial<Record<CmEventType, string>> = {
   [CmEventType.MulticastError]: 'MULTICAST_ERROR',
 }
 
-/** An event that ended what the program wanted, with the event's numbers for `--json`. */
+/** Error for an event that prevents what the program wanted, with the event's numbers for `--json`. */
 export class CmFailure extends EndError {
   readonly event: CmEvent
 
@@ -27,14 +27,14 @@ export class CmFailure extends EndError {
     this.event = event
   }
 
-  /** Nobody listens there, or not yet. */
+  /** True if no process listens there, or not yet. */
   get nobody(): boolean {
     const { type, status } = this.event
     return type === CmEventType.Unreachable || (type === CmEventType.Rejected && status === invalidServiceId)
   }
 }
 
-/** Undefined if the event is no failure. */
+/** Returns the error of an event; undefined if the event is not a failure. */
 export function eventError(event: CmEvent): CmFailure | undefined {
   const code = failures[event.type]
   if (code === undefined) return undefined
@@ -57,7 +57,7 @@ function explanation(event: CmEvent): string {
   return `the connection to ${peer} could not be made`
 }
 
-/** `10.0.0.7 port 7174`. */
+/** Returns the peer as `10.0.0.7 port 7174`. */
 export function peerText(id: CmId): string {
   const { peerAddress } = id
   return peerAddress === undefined ? 'the peer' : `${peerAddress.address} port ${peerAddress.port}`

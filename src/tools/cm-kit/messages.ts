@@ -1,6 +1,6 @@
 /**
- * The queue pair of one connection of `ucmatose`, `udaddy` or `mckey`, and its messages: as many are posted as will
- * come, and their completions counted. All share one buffer; what is in it means nothing.
+ * The queue pair of one connection of `ucmatose`, `udaddy` or `mckey`, and its messages: as many receives are posted as
+ * messages are expected, and completions are counted. All messages share one buffer, whose contents are not used.
  */
 import {
   Access,
@@ -27,13 +27,13 @@ import { EndError, UsageError } from '../kit/index.ts'
 import type { Station } from './station.ts'
 
 export interface MessageSettings {
-  /** Messages on each connection. */
+  /** Number of messages on each connection. */
   messageCount: number
-  /** Bytes of each. */
+  /** Bytes of each message. */
   messageSize: number
 }
 
-/** Where datagrams go. */
+/** Destination of datagrams. */
 export interface Destination {
   ah: AddressHandle
   qpNum: number
@@ -44,10 +44,10 @@ export class MessageEnd {
   readonly id: CmId
   readonly qp: QueuePair
   readonly count: number
-  /** Completions so far; sends without a completion count when they are posted. */
+  /** Number of completions so far; sends without a completion count when they are posted. */
   sent = 0
   received = 0
-  /** UD: whom the first message came from. */
+  /** Sender of the first message; UD only. */
   sender: Destination | undefined
   failure: EndError | undefined
   readonly #station: Station
@@ -101,7 +101,7 @@ export class MessageEnd {
     if (this.#datagrams && this.sender === undefined) this.sender = this.#senderOf(wc)
   }
 
-  /** The peer puts its queue pair number into the immediate; the Q_Key is everybody's. */
+  /** Returns the sender: the peer puts its queue pair number into the immediate; the Q_Key is the same for all. */
   #senderOf(wc: WorkCompletion): Destination | undefined {
     if ((wc.wcFlags & WcFlag.WithImm) === 0) {
       this.failure ??= new EndError('PEER_TEXT', 'a message came without immediate: is the peer another program?')
@@ -120,7 +120,7 @@ export class MessageEnd {
     return this.#pd
   }
 
-  /** Receives for all that will come. */
+  /** Posts receives for all expected messages. */
   postReceives(): void {
     if (this.#mr === undefined) return
     const { addr, lkey } = this.#mr
@@ -128,7 +128,7 @@ export class MessageEnd {
     for (let i = 0; i < this.count; i++) this.qp.postRecv(wr)
   }
 
-  /** All messages at once. Datagrams carry the number of the queue pair, and are signaled if asked for. */
+  /** Posts all messages at once. Datagrams carry the number of the queue pair, and are signaled if requested. */
   postSends(to?: Destination, signaled = true): void {
     if (this.#mr === undefined) return
     const { addr, lkey } = this.#mr
@@ -144,7 +144,7 @@ export class MessageEnd {
     if (!signaled) this.sent += this.count
   }
 
-  /** Until all sends or all receives have completed; throws if one failed or the connection ended. */
+  /** Waits until all sends or all receives have completed; throws if one failed or the connection ended. */
   async completed(which: 'sent' | 'received'): Promise<void> {
     const what = `${which === 'sent' ? 'the sends' : 'messages'} of a connection`
     const done = (): boolean => this[which] >= this.count

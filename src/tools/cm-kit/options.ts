@@ -1,11 +1,11 @@
-/** What the commands on the RDMA CM share: options, Ctrl-C, and the end. */
+/** Options, Ctrl-C handling and exit of the commands on the RDMA CM. */
 import type { Command } from 'commander'
 import { currentRun, exitCodes, interruptible, print, printFailure, printJson } from '../../cli/terminal/index.ts'
 import { PortSpace } from '../../index.ts'
 import { oneOf, parseInteger, wrongValue } from '../kit/index.ts'
 import type { CommonResult, Output } from './settings.ts'
 
-/** Those of `ucmatose`, `udaddy` and `mckey`. */
+/** Options of `ucmatose`, `udaddy` and `mckey`. */
 export interface CountOptions {
   c?: string
   C?: string
@@ -51,7 +51,7 @@ export function messageSettings(options: MessageOptions): ReturnType<typeof coun
   return { ...countSettings(options), server: options.s, bind: options.b }
 }
 
-/** `-f`: an address is known by its looks here. */
+/** Checks the value of `-f`, which has no other effect: the family of an address follows from its text. */
 export function checkFormat(format: string | undefined): void {
   if (format !== undefined && oneOf('name', 'ip', 'ipv6', 'gid')(format) === undefined)
     throw wrongValue('-f', format, ['name', 'ip', 'ipv6', 'gid'])
@@ -59,12 +59,12 @@ export function checkFormat(format: string | undefined): void {
 
 const datagramSpaces = { udp: PortSpace.Udp, ipoib: PortSpace.IpOIb } as const
 
-/** `-P` of `udaddy`. */
+/** Returns the port space of `-P` of `udaddy`. */
 export function datagramSpace(name: 'udp' | 'ipoib'): PortSpace {
   return datagramSpaces[name]
 }
 
-/** `-p` of `udaddy` and `mckey`: a port space by its number. */
+/** Returns the port space of `-p` of `udaddy` and `mckey`, given as a number. */
 export function portSpaceOf(text: string | undefined): PortSpace {
   const value = text === undefined ? PortSpace.Udp : Number(text)
   if (value === PortSpace.Udp || value === PortSpace.IpOIb) return value
@@ -77,7 +77,7 @@ const terminal: Output = {
   error: (text) => currentRun().io.stderr.write(`${text}\n`),
 }
 
-/** Runs a program to its end; the exit code. With `--json` only the result is printed. */
+/** Runs a program to its end; returns the exit code. With `--json` only the result is printed. */
 export async function runTool<R extends CommonResult>(
   json: boolean,
   run: (options: { output: Output; signal: AbortSignal }) => Promise<R>,

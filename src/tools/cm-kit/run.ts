@@ -1,4 +1,4 @@
-/** What `ucmatose`, `udaddy` and `mckey` have in common: how a run begins and ends, and what its result says. */
+/** Code that `ucmatose`, `udaddy` and `mckey` share: start and end of a run, and its result. */
 import type { CmId } from '../../index.ts'
 import { EndError } from '../kit/index.ts'
 import { CmFailure } from './failures.ts'
@@ -14,11 +14,11 @@ import {
 import { Station } from './station.ts'
 
 export interface MessageResult extends CommonResult {
-  /** Bytes. */
+  /** Bytes of a message. */
   messageSize: number
   messageCount: number
   connections: { local: string; peer: string; sent: number; received: number }[]
-  /** From the first step of the client, or the first request to the server, to the end. */
+  /** Seconds from the first step of the client, or the first request to the server, to the end. */
   seconds: number
 }
 
@@ -27,13 +27,13 @@ export interface MessageRun<S> {
   station: Station
   output: Output
   ends: MessageEnd[]
-  /** The clock of `seconds` starts. */
+  /** Starts the clock of `seconds`. */
   begin(): void
 }
 
 interface RunInit<S> {
   tool: string
-  /** What the program calls itself in its output. */
+  /** Name of the program in its output. */
   title: string
   role: 'client' | 'server'
   settings: S
@@ -89,7 +89,7 @@ function peerOf({ peerAddress }: CmId): string {
   return peerAddress === undefined ? '' : addressText(peerAddress)
 }
 
-/** Waits for all of them, then throws what the first failed with. */
+/** Waits for all of them, then throws the error of the first that failed. */
 export async function all(promises: Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(promises)
   const failed = outcomes.filter((outcome): outcome is PromiseRejectedResult => outcome.status === 'rejected')

@@ -1,22 +1,22 @@
-/** What all programs of the RDMA CM can be told, and what they tell. */
+/** Settings and results that all programs of the RDMA CM share. */
 import type { CmSocketAddress } from '../../index.ts'
 import { EndError } from '../kit/index.ts'
 import { CmFailure } from './failures.ts'
 
 export interface CommonSettings {
-  /** Default: the environment variable VERBENA_DEVICE, else `roce`. */
+  /** Adapter. Default: the environment variable VERBENA_DEVICE, else `roce`. */
   device?: string | undefined
-  /** How long a client tries while nobody listens, milliseconds. */
+  /** Milliseconds for which a client retries while no server listens. */
   waitMs: number
-  /** How long nothing may come before the run is given up, milliseconds; 0: for ever. */
+  /** Milliseconds without an arrival after which the run is given up; 0: never. */
   stallMs: number
 }
 
-/** Where a program writes. The command line prints; with `--json` nothing is. */
+/** Output of a program: the command line prints it; with `--json` it is discarded. */
 export interface Output {
-  /** To standard output. */
+  /** Writes to standard output. */
   line(text: string): void
-  /** To standard error. */
+  /** Writes to standard error. */
   error(text: string): void
 }
 
@@ -25,18 +25,18 @@ export interface RunOptions {
   signal?: AbortSignal | undefined
 }
 
-/** What every result has. */
+/** Fields of every result. */
 export interface CommonResult {
   tool: string
   role: 'client' | 'server'
   device: string
-  /** Counters of the adapter at the end; empty if it came to none. */
+  /** Counters of the adapter at the end; empty if no adapter was opened. */
   counters: Record<string, number>
-  /** Why it ended early. */
+  /** Reason why the run ended early. */
   failure?: { code: string; message: string; event?: string; status?: number }
 }
 
-/** What a result says of an error. One that is no doing of the network, the peer or the person is thrown again. */
+/** Returns the failure that a result reports. An error that neither the network, the peer nor the user caused is thrown again. */
 export function failureOf(error: unknown): NonNullable<CommonResult['failure']> {
   if (!(error instanceof EndError)) throw error
   const { code, message } = error

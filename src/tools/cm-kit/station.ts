@@ -1,12 +1,12 @@
 /**
- * Where a program of the RDMA CM waits: for completions of its queue pairs and for events of its ids at the same time,
- * on however many connections.
+ * The event loop of a program of the RDMA CM: it waits for completions of its queue pairs and for events of its ids at
+ * the same time, on any number of connections.
  *
  *     const station = new Station({ device, signal, stallMs })
- *     await station.event(id, CmEventType.Established)        an event of one id; a bad one is thrown
- *     await station.until('the reply', () => replied)         anything; `take` of a CQ has set it
+ *     await station.event(id, CmEventType.Established)        an event of one id; a failure event is thrown
+ *     await station.until('the reply', () => replied)         any condition; `take` of a CQ has set it
  *
- * One loop serves everybody who waits. It spins while things happen, then lets the event loop run, then sleeps until a
+ * One loop serves all waiters. It spins while there is work, then lets the event loop run, then sleeps until a
  * completion, an event or a signal.
  */
 import {
@@ -25,12 +25,12 @@ import { EndError } from '../kit/index.ts'
 import { eventError } from './failures.ts'
 
 export interface StationOptions {
-  /** Default: the environment variable VERBENA_DEVICE, else `roce`. */
+  /** Adapter. Default: the environment variable VERBENA_DEVICE, else `roce`. */
   device?: string | undefined
   signal?: AbortSignal | undefined
-  /** How long nothing may come while something is waited for, milliseconds; 0: for ever. */
+  /** Milliseconds of waiting without an arrival after which a wait fails; 0: never. */
   stallMs: number
-  /** Told of every event before anybody else. */
+  /** Called for every event before any waiter takes it. */
   onEvent?(event: CmEvent): void
 }
 
@@ -39,7 +39,7 @@ interface Waiter {
   done(): boolean
   resolve(): void
   reject(error: unknown): void
-  /** Milliseconds of `performance.now`. */
+  /** Time of `performance.now`, milliseconds. */
   deadline: number
 }
 
@@ -48,11 +48,11 @@ interface Watched {
   take(wc: WorkCompletion): void
 }
 
-/** Who waited this long may share its core with the peer it waits for. */
+/** Time after which a waiting thread may share its core with the peer it waits for. */
 const politeAfterMs = 0.1
-/** Who waited this long lets the event loop run. */
+/** Time after which a waiting thread lets the event loop run. */
 const turnAfterMs = 2
-/** Who waited this long sleeps. */
+/** Time after which a waiting thread sleeps. */
 const sleepAfterMs = 20
 const longestSleepMs = 1000
 
@@ -66,7 +66,7 @@ export class Station {
   readonly #requests: CmEvent[] = []
   readonly #watched = new Set<Watched>()
   readonly #channels = new Map<Context, CompletionChannel>()
-  /** Every adapter that an event came from, by name. */
+  /** Adapters of which an event has arrived, by name. */
   readonly #contexts = new Map<string, Context>()
   readonly #wcs: WorkCompletion[] = workCompletions(16)
   #stopReading: () => void
@@ -90,7 +90,7 @@ export class Station {
     return this.#channel
   }
 
-  /** `rdma_migrate_id` for ids that stay: to a new channel; the old one is closed, with whatever ids it still has. */
+  /** Moves ids that stay to a new channel (`rdma_migrate_id`); the old one is closed, with any ids it still has. */
   migrate(ids: readonly CmId[]): void {
     const to = createEventChannel(this.#device)
     for (const id of ids) id.migrateId(to)
@@ -100,7 +100,7 @@ export class Station {
     this.#stopReading = to.onReadable(this.#wake)
   }
 
-  /** A completion queue; each completion goes to `take`, in this thread, while somebody waits. */
+  /** Creates a completion queue; each completion is passed to `take`, in this thread, while a wait is pending. */
   createCq(context: Context, entries: number, take: (wc: WorkCompletion) => void): CompletionQueue {
     let channel = this.#channels.get(context)
     if (channel === undefined) {
@@ -117,7 +117,7 @@ export class Station {
     cq.close()
   }
 
-  /** The next event of this id that is one of `wanted`. One that means failure is thrown; others are passed over. */
+  /** Returns the next event of this id that is one of `wanted`. A failure event is thrown; other events are skipped. */
   async event(id: CmId, ...wanted: CmEventType[]): Promise<CmEvent> {
     for (;;) {
       await this.until(eventNames(wanted), () => this.has(id))
@@ -128,12 +128,12 @@ export class Station {
     }
   }
 
-  /** Whether an event of this id waits to be taken. */
+  /** True if an event of this id is queued. */
   has(id: CmId): boolean {
     return (this.#mail.get(id)?.length ?? 0) > 0
   }
 
-  /** Whether such an event waits; it stays. */
+  /** True if an event of this id and type is queued; the event stays queued. */
   hasType(id: CmId, type: CmEventType): boolean {
     return this.#mail.get(id)?.some((event) => event.type === type) ?? false
   }
@@ -143,18 +143,18 @@ export class Station {
     return this.#mail.get(id)?.shift()
   }
 
-  /** The next ConnectRequest; waits for ever. */
+  /** Returns the next ConnectRequest; waits without a limit. */
   async request(): Promise<CmEvent> {
     await this.until('a client', () => this.#requests.length > 0, 0)
     return this.#requests.shift()!
   }
 
-  /** A ConnectRequest that has come, if there is one. */
+  /** Takes a ConnectRequest that has arrived, if there is one. */
   takeRequest(): CmEvent | undefined {
     return this.#requests.shift()
   }
 
-  /** Waits until `done` says so. Throws when interrupted, and when nothing has happened for `stallMs` (0: never). */
+  /** Waits until `done` returns true. Throws when interrupted, and when nothing has happened for `stallMs` (0: never). */
   async until(what: string, done: () => boolean, stallMs: number = this.#stallMs): Promise<void> {
     if (this.#signal?.aborted) throw interrupted()
     if (done()) return
@@ -166,19 +166,19 @@ export class Station {
     })
   }
 
-  /** Lets time pass; what comes meanwhile is taken. */
+  /** Waits for a time; events and completions are handled meanwhile. */
   async rest(ms: number): Promise<void> {
     const end = performance.now() + ms
     const timer = setTimeout(this.#wake, ms)
     await this.until('the time', () => performance.now() >= end, 0).finally(() => clearTimeout(timer))
   }
 
-  /** Ends a sleep, so that everybody who waits looks again. */
+  /** Ends a sleep, so that all waiters check their conditions again. */
   wake(): void {
     this.#sleeping?.()
   }
 
-  /** Takes what has come, once; how much that was. */
+  /** Handles the events and completions that have arrived, once; returns their number. */
   #work(): number {
     let n = 0
     for (let event = this.#channel.tryGetEvent(); event !== undefined; event = this.#channel.tryGetEvent()) {
@@ -232,12 +232,12 @@ export class Station {
       this.#rejectAll(error)
     } finally {
       this.#running = false
-      // Who began to wait in the turn after the last one was served.
+      // A waiter that was added in the turn after the last one was served needs a new loop.
       if (this.#waiters.size > 0) void this.#run()
     }
   }
 
-  /** Those who have waited go on, and may wait again; signals and timers get their turn now and then. */
+  /** Lets served waiters continue, which may wait again; signals and timers get their turn now and then. */
   async #others(): Promise<void> {
     const now = performance.now()
     if (now - this.#turnedMs > turnAfterMs) {
@@ -246,7 +246,7 @@ export class Station {
     } else for (let i = 0; i < 4; i++) await null
   }
 
-  /** How many of those who wait have what they want. */
+  /** Resolves the waiters whose condition holds; returns their number. */
   #settle(): number {
     let settled = 0
     for (const waiter of this.#waiters) {
@@ -281,7 +281,7 @@ export class Station {
     this.#waiters.clear()
   }
 
-  /** Until a completion, an event, a signal, or the deadline of somebody who waits. */
+  /** Sleeps until a completion, an event, a signal, or the deadline of a waiter. */
   async #sleep(now: number): Promise<void> {
     let ms = longestSleepMs
     for (const { deadline } of this.#waiters) ms = Math.min(ms, deadline - now)
@@ -311,7 +311,10 @@ export class Station {
     await Promise.all(sleeps)
   }
 
-  /** Counters of the adapters that were used: their sums by name. What ids send when they close is not missing after that. */
+  /**
+   * Returns the counters of the adapters that were used: their sums by name. Read after ids have been closed, they include what the ids
+   * sent at closing.
+   */
   counters(): Record<string, number> {
     const sums: Record<string, number> = {}
     for (const context of this.#contexts.values()) {
@@ -321,7 +324,7 @@ export class Station {
     return sums
   }
 
-  /** The objects of the program have to be closed before. */
+  /** Closes the station; the objects of the program have to be closed before. */
   close(): void {
     this.#signal?.removeEventListener('abort', this.#wake)
     this.#stopReading()

@@ -1,7 +1,7 @@
 /**
- * `cmtime`: how long the steps of making and ending connections take, all connections at once. Every step begins when
- * all connections have done the one before. Defaults and output are those of rdma-core's program, as it was before
- * version 51: later ones also tell each other over TCP when to go on, and do not speak with it either.
+ * `cmtime`: the time of the steps of making and ending connections, all connections at once. Every step begins when
+ * all connections have completed the step before. Defaults and output are those of rdma-core's program, as it was before
+ * version 51: later versions also synchronise over TCP, and do not interoperate with it either.
  */
 import { type CmAddress, type CmEvent, CmEventType, type CmId, type CompletionQueue, PortSpace } from '../../index.ts'
 import {
@@ -19,23 +19,23 @@ import { EndError, hostAddress } from '../kit/index.ts'
 export const cmtimePort = 7471
 
 export interface CmtimeSettings extends CommonSettings {
-  /** Undefined: this is the server, which goes on until it is interrupted. */
+  /** Address of the server; undefined: this is the server, which runs until it is interrupted. */
   server?: string | undefined
   bind?: string | undefined
   port: number
   connections: number
-  /** How often an address or route is resolved again. */
+  /** Number of times that an address or route is resolved again. */
   retries: number
-  /** Of resolving, milliseconds. */
+  /** Timeout of resolving, milliseconds. */
   resolveMs: number
 }
 
 export interface CmtimeStep {
   step: string
-  /** From the first connection's beginning to the last one's end. */
+  /** Microseconds from the first connection's beginning to the last one's end. */
   totalUs: number
   usPerConnection: number
-  /** Of the times that single connections took. */
+  /** Sum of the times of single connections. */
   sumUs: number
   minUs: number
   maxUs: number
@@ -44,11 +44,11 @@ export interface CmtimeStep {
 export interface CmtimeResult extends CommonResult {
   tool: 'cmtime'
   connections: number
-  /** Of the client. */
+  /** Steps of the client. */
   steps: CmtimeStep[]
-  /** Connections that were not made. */
+  /** Number of connections that were not established. */
   errors: number
-  /** Of the server: connections that came and went. */
+  /** Number of connections that a server has accepted and that have ended. */
   served?: number
 }
 
@@ -132,7 +132,7 @@ export async function runCmtime(settings: CmtimeSettings, { output, signal }: Ru
   return result
 }
 
-/** The table of rdma-core's program. */
+/** Returns the table of rdma-core's program. */
 export function cmtimeTable(results: readonly CmtimeStep[]): string {
   const column = (value: number): string => value.toFixed(2).padStart(11)
   const rows = results.map(
@@ -159,7 +159,7 @@ class Client {
   readonly #clock: Clock
   #nodes: Node[] = []
   #cq: CompletionQueue | undefined
-  /** Of the step that waits for events: how many connections have not done it. */
+  /** Number of connections that have not completed the current step, which waits for events. */
   #left = 0
   #destination: CmAddress = {}
   #source: CmAddress | undefined
@@ -242,13 +242,13 @@ class Client {
   #createQp(id: CmId): void {
     const context = id.verbs!
     this.#result.device = context.name
-    // Nothing is ever posted: one completion queue serves them all.
+    // No work request is ever posted: one completion queue serves all connections.
     this.#cq ??= context.createCq(1)
     const cap = { maxSendWr: 1, maxRecvWr: 1, maxSendSge: 1, maxRecvSge: 1 }
     id.createQp({ sendCq: this.#cq, recvCq: this.#cq, cap })
   }
 
-  /** One step on all connections that are left; with `waits` it is done when an event has come for each. */
+  /** Runs one step on all remaining connections; with `waits` it is done when an event has arrived for each. */
   async #step(
     text: string,
     step: string,

@@ -1,4 +1,4 @@
-/** `verbena collect`: what a host tells of its RDMA traffic, each kind a command of its own. */
+/** `verbena collect`: sources of a host about its RDMA traffic, each kind a command of its own. */
 import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 

@@ -123,7 +123,7 @@ export function hostOptions({ device, ibPort, qp, sysfsRoot }: Options): HostOpt
   return { devices, ports, queuePairs: qp === true, ...rootOf(sysfsRoot) }
 }
 
-/** A device that was asked for by name has to be there at the beginning. */
+/** Throws if a device that was named is not there at the beginning. */
 async function checkNames(host: HostOptions): Promise<void> {
   const names = host.devices ?? []
   if (names.length === 0) return
@@ -143,7 +143,7 @@ interface Reading {
   stop: Interruption
 }
 
-/** False if no reading found a device. */
+/** Returns false if no reading found a device. */
 async function readAgain(host: HostOptions, { format, intervalMs, count, all, stop }: Reading): Promise<boolean> {
   const tracker = new RateTracker()
   const out = new Lines(currentRun().io.stdout)
@@ -157,7 +157,7 @@ async function readAgain(host: HostOptions, { format, intervalMs, count, all, st
     const reading = await readHost(host)
     const rates = tracker.add(reading)
     found ||= reading.devices.length > 0
-    // A file that is bad is bad at each reading.
+    // A file that cannot be read is reported once, not at each reading.
     const fresh = reading.problems.filter(({ path, what }) => !told.has(`${path} ${what}`))
     for (const { path, what } of fresh) told.add(`${path} ${what}`)
     noteProblems(fresh)
@@ -203,7 +203,7 @@ function show({ devices, timeMs }: HostReading, rates: Rates, again: boolean, al
   if (again) print('')
 }
 
-/** Of the sets of counters of queue pairs: whose they are stands in the place of notes. */
+/** Returns the rows of the counters of queue pairs; their owner is in the column of notes. */
 function queuePairRows(devices: HostReading['devices'], again: boolean, all: boolean): string[][] {
   return devices.flatMap((device) =>
     device.ports.flatMap(({ port, queuePairs = [] }) =>
@@ -221,7 +221,7 @@ function queuePairRows(devices: HostReading['devices'], again: boolean, all: boo
   )
 }
 
-/** A counter that saturates, at its largest value. */
+/** True for a counter that saturates and has its maximum value. */
 function isFull({ raw, mapping }: HostReading['devices'][number]['ports'][number]['readings'][number]): boolean {
   return mapping.overflow === 'saturate' && raw >= (1n << BigInt(mapping.bits)) - 1n
 }

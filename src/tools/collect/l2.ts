@@ -45,7 +45,7 @@ export function configure(command: Command): void {
     })
 }
 
-/** Maps as objects. */
+/** Returns maps as objects. */
 function plain({ interfaces, ...rest }: L2Reading): object {
   return {
     ...rest,
@@ -86,7 +86,7 @@ function gidRows({ device, port, gids }: L2Port): string[][] {
   ])
 }
 
-/** Those that map an IPv4 address as ::ffff:a.b.c.d, as the RDMA tools do. */
+/** Returns GIDs that map an IPv4 address as ::ffff:a.b.c.d, as the RDMA tools do. */
 function shortGid(gid: string): string {
   const [, high, low] = /^(?:0000:){5}ffff:([0-9a-f]{4}):([0-9a-f]{4})$/.exec(gid) ?? []
   if (high === undefined) return gid

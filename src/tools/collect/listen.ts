@@ -1,4 +1,4 @@
-/** Counters for Prometheus over HTTP: read when they are asked for. */
+/** Counters for Prometheus over HTTP, read at each request. */
 import { once } from 'node:events'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { type HostOptions, prometheusText, readHost } from '../../collect/index.ts'
@@ -7,7 +7,7 @@ import { isLoopback, listenAddress, scrapesText, serverToken, serveScrapes } fro
 export interface ListenOptions {
   listen: string
   tokenFile?: string
-  /** False: everybody may read them. */
+  /** True if a token is required. */
   token: boolean
 }
 

@@ -86,7 +86,7 @@ interface Collecting {
   intervalMs: number
 }
 
-/** Until the signal is aborted, or the duration is over. `failure`: why there is no trace although there are interfaces. */
+/** Collects until the signal is aborted, or the duration is over. `failure`: reason why there is no trace although there are interfaces. */
 async function collect(
   folder: SessionFolder,
   { trace, files, intervalMs }: Collecting,

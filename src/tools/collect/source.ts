@@ -1,4 +1,4 @@
-/** What the commands share: where they read, what they say of problems, and waiting. */
+/** Code that the commands share: the root of the tree that they read, notes about problems, and waiting. */
 import { statSync } from 'node:fs'
 import { setTimeout as after } from 'node:timers/promises'
 import type { Command } from 'commander'
@@ -14,7 +14,7 @@ export function readsTree(command: Command): Command {
   )
 }
 
-/** The folder of --sysfs-root, which must be there. */
+/** Returns the folder of --sysfs-root, which must exist. */
 export function rootOf(folder: string | undefined): { root?: string } {
   if (folder === undefined) return {}
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return { root: folder }
@@ -23,7 +23,7 @@ export function rootOf(folder: string | undefined): { root?: string } {
 
 const mostShown = 10
 
-/** Says on stderr what could not be read. */
+/** Prints on stderr what could not be read. */
 export function noteProblems(problems: readonly TreeProblem[], count: number = problems.length): void {
   if (count === 0) return
   note(`${count === 1 ? 'One file' : `${count} files`} could not be read, or held something else than expected:`)

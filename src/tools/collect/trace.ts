@@ -52,7 +52,7 @@ Examples:
   ssh host tcpdump -i eth0 -w - | verbena collect trace -r - -w roce.pcapng.gz --anonymise
   verbena collect trace -w own.pcapng -- node program.js`
 
-/** Which packets are kept, and in which files. */
+/** Options that choose the packets that are kept, and the files that they go to. */
 export interface TraceCommandOptions {
   interface?: string
   filter: Wanted
@@ -76,7 +76,7 @@ interface Options extends TraceCommandOptions {
   json?: boolean
 }
 
-/** Adds what says which packets are kept, and in which files: also of a session. */
+/** Adds the options that choose the packets and the files; `verbena collect session` has them, too. */
 export function addTraceOptions(command: Command): Command {
   return command
     .option('-i, --interface <names>', 'interfaces, with commas between them, or any (default: those of RDMA devices)')
@@ -113,7 +113,7 @@ export function configure(command: Command): void {
         throw new UsageError('-i', 'packets come from interfaces, from a capture or from a command: choose one')
       const files = filesOptions(path, options)
       useCrc32(nativeCrc32())
-      // From interfaces it captures until it is told to stop.
+      // A capture from interfaces runs until it is interrupted.
       const stop = interruptible('', { isService: sources.length === 0 || options.interface !== undefined })
       try {
         if (program.length > 0) await ofCommand(program, options, files, stop)

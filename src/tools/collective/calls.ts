@@ -9,7 +9,7 @@ export class Calls {
   readonly #input: Operand
   readonly #output: Operand
 
-  /** `mostBytes`: of a size. */
+  /** `mostBytes`: maximum size. */
   constructor(comm: Communicator, mostBytes: number) {
     this.#comm = comm
     const length = (comm.size * mostBytes) / elementBytes
@@ -17,7 +17,7 @@ export class Calls {
     this.#output = comm.alloc(Float64Array, length)
   }
 
-  /** One call, which blocks; the root is rank 0. `size`: bytes, as `Task.bytes` counts. */
+  /** Returns a function that makes one blocking call; the root is rank 0. `size`: bytes, as `Task.bytes` counts. */
   of(collective: Collective, size: number): () => void {
     const comm = this.#comm
     const part = size / elementBytes

@@ -1,8 +1,10 @@
-/** The first ranks of a group work together while the others wait. */
+/** The first ranks of a group work together while the remaining ranks wait. */
 import type { Ranks } from '../../collectives/index.ts'
 import type { Group } from '../../collectives/launch/index.ts'
 
-/** First byte of what a rank gives to an exchange: it waits, it takes part, or the work is over. The second: whether it shall end. */
+/**
+ * First byte of a rank's message in an exchange: it waits, it takes part, or the work is over. The second: 1 if it was requested to end.
+ */
 const waits = 0
 const takesPart = 1
 const over = 2
@@ -12,7 +14,7 @@ export class FirstRanks implements Ranks {
   readonly size: number
   readonly members: Group['members']
   readonly signal: AbortSignal
-  /** Whether any rank of the group was asked to end, as of the last exchange: the same at all that take part. */
+  /** True if any rank of the group had been requested to end at the last exchange: the same at all ranks that take part. */
   stopped = false
   readonly #group: Group
   readonly #stop: () => boolean
@@ -27,8 +29,8 @@ export class FirstRanks implements Ranks {
   }
 
   /**
-   * All ranks of the group together: the first `size` do `work`, with exchanges in the same order, the others wait. True when one of
-   * them was asked to end (`stop`).
+   * Runs `work` on the first `size` ranks, with exchanges in the same order, while the other ranks wait; a collective call of all ranks
+   * of the group. Returns true when one of them was requested to end (`stop`).
    */
   static async work(
     group: Group,

@@ -1,4 +1,4 @@
-/** `verbena collective`: which algorithm of a collective operation is best here. */
+/** `verbena collective`: finds the best algorithm of a collective operation on this machine. */
 import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 

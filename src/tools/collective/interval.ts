@@ -1,7 +1,7 @@
 /**
- * The interval that holds the median of what the values are a sample of, with a probability of at least 99 %: order statistics, so
- * nothing is assumed of how they are distributed (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication Systems, 2010,
- * section 2.2.2). Of fewer than eight values the least and the largest, with less.
+ * Returns the interval that holds the median of the distribution of which the values are a sample, with a probability of at least 99 %:
+ * order statistics, so nothing is assumed about the distribution (J.-Y. Le Boudec, Performance Evaluation of Computer and Communication
+ * Systems, 2010, section 2.2.2). For fewer than eight values: the minimum and the maximum, with a lower probability.
  */
 export function medianInterval(values: ArrayLike<number>): [low: number, high: number] {
   const sorted = Float64Array.from(values).sort()

@@ -81,7 +81,7 @@ async function open(group: Group, { lists, repetitions, timeoutMs, pin, device }
   const [name] = await deviceNames(group, device === undefined ? [] : [device], 'collective')
   const context = openAsked('--device', name!.replaceAll('%r', String(group.rank + 1)))
   const reasons = await tell(group, whyNoMulticast(context, 0))
-  // The name of one for this run alone says nothing in another.
+  // The name of a segment that is created for this run alone is of no use in another run.
   const shown = device ?? name!.split(':')[0]!
   const noMulticast = reasons.find((why) => why !== '') ?? ''
   const plan = planAlgorithms(lists, { device: shown, ranks: group.size, repetitions, noMulticast })

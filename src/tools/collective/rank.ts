@@ -1,6 +1,6 @@
 /**
- * One rank: it opens a communicator for each algorithm and times their calls in turns, so that what disturbs the machine for a while
- * disturbs all of them.
+ * One rank: it opens a communicator for each algorithm and times their calls in turns, so that a temporary disturbance of the machine
+ * affects all of them.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { type Communicator, createCommunicator, type DecisionTable } from '../../collectives/index.ts'
@@ -11,11 +11,11 @@ import { Calls } from './calls.ts'
 import type { FirstRanks } from './first-ranks.ts'
 import type { Step } from './settings.ts'
 
-/** Turns of the algorithms in a step. */
+/** Number of turns of the algorithms in a step. */
 export const rounds = 20
-/** Calls of each turn that do not count. */
+/** Number of calls at the start of each turn that are not recorded. */
 const warmUps = 3
-/** The first calls of all run slower, as code that is not compiled yet. */
+/** Number of calls before all measurements: the first calls run slower, because the code is not compiled yet. */
 const primingCalls = 200
 
 interface Variant {
@@ -23,7 +23,7 @@ interface Variant {
   calls: Calls
 }
 
-/** Variant i takes the i-th algorithm of each collective that is measured, or the last. */
+/** Returns the table of variant i: the i-th algorithm of each collective that is measured, or the last. */
 function tableOf(i: number, steps: readonly Step[]): DecisionTable {
   const rules = steps.map((step) => {
     const { collective, algorithm } = step[Math.min(i, step.length - 1)]!.settings
@@ -34,7 +34,7 @@ function tableOf(i: number, steps: readonly Step[]): DecisionTable {
 
 export class MeasuringRank {
   readonly #ranks: FirstRanks
-  /** For the barriers before calls: in one of the variants they would change how its calls find their lanes. */
+  /** Communicator of the barriers before calls: in one of the variants they would change how its calls find their lanes. */
   readonly #start: Communicator
   readonly #variants: Variant[] = []
 
@@ -43,7 +43,7 @@ export class MeasuringRank {
     this.#start = start
   }
 
-  /** All ranks together: communicators for these steps. */
+  /** Opens communicators for these steps; a collective call of all ranks. */
   static async open(
     ranks: FirstRanks,
     context: Context,
@@ -78,7 +78,7 @@ export class MeasuringRank {
       }
   }
 
-  /** Nanoseconds of each repetition, by set of the step: of each call, the longest time at any rank. */
+  /** Returns the nanoseconds of each repetition, by set of the step: for each call, the longest time at any rank. */
   async measure(step: Step): Promise<Float64Array[]> {
     const { collective, size, repetitions } = step[0]!.settings
     const calls = step.map((_, i) => this.#variants[i]!.calls.of(collective, size))
@@ -87,10 +87,10 @@ export class MeasuringRank {
     const random = new Random(Number(step[0]!.id))
     for (let from = 0; from < repetitions; from += block) {
       const count = Math.min(block, repetitions - from)
-      // The same order at all ranks, another one each time: what one leaves in the caches is not always for the same next one.
+      // The order is the same at all ranks, and a new one each time: the contents of the caches do not always favour the same algorithm.
       for (const which of random.shuffle(step.map((_, i) => i)))
         this.#time(calls[which]!, times[which]!.subarray(from, from + count))
-      // Here a rank hears of the end of another.
+      // The event loop runs, so that this rank detects the end of another.
       await turn()
       this.#ranks.signal.throwIfAborted()
     }
@@ -118,13 +118,13 @@ export class MeasuringRank {
     )
   }
 
-  /** All ranks together. */
+  /** Ends the communicators; a collective call of all ranks. */
   async end(): Promise<void> {
     for (const { comm } of this.#variants) await comm.end()
     await this.#start.end()
   }
 
-  /** After an error. */
+  /** Closes the communicators after an error. */
   close(): void {
     for (const { comm } of this.#variants) comm.close()
     this.#start.close()

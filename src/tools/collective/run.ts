@@ -1,4 +1,4 @@
-/** A run: rank 0 saves what it measures with the others. */
+/** A run: rank 0 saves the measurements that it makes with the other ranks. */
 import { join } from 'node:path'
 import type { Group } from '../../collectives/launch/index.ts'
 import type { Context } from '../../index.ts'
@@ -31,11 +31,11 @@ export interface AlgorithmRun {
   context: Context
   plan: AlgorithmPlan
   timeoutMs: number
-  /** Whether each rank that takes part shall have a core. */
+  /** True if each rank that takes part is pinned to a core of its own. */
   pin: boolean
 }
 
-/** Rank 0's. */
+/** Runs at rank 0. */
 export async function runAlgorithms(
   run: AlgorithmRun,
   outDir: string,
@@ -49,7 +49,7 @@ export async function runAlgorithms(
   clearTimestamps(outDir)
   saveResults(outDir, results, algorithmPlot())
   const saveOften = pacedSaver(save)
-  // Launchers that pass on a signal may kill soon after it, before a step is over.
+  // A launcher that passes on a signal may kill this process soon after it, before a step is over.
   signal.addEventListener('abort', save)
   try {
     await measureAll(run, signal, (step, times) => {
@@ -69,7 +69,7 @@ export async function runAlgorithms(
   return results
 }
 
-/** All ranks together. `onTimes`: nanoseconds of the repetitions of each set of a step. */
+/** Measures all steps; a collective call of all ranks. `onTimes`: nanoseconds of the repetitions of each set of a step. */
 export async function measureAll(
   { group, context, plan, timeoutMs, pin }: AlgorithmRun,
   signal: AbortSignal,

@@ -1,4 +1,4 @@
-/** What `collective measure` can be told, and what it measures then. All ranks are started with the same. */
+/** Options of `collective measure`, and the sets that follow from them. All ranks are started with the same options. */
 import { algorithmsOf, type Collective, collectives } from '../../collectives/index.ts'
 import {
   type GivenOptions,
@@ -10,14 +10,14 @@ import {
 } from '../bench-kit/index.ts'
 import { oneOf, UsageError } from '../kit/index.ts'
 
-/** The settings of a set, as they are saved. */
+/** Settings of a set, as they are saved. */
 export interface AlgorithmSettings {
   readonly device: string
   readonly collective: Collective
   readonly algorithm: string
-  /** Ranks that take part. */
+  /** Number of ranks that take part. */
   readonly ranks: number
-  /** Bytes: all of a broadcast or a reduction, else what one rank has for one other. */
+  /** Bytes: the whole of a broadcast or a reduction, else the data from one rank to one other. */
   readonly size: number
   readonly repetitions: number
 }
@@ -25,16 +25,16 @@ export interface AlgorithmSettings {
 interface Lists {
   collective: Collective
   size: number
-  /** Empty: 2, 4, 8, …, and all. */
+  /** Number of ranks. Empty: 2, 4, 8, …, and all. */
   among: number
 }
 
 export type ParsedLists = { readonly [K in keyof Lists]: readonly Lists[K][] }
 
 const mostBytes = 1 << 28
-/** Sums are of Float64. */
+/** Bytes of an element: sums are of Float64. */
 export const elementBytes = 8
-/** Factor 4 apart: rules change between two of them. */
+/** Sizes at a factor of 4: the chosen algorithm changes between two of them. */
 const sizes = [8, 32, 128, 512, 2048, 8192, 32_768, 131_072, 524_288]
 
 function whole(from: number, to: number, step: number): (text: string) => number | undefined {
@@ -74,7 +74,7 @@ export const algorithmOptions: { readonly [K in keyof Lists]: SettingOption<List
   },
 }
 
-/** Throws a UsageError. */
+/** Parses the options. Throws a UsageError. */
 export function parseLists(given: GivenOptions): ParsedLists {
   const list = <K extends keyof Lists>(key: K): Lists[K][] => parseList(algorithmOptions[key], given[key])
   return { collective: list('collective'), size: list('size'), among: list('among') }
@@ -84,13 +84,13 @@ export function parseLists(given: GivenOptions): ParsedLists {
 export type Step = readonly PlannedSet<AlgorithmSettings>[]
 
 export interface AlgorithmPlan extends Plan<AlgorithmSettings> {
-  /** By the number of ranks. */
+  /** Steps by the number of ranks. */
   readonly steps: ReadonlyMap<number, readonly Step[]>
 }
 
 const mostSets = 20_000
 
-/** Throws a UsageError if nothing is left, or too much. */
+/** Makes the plan. Throws a UsageError if no set is left, or too many. */
 export function planAlgorithms(
   { collective, size, among }: ParsedLists,
   {
@@ -102,7 +102,7 @@ export function planAlgorithms(
     device: string
     ranks: number
     repetitions: number
-    /** Why the device has no multicast; empty: it has. */
+    /** Reason why the device has no multicast; empty if it has. */
     noMulticast: string
   },
 ): AlgorithmPlan {
@@ -144,7 +144,7 @@ export function planAlgorithms(
   return { ...plan, steps }
 }
 
-/** Powers of two below `most`. */
+/** Returns the powers of two below `most`. */
 function doublings(most: number): number[] {
   const counts: number[] = []
   for (let count = 2; count < most; count *= 2) counts.push(count)

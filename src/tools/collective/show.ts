@@ -1,4 +1,4 @@
-/** What the commands print: tables, or one JSON document. */
+/** The output of the commands: tables, or one JSON document. */
 
 import { paint, print, table } from '../../cli/terminal/index.ts'
 import { type Decision, type Measurement, tune } from '../../collectives/tune.ts'
@@ -17,7 +17,7 @@ export function measurementsOf(sets: readonly AlgorithmSet[]): Measurement[] {
   })
 }
 
-/** What `measure --json` prints. */
+/** Returns the document that `measure --json` prints. */
 export function algorithmDocument(results: AlgorithmResults): object {
   const runs = results.sets.map((set) => {
     const { collective, algorithm, ranks, size } = settingsOf(set)
@@ -33,7 +33,7 @@ export function algorithmDocument(results: AlgorithmResults): object {
 
 const us = (ns: number): string => (ns / 1000).toFixed(ns < 1e5 ? 2 : 0)
 
-/** Each number of ranks, collective and size in a line, its algorithms from the fastest to the slowest. */
+/** Prints each number of ranks, collective and size in a line, its algorithms from the fastest to the slowest. */
 export function showAlgorithms({ sets }: AlgorithmResults, outDir: string): void {
   const measured = measurementsOf(sets)
   const rows = tune(measured).decisions.map(({ collective, ranks, bytes, standard }) => {
@@ -54,12 +54,12 @@ export function showAlgorithms({ sets }: AlgorithmResults, outDir: string): void
 
 export const changed = ({ standard, chosen }: Decision): boolean => standard !== chosen
 
-/** Times as long without the table; null where the default was not measured. */
+/** Returns the ratio of the times without and with the table; null where the default was not measured. */
 export function gain({ standardNs, chosenNs }: Decision): number | null {
   return standardNs === null ? null : standardNs / chosenNs
 }
 
-/** What the table changes. */
+/** Prints the points at which the table selects another algorithm. */
 export function showTuning(decisions: readonly Decision[], file: string): void {
   const changes = decisions.filter(changed)
   if (changes.length === 0)

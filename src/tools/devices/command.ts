@@ -1,4 +1,4 @@
-/** `verbena devices`: what ibv_devices shows, and of which kind each adapter is; `--counters` adds theirs. */
+/** `verbena devices`: the output of ibv_devices, and the kind of each adapter; `--counters` adds their counters. */
 import type { Command } from 'commander'
 import { note, print, printJson, table } from '../../cli/terminal/index.ts'
 import { getDeviceList, openDevice, type PublishedCounters, publishedCounters } from '../../index.ts'
@@ -51,7 +51,7 @@ function processText({ pid, command, updatedMs, devices }: PublishedCounters): s
   return [head, ...devices.map(({ name, counters }) => countersText(name, counters).slice(1))].join('\n')
 }
 
-/** Null where the adapter cannot be opened any more. */
+/** Returns the counters; null where the adapter cannot be opened any more. */
 function countersOf(name: string): Record<string, number> | null {
   try {
     const context = openDevice(name)

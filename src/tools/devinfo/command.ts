@@ -1,4 +1,4 @@
-/** `verbena devinfo`: what ibv_devinfo shows, of Verbena's adapters. */
+/** `verbena devinfo`: the output of ibv_devinfo for Verbena's adapters. */
 import { type Command, Option } from 'commander'
 import { note, paint, print, printJson } from '../../cli/terminal/index.ts'
 import { type Context, GidType, getDeviceList, LinkLayer, nameOf, openDevice, PortState } from '../../index.ts'
@@ -53,7 +53,7 @@ function listNames(json: boolean): void {
   }
 }
 
-/** Adapters here have one port, which is all that is shown. */
+/** Throws for a port that an adapter does not have. Adapters here have one port, which is all that is shown. */
 function checkPort(text: string | undefined, infos: readonly DeviceInfo[]): void {
   const port = parseInteger('-i', text, 1, 1, 255)
   for (const { name, device } of infos) {
@@ -70,7 +70,7 @@ interface DeviceInfo {
   pkeys: string[]
 }
 
-/** A named segment may go away while it is looked at: that is said, and the others shown. It is not made again. */
+/** Inspects all adapters. A named segment may disappear meanwhile: that is noted, and the others are shown. It is not created again. */
 function inspectAll(): DeviceInfo[] {
   return getDeviceList().flatMap(({ name }) => {
     try {
@@ -82,7 +82,7 @@ function inspectAll(): DeviceInfo[] {
   })
 }
 
-/** Closes it, too. */
+/** Inspects an adapter and closes it. */
 function inspect(context: Context): DeviceInfo {
   try {
     const port = context.queryPort(1)
@@ -147,12 +147,12 @@ function show({ name, device, port, gids, gidTypes, pkeys }: DeviceInfo, verbose
   print('')
 }
 
-/** With the code of enum ibv_mtu: 1 for 256 bytes. */
+/** Returns the MTU with the code of enum ibv_mtu: 1 for 256 bytes. */
 function mtuText(bytes: number): string {
   return `${bytes} (${Math.log2(bytes) - 7})`
 }
 
-/** As ibv_devinfo names what widths, speeds and states stand for. */
+/** Returns the names that ibv_devinfo prints for widths, speeds and states. */
 function portText(key: string, value: number): string {
   const widths: Record<number, string> = { 1: '1X', 2: '4X', 4: '8X', 8: '12X', 16: '2X' }
   const speeds: Record<number, string> = {

@@ -1,4 +1,4 @@
-/** `verbena gateway check`: whether a configuration is right, without starting anything. */
+/** `verbena gateway check`: validates a configuration without starting anything. */
 import type { Command } from 'commander'
 import { endWith, exitCodes, note, print, printJson, version } from '../../cli/terminal/index.ts'
 import { GatewayError } from '../../gateway/index.ts'

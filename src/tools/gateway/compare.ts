@@ -92,7 +92,7 @@ async function firstDifference(
   const compareOptions = { ...options, timestamps: options.timestamp, data: options.values }
   const [first, ...others] = sides
   for (let sample = 0; !signal.aborted; sample++) {
-    // Ctrl-C gets its turn.
+    // The event loop runs, so that Ctrl-C is handled.
     if (sample % 4096 === 4095) await nextTurn()
     const a = { samples: first!.reader.samples, word: first!.reader.next() }
     for (const { file, reader } of others) {

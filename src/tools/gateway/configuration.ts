@@ -5,13 +5,13 @@ import { type LoadedConfig, loadConfig, loadText } from '../../gateway/load/inde
 import { loadNodeType } from '../../gateway/nodes/index.ts'
 import { SuperNode } from '../../gateway/runtime/index.ts'
 
-/** Throws a `GatewayError` if it cannot be read at all; mistakes in settings are in `errors`. */
+/** Reads a configuration. Throws a `GatewayError` if it cannot be read at all; mistakes in settings are in `errors`. */
 export function readConfiguration(file: string): LoadedConfig {
   if (file !== '-') return loadConfig(file, process.env)
   return loadText({ name: 'standard input', text: readFileSync(0, 'utf8') }, process.env)
 }
 
-/** All mistakes of a configuration, those that only the types of its nodes and hooks find included. */
+/** Returns all mistakes of a configuration, including those that only the types of its nodes and hooks find. */
 export async function mistakesOf({ config, errors, placeOf }: LoadedConfig): Promise<string[]> {
   const mistakes = errors.map(({ message }) => message)
   const attempt = async (part: () => unknown): Promise<void> => {
@@ -38,12 +38,12 @@ export async function mistakesOf({ config, errors, placeOf }: LoadedConfig): Pro
           : error
       })
     })
-  // What nodes are to each other can be said only when each of them is right.
+  // Relations between nodes can be checked only when each node is valid.
   if (mistakes.length === 0) await attempt(() => SuperNode.parse(config, { placeOf }))
   return mistakes
 }
 
-/** What a call throws. */
+/** Returns the error that a call throws. */
 function toldOf(call: () => never): unknown {
   try {
     return call()

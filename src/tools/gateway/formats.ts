@@ -1,4 +1,4 @@
-/** Formats and signals as options, and what was wrong with an input. */
+/** Formats and signals as options, and reports of problems in the input. */
 import { note } from '../../cli/terminal/index.ts'
 import {
   describeProblem,
@@ -12,12 +12,12 @@ import {
 } from '../../gateway/index.ts'
 import { UsageError } from '../kit/index.ts'
 
-/** A format by its name, or by its settings as JSON. */
+/** Parses a format given by its name, or by its settings as JSON. */
 export function parseFormat(flag: string, text: string): Format {
   return usable(flag, () => formatOf(formatSettings(flag, text)))
 }
 
-/** What a configuration has for a format that is its name here, or its settings as JSON. */
+/** Returns the setting `format` of a configuration for a name, or for settings as JSON. */
 export function formatSettings(flag: string, text: string): string | Settings {
   if (!text.trimStart().startsWith('{')) return text
   try {
@@ -28,7 +28,7 @@ export function formatSettings(flag: string, text: string): string | Settings {
   }
 }
 
-/** What `make` says of an option's value is a usage error. */
+/** Runs `make` on an option's value; a GatewayError becomes a usage error. */
 export function usable<T>(flag: string, make: () => T): T {
   try {
     return make()
@@ -41,7 +41,7 @@ export function parseSignals(flag: string, text: string): Signal[] {
   return usable(flag, () => signalsOf(text))
 }
 
-/** `input`: what it is called, at the begin of a sentence. */
+/** Prints the problems. `input`: name of the input, at the beginning of a sentence. */
 export function describeProblems(input: string, { count, first, surplus }: Problems, signals: readonly Signal[]): void {
   if (count > 0) {
     note(`${input} is malformed in ${count === 1 ? 'one place' : `${count} places`}:`)

@@ -34,7 +34,7 @@ export function configure(command: Command): void {
 function graph(file: string, options: Options): void {
   const format = formatOf(options)
   const { config, errors } = readConfiguration(file)
-  // What is wrong is not drawn; the rest may still show where.
+  // A configuration with mistakes is not drawn.
   if (errors.length > 0) throw errors[0]!
   const model = graphOf(config)
   if (format === 'json' && options.output === undefined) {

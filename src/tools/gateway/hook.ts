@@ -152,7 +152,7 @@ function open(path: string): HookOutput {
     const { stdout } = currentRun().io
     return { write: (bytes) => void stdout.write(bytes.slice()), close: () => {} }
   }
-  // Of a FIFO without a reader it says so, and does not wait, as then Ctrl-C would not be heard.
+  // Opening a FIFO without a reader fails with ENXIO instead of blocking, in which Ctrl-C would not be handled.
   const { O_WRONLY, O_CREAT, O_TRUNC, O_NONBLOCK } = constants
   let file: number
   try {
@@ -175,14 +175,14 @@ function written(file: number, bytes: Uint8Array, at: number): number {
   try {
     return writeSync(file, bytes, at)
   } catch (error) {
-    // A FIFO that is full.
+    // The FIFO is full.
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error
     Atomics.wait(waiter, 0, 0, 1)
     return 0
   }
 }
 
-/** The settings in a file. */
+/** Returns the settings in a file. */
 function settingsFile(path: string | undefined): Settings {
   if (path === undefined) return {}
   const example = 'for example: {"signal": "voltage", "scale": 1000}'
@@ -197,7 +197,7 @@ function settingsFile(path: string | undefined): Settings {
   return settings as Settings
 }
 
-/** The settings that -o gives, one key and value at a time. */
+/** Returns the settings that -o gives, one key and value at a time. */
 export function settingsOf(options: readonly string[]): Settings {
   const settings: Settings = {}
   for (const option of options) {

@@ -6,7 +6,7 @@ import type { SuperNode } from '../../gateway/runtime/index.ts'
 import { pageUrl } from '../../web/index.ts'
 import { isLoopback, UsageError } from '../kit/index.ts'
 
-/** Those of the configuration, without a token if that was asked for. */
+/** Returns the settings of the configuration, without a token if that was requested. */
 export function httpOf(http: HttpConfig, wantsToken: boolean): HttpConfig {
   if (wantsToken) return http
   if (http.token !== null) throw new UsageError('--no-token', 'the configuration has http.token')
@@ -15,13 +15,13 @@ export function httpOf(http: HttpConfig, wantsToken: boolean): HttpConfig {
   return { ...http, open: true }
 }
 
-/** The API of a gateway that is about to start. */
+/** Starts the API of a gateway that is about to start. */
 export async function listen(gateway: SuperNode, http: HttpConfig): Promise<Api> {
   const { startApi } = await import('../../gateway/api/index.ts')
   return await startApi(gateway, http, { version, shutdown: () => void gateway.stop() })
 }
 
-/** A token that somebody has chosen they know: it is not printed where logs are kept. */
+/** Prints the URL of the API. A token that the user has chosen is not printed, since output may be kept in logs. */
 export function announce({ url, token }: Api, http: HttpConfig): void {
   note(`the API and a live page: ${token === null || http.token !== null ? url : pageUrl(url, token)}`)
   if (token === null)

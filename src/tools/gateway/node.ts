@@ -84,7 +84,7 @@ async function run(file: string | undefined, options: Options): Promise<void> {
   let api: Api | undefined
   try {
     const gateway = await SuperNode.parse(config, { placeOf, log, watched: http.enabled })
-    // A port that is taken is known before anything happens.
+    // The API is started first, so that a port in use is detected before anything else happens.
     if (http.enabled) api = await listen(gateway, http)
     const started = performance.now()
     const stop = (): void => void gateway.stop()
@@ -117,7 +117,7 @@ function document(gateway: SuperNode, duration: number): unknown {
   return { duration, nodes: gateway.nodes(), paths: gateway.paths(), failures: gateway.failures }
 }
 
-/** What the paths have done, in a line. */
+/** Returns the counts of the paths in one line. */
 function summary(gateway: SuperNode, duration: number): string {
   const paths = gateway.paths()
   const sum = (name: string): number => paths.reduce((all, { counts }) => all + counts[name]!, 0)
@@ -128,7 +128,7 @@ function summary(gateway: SuperNode, duration: number): string {
   return `stopped after ${duration.toFixed(1)} s: ${what}; lost ${lost}, missed steps ${missed}`
 }
 
-/** Rates of the paths in one line of a terminal, which is written over. */
+/** Line of a terminal with the rates of the paths, which is rewritten. */
 class ProgressLine {
   readonly #line = new StatusLine()
   #timer: NodeJS.Timeout | undefined
@@ -151,7 +151,7 @@ class ProgressLine {
     }, 1000)
   }
 
-  /** Takes the line away until its next second. */
+  /** Removes the line until the next second. */
   clear(): void {
     this.#line.clear()
   }

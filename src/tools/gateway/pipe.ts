@@ -56,7 +56,7 @@ export function configure(command: Command): void {
     .action(run)
 }
 
-/** How often it is looked whether there is an end. */
+/** Milliseconds between two checks for the end. */
 const lookMs = 20
 
 async function run(file: string, name: string, options: Options): Promise<void> {
@@ -130,12 +130,12 @@ async function run(file: string, name: string, options: Options): Promise<void> 
   }
 }
 
-/** A WebSocket without a port of its own, whose peers come to that of the API. */
+/** True for a WebSocket without a port of its own, whose peers connect to that of the API. */
 function isServedByHttp({ type, port, destinations }: Settings): boolean {
   return type === 'websocket' && port === undefined && destinations === undefined
 }
 
-/** The settings of the node in the configuration, with those of -o and -x, and those of its API. */
+/** Returns the settings of the node in the configuration, with those of -o and -x, and those of its API. */
 function nodeSettings(file: string, name: string, options: Options): { node: Settings; http: unknown } {
   const { config } = readConfiguration(file)
   const nodes = config.settings.nodes

@@ -97,7 +97,7 @@ async function run(type: string, options: Options): Promise<void> {
   }
 }
 
-/** Any number, as -1.5 or 2e3. */
+/** Parses any finite number, as -1.5 or 2e3. */
 function finite(flag: string, text: string): number {
   const value = text.trim() === '' ? Number.NaN : Number(text)
   if (!Number.isFinite(value)) throw wrongValue(flag, text, 'a number', -1.5)
@@ -106,7 +106,7 @@ function finite(flag: string, text: string): number {
 
 const batch = 128
 const blockBytes = 1 << 16
-/** Longest time in which Ctrl-C is not looked at. */
+/** Maximum time in which Ctrl-C is not handled. */
 const longestWaitMs = 20
 
 async function write({ node, pool }: StandaloneNode, encoder: Encoder, signal: AbortSignal): Promise<void> {
@@ -124,7 +124,7 @@ async function write({ node, pool }: StandaloneNode, encoder: Encoder, signal: A
       filled = 0
     }
     if (count === batch) continue
-    // Nothing more for now: what there is goes out.
+    // No more samples are due now: the buffered ones are written.
     if (filled > 0) await standardOutput(bytes.subarray(0, filled))
     filled = 0
     if (source.ended) return

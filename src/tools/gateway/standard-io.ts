@@ -1,11 +1,11 @@
-/** Standard input in chunks, until its end or until somebody stops it; standard output as fast as its reader takes it. */
+/** Standard input in chunks, until its end or until it is stopped; standard output at the speed of its reader. */
 import { fstatSync, readSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { currentRun } from '../../cli/terminal/index.ts'
 
 const chunkBytes = 1 << 18
 
-/** A chunk is overwritten by the next. */
+/** Yields chunks; each is overwritten by the next. */
 export async function* standardInput(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   if (isPlainFile()) yield* fileChunks(signal)
   else yield* streamChunks(signal)
@@ -19,7 +19,7 @@ function isPlainFile(): boolean {
   }
 }
 
-/** Without a stream: half the time. Between chunks the event loop gets its turn, so that Ctrl-C does. */
+/** Reads without a stream, which takes half the time. Between chunks the event loop runs, so that Ctrl-C is handled. */
 async function* fileChunks(signal: AbortSignal): AsyncGenerator<Uint8Array, void> {
   const chunk = new Uint8Array(chunkBytes)
   while (!signal.aborted) {
@@ -45,7 +45,7 @@ async function* streamChunks(signal: AbortSignal): AsyncGenerator<Uint8Array, vo
   }
 }
 
-/** Fulfilled when the bytes are written: so a slow reader slows the conversion down, and memory stays the same. */
+/** Writes the bytes; fulfilled when they are written, so that a slow reader slows the conversion down, and memory stays bounded. */
 export function standardOutput(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve, reject) => {
     currentRun().io.stdout.write(bytes, (error) => (error ? reject(error) : resolve()))

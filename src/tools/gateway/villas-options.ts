@@ -7,18 +7,18 @@ import { wrongValue } from '../kit/index.ts'
 const logLevels = ['trace', 'debug', 'info', 'warning', 'error', 'critical', 'off'] as const
 export type LogLevelName = (typeof logLevels)[number]
 
-/** What VILLASnode's library of logs also takes for them. */
+/** Other names of levels that VILLASnode's logging library accepts. */
 const otherNames: Readonly<Record<string, LogLevelName>> = { warn: 'warning', err: 'error' }
 const levelOf: Readonly<Record<GatewayLogLevel, number>> = { debug: 1, info: 2, warn: 3, error: 4 }
 
-/** -V, and -d as `flag` with its usual level. */
+/** Adds -V, and -d as `flag` with its usual level. */
 export function addVillasOptions(command: Command, flag = '--log', usual: string = 'info'): Command {
   return command
     .option(`-d, ${flag} <level>`, `least important lines that are said: ${logLevels.join(', ')} (default: ${usual})`)
     .version(version, '-V, --version', 'print the version')
 }
 
-/** Whether lines of a level are said, with the level that -d gave, or else `usual`. Throws a `UsageError`. */
+/** Returns a predicate for the levels whose lines are printed, given the level of -d, or else `usual`. Throws a `UsageError`. */
 export function saidLevels(
   text: string | undefined,
   usual: LogLevelName = 'info',

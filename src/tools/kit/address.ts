@@ -2,25 +2,25 @@
 import { type AhAttr, type Context, LinkLayer, VerbsError } from '../../verbs/index.ts'
 import { UsageError } from './usage.ts'
 
-/** Where a message for a port goes. A GID of zeros means none: the LID alone leads there. */
+/** Address of a port that a message is sent to. A GID of zeros means none: the LID alone is the address. */
 export interface PortAddress {
   lid: number
-  /** 16 bytes. */
+  /** GID of 16 bytes. */
   gid: Uint8Array
 }
 
 export interface LocalPort extends PortAddress {
   port: number
-  /** −1: messages carry no GRH. */
+  /** Index of the source GID. −1: messages carry no GRH. */
   gidIndex: number
   ethernet: boolean
-  /** Bytes. */
+  /** Bytes of the active MTU. */
   activeMtu: number
 }
 
 /**
- * The address of a port; `gidFlag` is the option that chose the GID. `gidIndex` −1 leaves the choice: on InfiniBand no GID, on Ethernet (where nothing goes without)
- * the first one that maps an IPv4 address, or else the first.
+ * Returns the address of a port; `gidFlag` is the option that chose the GID. `gidIndex` −1 leaves the choice: on InfiniBand no GID; on
+ * Ethernet, where a GID is required, the first one that maps an IPv4 address, or else the first.
  */
 export function localPort(context: Context, port: number, gidIndex: number, gidFlag: string): LocalPort {
   const ports = context.queryDevice().physPortCnt
@@ -61,7 +61,7 @@ function defaultGidIndex(context: Context): number {
   return chosen.gidIndex
 }
 
-/** The address vector from a port to a peer's. */
+/** Returns the address vector from a port to a peer's. */
 export function addressVector(local: LocalPort, remote: PortAddress, sl: number): AhAttr {
   const plain = { dlid: remote.lid, sl, portNum: local.port }
   if (isZero(remote.gid)) return plain
@@ -76,19 +76,19 @@ function mapsIpv4(gid: Uint8Array): boolean {
   return gid.subarray(0, 10).every((byte) => byte === 0) && gid[10] === 0xff && gid[11] === 0xff
 }
 
-/** As inet_ntop writes an IPv6 address: `::`, `fe80::1`, `::ffff:10.0.0.7`. */
+/** Returns a GID as inet_ntop writes an IPv6 address: `::`, `fe80::1`, `::ffff:10.0.0.7`. */
 export function gidText(gid: Uint8Array): string {
   if (mapsIpv4(gid)) return `::ffff:${gid.subarray(12).join('.')}`
   const groups = gidHex(gid).replace(/(.{4})(?!$)/g, '$1:')
   return new URL(`http://[${groups}]`).hostname.slice(1, -1)
 }
 
-/** 32 hexadecimal digits. */
+/** Returns 32 hexadecimal digits. */
 export function gidHex(gid: Uint8Array): string {
   return Buffer.from(gid).toString('hex')
 }
 
-/** Undefined if the text is not 32 hexadecimal digits. */
+/** Parses 32 hexadecimal digits; undefined if the text is not valid. */
 export function gidFromHex(text: string): Uint8Array | undefined {
   return /^[0-9a-f]{32}$/i.test(text) ? new Uint8Array(Buffer.from(text, 'hex')) : undefined
 }

@@ -1,8 +1,8 @@
-/** Opening a page for the person at the terminal, when asked to. */
+/** Opens a page in the browser of the user, on request. */
 import { spawn } from 'node:child_process'
 import { wrongValue } from './usage.ts'
 
-/** `choice` is the text of `--open`; `true` when it stands alone. */
+/** Opens the page. `choice` is the text of `--open`; `true` when it stands alone. */
 export function openInBrowser(choice: string | boolean | undefined, path: string): void {
   if (!wantsBrowser(choice)) return
   const [program, ...args] =

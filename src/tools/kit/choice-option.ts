@@ -3,7 +3,7 @@ import { Option } from 'commander'
 import { oneOf } from './option.ts'
 import { wrongValue } from './usage.ts'
 
-/** An option whose value is one of `names`, in any case of letters. */
+/** Returns an option whose value is one of `names`, in any case of letters. */
 export function choiceOption(flags: string, description: string, names: readonly string[]): Option {
   const flag = flags.split(/[ ,]/)[0]!
   return new Option(flags, description).choices(names).argParser((text) => {

@@ -1,7 +1,7 @@
 /**
- * `-R` of perf and traffic: the queue pairs of both ends, of one type, are connected by the RDMA CM. The ends still agree over TCP; the
- * server tells there at which address and port it listens. A request says in its private data which queue pair it is for, and of UD which
- * queue pair it comes from:  index u32 | number u32, big-endian.
+ * `-R` of perf and traffic: the queue pairs of both ends, of one type, are connected by the RDMA CM. The ends still exchange settings over
+ * TCP; the server sends there the address and port on which it listens. A request has in its private data the index of its queue pair, and
+ * with UD the number of the client's queue pair:  index u32 | number u32, big-endian.
  *
  * It blocks the data thread, which has nothing else to do then.
  */
@@ -29,30 +29,30 @@ export interface CmAddressOfServer {
   port: number
 }
 
-/** What a tool wants of a queue pair. */
+/** Attributes that a tool requests for a queue pair. */
 export interface CmWishes {
   mtu: PathMtu
-  /** READs and atomics that may be outstanding. */
+  /** Maximum number of outstanding READs and atomics. */
   outs: number
   accessFlags: number
   /** Code of the local ACK timeout. */
   qpTimeout: number
-  /** Retries of a packet that is not acknowledged. */
+  /** Number of retries of a packet that is not acknowledged. */
   retryCnt: number
-  /** Retries after an RNR NAK, where it is not what the RDMA CM says. */
+  /** Number of retries after an RNR NAK; default: that of the RDMA CM. */
   rnrRetry?: number
-  /** Of the path, where they are not what the RDMA CM says. */
+  /** Attributes of the path; default: those of the RDMA CM. */
   path?: { serviceLevel: number; trafficClass: number }
 }
 
-/** Of a UD queue pair: where its datagrams go. */
+/** Destination of the datagrams of a UD queue pair. */
 export interface CmPeer {
   ahAttr: AhAttr
   qpNum: number
 }
 
 const privateBytes = 8
-/** Long enough for a peer that is still making its objects. */
+/** Time limit that suffices for a peer that is still creating its objects. */
 const patienceMs = 20_000
 
 export class CmEnd {
@@ -74,7 +74,7 @@ export class CmEnd {
     return id
   }
 
-  /** The server listens on a port that is free. */
+  /** Listens on a free port, at the server. */
   listen(gidIndex: number): CmAddressOfServer {
     const id = this.#createId()
     id.bindAddr({})
@@ -82,7 +82,7 @@ export class CmEnd {
     return { address: ipText(gidText(this.#context.queryGid(1, Math.max(0, gidIndex)))), port: id.localAddress.port }
   }
 
-  /** The client's part: connects all of them; of UD their peers, by queue pair. */
+  /** Connects all queue pairs, at the client; returns for UD their peers, by queue pair. */
   connectAll(qps: readonly QueuePair[], server: CmAddressOfServer, wishesOf: (i: number) => CmWishes): CmPeer[] {
     const connecting = new Map<CmId, number>()
     for (const [i, qp] of qps.entries()) {
@@ -117,8 +117,8 @@ export class CmEnd {
   }
 
   /**
-   * The server's part: accepts as many. It does not wait until they are established: its queue pairs are ready, and the
-   * client says over TCP when its own are.
+   * Accepts as many connections, at the server. It does not wait until they are established: its queue pairs are ready, and
+   * the client reports over TCP when its own are.
    */
   acceptAll(qps: readonly QueuePair[], wishesOf: (i: number) => CmWishes): CmPeer[] {
     const peers: CmPeer[] = []
@@ -134,7 +134,7 @@ export class CmEnd {
       const i = privateData.length >= privateBytes ? view.getUint32(0) : -1
       const qp = qps[i]
       if (qp === undefined || asked.has(i)) {
-        // Somebody else's.
+        // The request is of another program, or a duplicate.
         id.reject()
         continue
       }
@@ -157,7 +157,7 @@ export class CmEnd {
       : { qpNum: qp.qpNum }
   }
 
-  /** To RTS with what the RDMA CM says, and what the tool wants otherwise. */
+  /** Moves a queue pair to RTS with the attributes of the RDMA CM, except those that the tool requests. */
   #ready(id: CmId, qp: QueuePair, wishes: CmWishes): void {
     const { mtu, outs, accessFlags, qpTimeout, retryCnt, rnrRetry } = wishes
     const reliable = this.#type === QpType.RC
@@ -174,7 +174,7 @@ export class CmEnd {
     modify({ ...id.initQpAttr(QpState.Rts), ...(reliable ? retries : {}) })
   }
 
-  /** Waits for an event of one id; those of others are kept. */
+  /** Waits for an event of one id; events of other ids are kept. */
   #event(id: CmId, type: CmEventType): void {
     const others: CmEvent[] = []
     for (;;) {
@@ -199,7 +199,7 @@ export class CmEnd {
   }
 }
 
-/** An address vector of the RDMA CM with the service level and traffic class that are wanted. */
+/** Returns an address vector of the RDMA CM with the requested service level and traffic class. */
 function shaped(ah: AhAttr, { path }: CmWishes): AhAttr {
   if (path === undefined) return ah
   const { serviceLevel: sl, trafficClass } = path
@@ -210,7 +210,7 @@ function failure(event: CmEvent): EndError {
   return new EndError('CM', `-R: ${event.name}, error ${event.status}: the RDMA CM made no connection`)
 }
 
-/** An IPv4 address as such. */
+/** Returns an IPv4-mapped GID as an IPv4 address. */
 function ipText(gid: string): string {
   return gid.replace(/^::ffff:(?=\d+\.)/, '')
 }

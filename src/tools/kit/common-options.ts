@@ -1,12 +1,12 @@
 /**
- * The options that mean the same wherever they are: which adapter, which GID, how long to wait, JSON. The letters are those
- * of the original program.
+ * Options with the same meaning in all commands: adapter, GID, waiting times, JSON. The letters are those of the original
+ * program.
  */
 import { type Command, Option } from 'commander'
 import { checkKnown, checkShared, deviceFlag, deviceVariable } from './device.ts'
 import { parseInteger, parseNumber } from './option.ts'
 
-/** Another spelling of an option that `command` has, which help does not show. */
+/** Adds another spelling of an option that `command` has, which help does not show. */
 export function addSynonym(command: Command, flags: string, of: string): Command {
   const meant = command.options.find((option) => option.long === `--${of}`)!
   const name = meant.attributeName()
@@ -18,20 +18,20 @@ export function addSynonym(command: Command, flags: string, of: string): Command
 }
 
 export interface DeviceOptions {
-  /** With `-d`. */
+  /** True to add `-d`, too. */
   short?: boolean
-  /** What counts if neither the option nor VERBENA_DEVICE says anything. */
+  /** Value if neither the option nor VERBENA_DEVICE is given. */
   fallback?: string
 }
 
-/** `--device`, and `-d` and `--ib-dev` as perftest and rdma-core's ping-pongs spell it. */
+/** Adds `--device`, and `-d` and `--ib-dev` as perftest and rdma-core's ping-pongs spell it. */
 export function addDeviceOption(command: Command, { short = true, fallback = 'roce' }: DeviceOptions = {}): Command {
   const text = `adapter: roce, roce:ADDRESS, shm:NAME (default: ${fallback})`
   const option = new Option(`${short ? '-d, ' : ''}--device <dev>`, text).env(deviceVariable)
   return addSynonym(command.addOption(option), '--ib-dev <dev>', 'device')
 }
 
-/** Which GID: −1 leaves the choice to the program. `letter` is the original's. */
+/** Adds the option of the GID index: −1 leaves the choice to the program. `letter` is the original's. */
 export function addGidOption(command: Command, letter: string): Command {
   return command.option(
     `${letter}, --gid-index <index>`,
@@ -49,7 +49,7 @@ export interface RunOptions {
   json?: boolean
 }
 
-/** How long the ends of a run wait for each other. */
+/** Adds the options that limit how long the ends of a run wait for each other, and `--json`. */
 export function addRunOptions(command: Command): Command {
   return command
     .option('--wait <seconds>', 'client: retry for this long while no server listens (default: 0)')
@@ -64,7 +64,7 @@ export function runSettings({ wait, timeout }: RunOptions): { waitMs: number; st
   }
 }
 
-/** Of the programs on the RDMA CM and on rsockets. */
+/** Options of the programs on the RDMA CM and on rsockets. */
 export interface CommonOptions extends RunOptions {
   device?: string
 }

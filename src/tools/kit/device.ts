@@ -1,11 +1,11 @@
-/** Which adapter a program of two processes uses. */
+/** The adapter that a program of two processes uses. */
 import { type Context, getDeviceList, type OpenOptions, openDevice, VerbsError } from '../../index.ts'
 import { UsageError } from './usage.ts'
 
-/** The segment that two processes of one host meet in when neither names another. */
+/** Name of the segment in which two processes of one host meet when neither names another. */
 export const meetingPlace = 'shm:verbena'
 
-/** Throws a UsageError if the adapter is one that no other process can reach. `flag` has named it. */
+/** Throws a UsageError if the adapter is one that no other process can reach. `flag` is the option that named it. */
 export function checkShared(flag: string, name: string | undefined): void {
   if (name !== undefined && /^shm[01]$/.test(name))
     throw new UsageError(
@@ -15,8 +15,8 @@ export function checkShared(flag: string, name: string | undefined): void {
 }
 
 /**
- * Throws a UsageError if there is no adapter of this name. Whether one with an address or the name of a segment can be used
- * is seen when it is opened.
+ * Throws a UsageError if there is no adapter of this name. A name with an address or a segment is checked only when it
+ * is opened.
  */
 export function checkKnown(flag: string, name: string | undefined): void {
   if (name === undefined || /^(shm|roce):./.test(name)) return
@@ -24,17 +24,17 @@ export function checkKnown(flag: string, name: string | undefined): void {
   if (!known.includes(name)) throw new UsageError(flag, `there is no device '${name}'; there are ${known.join(', ')}`)
 }
 
-/** The environment variable that names the adapter where no option does. */
+/** Environment variable that names the adapter where no option does. */
 export const deviceVariable = 'VERBENA_DEVICE'
 
-/** What named the adapter, for an error message: `flag`, or the environment variable, which may name several. */
+/** Returns the source of the adapter's name, for an error message: `flag`, or the environment variable, which may name several. */
 export function deviceFlag(name: string | undefined, flag: string): string {
   return name !== undefined && process.env[deviceVariable]?.split(',').includes(name) ? deviceVariable : flag
 }
 
 /**
- * Why two ends on these devices can never reach each other; undefined if they may. An adapter in shared memory reaches
- * those of its segment only, and no other kind reaches it.
+ * Returns the reason why two ends on these devices can never reach each other; undefined if they may. An adapter in shared
+ * memory reaches only those of its segment, and no other kind reaches it.
  */
 export function apart(here: string, there: string): string | undefined {
   const [ours, theirs] = [segmentOf(here), segmentOf(there)]
@@ -54,12 +54,12 @@ export function openNamed(name: string | undefined, options: OpenOptions = {}): 
   return openAsked('-d', asked, options)
 }
 
-/** Opens an adapter of any kind. If there is none of this name, that is a UsageError: `flag`, or VERBENA_DEVICE, was wrong. */
+/** Opens an adapter of any kind. Throws a UsageError if there is none of this name: `flag`, or VERBENA_DEVICE, was wrong. */
 export function openAsked(flag: string, name: string, options: OpenOptions = {}): Context {
   try {
     return openDevice(name, options)
   } catch (error) {
-    // It says which there are. What else is wrong is not the name: the environment, perhaps.
+    // The message of ENODEV lists the adapters. Any other error has a cause other than the name, such as the environment.
     if (!(error instanceof VerbsError) || error.code !== 'ENODEV') throw error
     throw new UsageError(deviceFlag(name, flag), error.message.replace(/^openDevice: | \(ENODEV\)$/g, ''))
   }

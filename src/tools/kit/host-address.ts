@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import { EndError } from './wire.ts'
 
-/** The IP address of a host. Throws EndError ADDRESS. */
+/** Returns the IP address of a host. Throws EndError ADDRESS. */
 export async function hostAddress(host: string): Promise<string> {
   if (isIP(host) !== 0) return host
   try {

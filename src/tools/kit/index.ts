@@ -1,4 +1,4 @@
-/** What the tools share: options and their errors, threads, and how two processes of one run find and tell each other. */
+/** Code that the tools share: options and their errors, threads, and the connection between two processes of one run. */
 export {
   addressVector,
   gidFromHex,

@@ -1,4 +1,4 @@
-/** Where a server of a command listens. */
+/** The address on which a server of a command listens. */
 import { integer } from './option.ts'
 import { wrongValue } from './usage.ts'
 
@@ -7,7 +7,7 @@ export interface Listening {
   port: number
 }
 
-/** `9879`, `0.0.0.0:9879`, `[::1]:9879`; port 0 is any free one. */
+/** Parses `9879`, `0.0.0.0:9879`, `[::1]:9879`; port 0 is any free one. */
 export function listenAddress(flag: string, text: string): Listening {
   const [, bracketed, plain, digits = ''] = /^(?:\[([^\]]+)\]:|([^:]+):)?(\d+)$/.exec(text) ?? []
   const port = integer(0, 65_535)(digits)
@@ -15,7 +15,7 @@ export function listenAddress(flag: string, text: string): Listening {
   return { host: bracketed ?? plain ?? '127.0.0.1', port }
 }
 
-/** Whether an address, or the host of a URL, is this host only. */
+/** True if an address, or the host of a URL, is on the loopback interface. */
 export function isLoopback(host: string): boolean {
   return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/.test(host)
 }

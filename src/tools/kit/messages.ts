@@ -1,13 +1,13 @@
-/** What two ends of a program say to each other over TCP: a JSON document on each line, with a `type`. */
+/** Messages between two ends of a program over TCP: a JSON document on each line, with a `type`. */
 import { EndError, quoted, type Wire } from './wire.ts'
 
-/** Every program has this one: why an end gives up. */
+/** Message of every program with the reason why an end gives up. */
 export interface ErrorMessage {
   type: 'error'
   message: string
 }
 
-/** As zod's types have it: undefined `data` for what is none of the messages. */
+/** Schema of zod's form: undefined `data` for a text that is not a valid message. */
 export interface MessageSchema<M> {
   safeParse(value: unknown): { success: true; data: M } | { success: false }
 }
@@ -17,8 +17,8 @@ export async function sayMessage(wire: Wire, said: { type: string }): Promise<vo
 }
 
 /**
- * The next message. Throws EndError: PEER_TEXT for what is none, PEER_FAILED for an error of the peer, and those of `wire.readLine`.
- * `what` is waited for, `whose` the program that has these messages, both for errors.
+ * Returns the next message. Throws EndError: PEER_TEXT for an invalid one, PEER_FAILED for an error of the peer, and those of
+ * `wire.readLine`. `what` is the awaited message, `whose` the program that has these messages, both for errors.
  */
 export async function hearMessage<M extends { type: string } | ErrorMessage>(
   wire: Wire,
@@ -36,7 +36,7 @@ export async function hearMessage<M extends { type: string } | ErrorMessage>(
   return data as Exclude<M, ErrorMessage>
 }
 
-/** As `hearMessage`, and it must be of one of these types. */
+/** Returns the next message as `hearMessage` does; it must be of one of these types. */
 export async function expectMessage<M extends { type: string } | ErrorMessage, T extends M['type']>(
   wire: Wire,
   schema: MessageSchema<M>,
@@ -50,7 +50,7 @@ export async function expectMessage<M extends { type: string } | ErrorMessage, T
   return heard as unknown as Extract<M, { type: T }>
 }
 
-/** Its texts are plain: whatever a peer says may be shown. */
+/** Parses a line. Its texts are made plain, so that any text of a peer may be shown. */
 function jsonOrNull(line: string): unknown {
   try {
     return JSON.parse(line, (_key, value: unknown) => (typeof value === 'string' ? plainText(value) : value))
@@ -59,7 +59,7 @@ function jsonOrNull(line: string): unknown {
   }
 }
 
-/** Control characters (C0, C1, line separators, directions of writing) as escapes: they would command a terminal or forge lines. */
+/** Returns control characters (C0, C1, line separators, directions of writing) as escapes: they would command a terminal or forge lines. */
 function plainText(text: string): string {
   return text.replace(/[\p{Cc}\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, (one) => {
     const code = one.charCodeAt(0).toString(16)

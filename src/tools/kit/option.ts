@@ -1,4 +1,4 @@
-/** Checking the values of options. A wrong one is explained: what it may be, and an example. */
+/** Checks the values of options. An error message explains the legal values, with an example. */
 import { wrongValue } from './usage.ts'
 
 export function oneOf<const V extends string>(...names: V[]): (text: string) => V | undefined {
@@ -13,7 +13,7 @@ export function integer(min: number, max: number): (text: string) => number | un
   }
 }
 
-/** An option with one number, as `--repeat 3`. */
+/** Parses an option with one number, as `--repeat 3`. */
 export function parseInteger(
   flag: string,
   text: string | undefined,
@@ -28,7 +28,7 @@ export function parseInteger(
   return value
 }
 
-/** An option with one positive number, as `--seconds 0.5`. */
+/** Parses an option with one positive number, as `--seconds 0.5`. */
 export function parseNumber(
   flag: string,
   text: string | undefined,

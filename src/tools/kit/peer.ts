@@ -1,10 +1,10 @@
 /**
- * The threads of a measurement, and calls to them. The main thread asks (`peer.call('prepare', …)`), a worker answers
- * with what one of its handlers returns or throws. A call that is not answered in time, or whose thread ended, fails:
- * nothing waits forever.
+ * The threads of a measurement, and calls to them. The main thread sends a call (`peer.call('prepare', …)`), and a worker
+ * returns the value or error of one of its handlers. A call that is not answered in time, or whose thread ended, fails:
+ * no call waits for ever.
  */
 import { parentPort, type Worker } from 'node:worker_threads'
-// The memory that all threads share is made by the first import of the verbs; workers that start later inherit it.
+// The memory that all threads share is created by the first import of the verbs; workers that start later inherit it.
 import '../../index.ts'
 import { startThread } from '../../memory/index.ts'
 
@@ -22,14 +22,14 @@ interface Reply {
 
 export type Handlers = Record<string, (argument: never) => unknown>
 
-/** In a worker: answers the calls of the main thread, one after the other. */
+/** Serves the calls of the main thread, one after the other; in a worker. */
 export function serve(handlers: Handlers): void {
   parentPort?.on('message', (call: Call) => {
     void answer(handlers, call).then((reply) => parentPort?.postMessage(reply))
   })
 }
 
-/** In a worker: tells the main thread something while a call is still being executed. */
+/** Notifies the main thread while a call is still being executed; in a worker. */
 export function notify(value: unknown): void {
   parentPort?.postMessage({ id: 0, value } satisfies Reply)
 }
@@ -45,10 +45,10 @@ async function answer(handlers: Handlers, { id, name, argument }: Call): Promise
   }
 }
 
-/** The other thread failed, ended or did not answer. */
+/** Error of a call: the other thread failed, ended or did not answer. */
 export class PeerError extends Error {
   override readonly name = 'PeerError'
-  /** Name and code of the error that was thrown in the thread, where it was one. */
+  /** Name and code of the error that was thrown in the thread; null if it threw none. */
   readonly thrown: { name: string; code?: string } | null
 
   constructor(message: string, thrown: { name: string; code?: string } | null = null) {
@@ -57,7 +57,7 @@ export class PeerError extends Error {
   }
 }
 
-/** What a timer of Node takes. */
+/** Maximum delay of a timer of Node.js, milliseconds. */
 const maxTimeoutMs = 0x7fffffff
 
 interface Pending {
@@ -71,7 +71,7 @@ export class Peer {
   readonly #worker: Worker
   readonly #pending = new Map<number, Pending>()
   #next = 1
-  /** Called with what the worker passes to `notify`. */
+  /** Callback for values that the worker passes to `notify`. */
   onNotice: ((value: unknown) => void) | null = null
   #ended = false
 
@@ -84,12 +84,12 @@ export class Peer {
     this.#worker.on('exit', () => this.#fail(`the ${name} thread ended`))
   }
 
-  /** False once the thread has ended; another one has to be started then. */
+  /** True until the thread has ended; then a new one has to be started. */
   get alive(): boolean {
     return !this.#ended
   }
 
-  /** At most 24 days, which is what a timer takes. */
+  /** Calls a handler of the thread. `timeoutMs` is limited to 24 days, the maximum of a timer. */
   call<T>(name: string, argument: unknown, timeoutMs: number): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#ended) {
@@ -109,7 +109,7 @@ export class Peer {
     })
   }
 
-  /** Lets the thread give back what it has, by its handler `close`; one that cannot is stopped. */
+  /** Lets the thread release its resources, by its handler `close`; one that does not is stopped. */
   async close(timeoutMs: number): Promise<void> {
     if (this.alive) await this.call('close', null, timeoutMs).catch(() => this.terminate())
   }

@@ -4,7 +4,7 @@ import { Peer } from './peer.ts'
 export class Peers {
   readonly #peers = new Map<string, Peer>()
 
-  /** The thread of this name, started with `data` if there is none or it has ended; `entry`: see `entryModule`. */
+  /** Returns the thread of this name, started with `data` if there is none or it has ended; `entry`: see `entryModule`. */
   get(name: string, entry: URL, data: unknown): Peer {
     let peer = this.#peers.get(name)
     if (!peer?.alive) {

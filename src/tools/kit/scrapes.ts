@@ -1,4 +1,4 @@
-/** Metrics over HTTP for Prometheus, read when they are asked for: GET /metrics. */
+/** Metrics over HTTP for Prometheus, read at each request: GET /metrics. */
 import { metricsType } from '../../counters/index.ts'
 import { Guard } from '../../web/index.ts'
 import type { App, Served } from '../../web/serve/index.ts'
@@ -6,14 +6,17 @@ import { isLoopback, type Listening } from './listening.ts'
 import { UsageError } from './usage.ts'
 
 export interface ScrapesOptions extends Listening {
-  /** The option that an error names. */
+  /** Option that an error names. */
   flag: string
-  /** What whoever asks must know (`Authorization: Bearer …`); null: everybody may ask who reaches the address, on loopback no page of another site. */
+  /**
+   * Token that a request must have (`Authorization: Bearer …`); null: any client that reaches the address is served, on loopback except
+   * pages of another site.
+   */
   token: string | null
   text(): string | Promise<string>
 }
 
-/** Throws UsageError if it cannot listen there. `url` is that of the metrics. */
+/** Serves the metrics; the returned `url` is theirs. Throws UsageError if it cannot listen there. */
 export async function serveScrapes({ flag, host, port, token, text }: ScrapesOptions): Promise<Served> {
   const { serve } = await import('../../web/serve/index.ts')
   const guard = token === null && !isLoopback(host) ? null : new Guard(token)

@@ -1,4 +1,4 @@
-/** The token that whoever calls a server of a command must know: that of a file, or one that is made. */
+/** The token that a client of a command's server must present: read from a file, or generated. */
 import { readFileSync } from 'node:fs'
 import { newToken } from '../../web/index.ts'
 import { isLoopback } from './listening.ts'
@@ -6,7 +6,7 @@ import { UsageError } from './usage.ts'
 
 const leastToken = 16
 
-/** The first line of a text; `flag` is where it comes from. */
+/** Returns the first line of a text; `flag` is the option it comes from. */
 export function tokenIn(flag: string, text = ''): string {
   const [line = ''] = text.split('\n').map((one) => one.trim())
   if (line === '')
@@ -25,23 +25,23 @@ export function fileOf(flag: string, path: string): string {
 }
 
 export interface ServerToken {
-  /** Null: there is none, as it was asked for. */
+  /** Token; null if the user requested a server without one. */
   readonly token: string | null
-  /** It was made now, so that somebody has to be told. */
+  /** True if the token was generated now, so that it has to be shown to the user. */
   readonly isMade: boolean
 }
 
 export interface ServerTokenOptions {
-  /** "--token-file" and "--no-token", or the names that stand for them. */
+  /** Options "--token-file" and "--no-token", or the names that stand for them. */
   flags: { file: string; none: string }
   file: string | undefined
-  /** Without a token, as the other option asks for. */
+  /** True for a server without a token, as the other option requests. */
   isOpen: boolean
-  /** The server can be without a token only where others on the network do not reach it. Undefined: anywhere. */
+  /** Host on which the server listens: without a token it must be loopback. Undefined: no token is needed anywhere. */
   host?: string
 }
 
-/** Throws UsageError if a file has none, or if there may not be none. */
+/** Returns the token. Throws UsageError if a file has none, or if the server must not be without one. */
 export function serverToken({ flags, file, isOpen, host }: ServerTokenOptions): ServerToken {
   if (isOpen && file !== undefined) throw new UsageError(flags.none, `excludes ${flags.file}`)
   if (isOpen && host !== undefined && !isLoopback(host))
@@ -51,7 +51,7 @@ export function serverToken({ flags, file, isOpen, host }: ServerTokenOptions): 
   return { token: newToken(), isMade: true }
 }
 
-/** What a person is told of metrics that they serve. */
+/** Returns the text that announces metrics to the user who serves them. */
 export function scrapesText(what: string, url: string, { token, isMade }: ServerToken, flag: string): string {
   const how = isMade
     ? ` (credentials: the token ${token}; ${flag} is for one that stays)`

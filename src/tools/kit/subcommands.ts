@@ -1,4 +1,4 @@
-/** Commands of a command, as `verbena trace check`: each in a file of its own, which is loaded when it is asked for. */
+/** Commands of a command, as `verbena trace check`: each in a file of its own, which is loaded on demand. */
 import type { Command } from 'commander'
 
 interface Module {
@@ -6,17 +6,17 @@ interface Module {
 }
 
 export interface Subcommand {
-  /** What it does, in one line. */
+  /** Description in one line. */
   summary: string
-  /** The file that has its options and its run. */
+  /** Loads the file that has its options and its run. */
   load(): Promise<Module>
-  /** It runs where no other one is named. */
+  /** True for the command that runs where no other one is named. */
   isDefault?: boolean
 }
 
 /**
- * Adds each to `command`, under its name. `words` are what follows the name of `command` on the command line: of subcommands that
- * cannot be meant only names and summaries are known. Without `words`, and for help, all are loaded.
+ * Adds each to `command`, under its name. `words` are the words after the name of `command` on the command line: a subcommand that they
+ * do not name is added with its name and summary only. Without `words`, and for help, all are loaded.
  */
 export async function addSubcommands(
   command: Command,
@@ -30,7 +30,10 @@ export async function addSubcommands(
   }
 }
 
-/** A word may also be the value of an option or a file: whatever has the name of a subcommand counts, and is at worst loaded in vain. */
+/**
+ * Returns a predicate for the subcommands to load. A word may also be the value of an option or a file: any word that is the name of a
+ * subcommand counts, which at worst loads a file in vain.
+ */
 function meant(
   subcommands: Readonly<Record<string, Subcommand>>,
   words: readonly string[] = [],

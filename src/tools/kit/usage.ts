@@ -1,10 +1,10 @@
-/** Errors of what a person typed. */
+/** Errors in the command line. */
 import { notValid, quoted } from '../../spelling/index.ts'
 
-/** What a person asked for and cannot have. The command line prints the message and ends with exit code 2. */
+/** Error of a request of the user that cannot be met. The command line prints the message and ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
-  /** The option or argument that is wrong, as it is typed: `--size`. */
+  /** Option or argument that is wrong, as it is typed: `--size`. */
   readonly option: string
 
   constructor(option: string, message: string) {
@@ -14,10 +14,10 @@ export class UsageError extends Error {
 }
 
 /**
- * The value of an option is wrong: "--size: '9' is not valid. Expected a, b or c, for example: --size a".
+ * Returns the error of an option's value: "--size: '9' is not valid. Expected a, b or c, for example: --size a".
  *
- * @param expected in words, or all values that there are
- * @param example a value
+ * @param expected description of legal values, or the list of all
+ * @param example a legal value
  */
 export function wrongValue(
   option: string,

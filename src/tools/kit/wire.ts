@@ -1,15 +1,15 @@
 /**
- * What two ends of a run tell each other over TCP before, between and after messages: whole records of a known length,
- * or lines. Nothing waits for ever unless it is meant to, and every failure says what to do.
+ * The TCP connection between two ends of a run before, between and after messages: whole records of a known length, or
+ * lines. Only calls without a timeout wait for ever, and every error message explains what to do.
  */
 import { once } from 'node:events'
 import { connect as connectSocket, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** The port of perftest and of rdma-core's ping-pongs. */
+/** Default port of perftest and of rdma-core's ping-pongs. */
 export const defaultPort = 18515
 
-/** What went wrong between the two ends: `ECONNREFUSED`, `EADDRINUSE`, … of the system, or one of these. */
+/** Code of a failure between the two ends: `ECONNREFUSED`, `EADDRINUSE`, … of the system, or one of these. */
 export type EndErrorCode = 'PEER_GONE' | 'PEER_SILENT' | 'PEER_TEXT' | 'PEER_FAILED' | 'INTERRUPTED' | (string & {})
 
 export class EndError extends Error {
@@ -22,7 +22,7 @@ export class EndError extends Error {
   }
 }
 
-/** No peer has a reason to send more than this before it is read. */
+/** Maximum number of unread bytes: no peer has a reason to send more before they are read. */
 const maxBuffered = 1 << 20
 
 export class Wire {
@@ -30,14 +30,14 @@ export class Wire {
   readonly #onChange = new Set<() => void>()
   #chunks: Buffer[] = []
   #buffered = 0
-  /** Why nothing more will come; null while the connection stands. */
+  /** Reason why no more data will arrive; null while the connection stands. */
   #ended: string | null = null
 
-  /** Use `listenOnce` or `connectTo`. */
+  /** Wraps a socket; use `listenOnce` or `connectTo`. */
   constructor(socket: Socket) {
     this.#socket = socket
     socket.setNoDelay(true)
-    // A host that is gone without a word is noticed by the kernel.
+    // The kernel detects a host that has disappeared without closing the connection.
     socket.setKeepAlive(true, 10_000)
     socket.on('data', (chunk: Buffer) => {
       this.#chunks.push(chunk)
@@ -50,12 +50,12 @@ export class Wire {
     socket.on('close', () => this.#end('it closed the connection'))
   }
 
-  /** Address and port of the other end. */
+  /** Returns address and port of the other end. */
   get peer(): string {
     return `${plainAddress(this.#socket.remoteAddress)} port ${this.#socket.remotePort}`
   }
 
-  /** Both ends have the same address. */
+  /** True if both ends have the same address. */
   get sameHost(): boolean {
     return this.#socket.remoteAddress !== undefined && this.#socket.remoteAddress === this.#socket.localAddress
   }
@@ -64,7 +64,7 @@ export class Wire {
     return this.#ended !== null
   }
 
-  /** Calls back when the other end goes away; at once if it has. The function that is returned takes that back. */
+  /** Calls back when the other end closes the connection; at once if it has. Returns a function that removes the callback. */
   onEnd(callback: () => void): () => void {
     const check = () => {
       if (this.#ended !== null) callback()
@@ -74,19 +74,19 @@ export class Wire {
     return () => this.#onChange.delete(check)
   }
 
-  /** Exactly `length` bytes; `what` names them in errors. */
+  /** Reads exactly `length` bytes; `what` names them in errors. */
   async readBytes(length: number, timeoutMs: number, what: string): Promise<Buffer> {
     await this.#until(() => this.#buffered >= length, timeoutMs, what)
     return this.#take(length)
   }
 
-  /** The bytes that came in one go: some, at most `max`. */
+  /** Reads the bytes that have arrived: at least one, at most `max`. */
   async readSome(max: number, timeoutMs: number, what: string): Promise<Buffer> {
     await this.#until(() => this.#buffered > 0, timeoutMs, what)
     return this.#take(Math.min(max, this.#buffered))
   }
 
-  /** Text up to a line feed, without it. `timeoutMs` may be Infinity. */
+  /** Reads text up to a line feed, without it. `timeoutMs` may be Infinity. */
   async readLine(timeoutMs: number, what: string): Promise<string> {
     let length = 0
     await this.#until(
@@ -109,7 +109,7 @@ export class Wire {
     })
   }
 
-  /** Sends what is left and closes. */
+  /** Sends buffered data and closes. */
   close(): void {
     this.#socket.end()
     this.#socket.unref()
@@ -141,7 +141,7 @@ export class Wire {
     })
   }
 
-  /** What came and was not what was expected, for error messages. */
+  /** Returns a description of unexpected data that has arrived, for error messages. */
   #heard(): string {
     if (this.#buffered === 0) return ''
     return `; it sent ${this.#buffered} bytes: ${quoted(this.#joined())}`
@@ -169,7 +169,7 @@ export class Wire {
   }
 }
 
-/** Listens on all addresses until one client comes. Aborting gives up. */
+/** Listens on all addresses until one client connects. Aborting the signal ends the wait. */
 export async function listenOnce(
   port: number,
   options: { signal?: AbortSignal; source?: string; onListening?: () => void } = {},
@@ -198,7 +198,7 @@ export async function listenOnce(
 const retryPauseMs = 100
 const connectTimeoutMs = 10_000
 
-/** Connects to a server; while nobody listens, tries again for `waitMs`. */
+/** Connects to a server; while no server listens, retries for `waitMs`. */
 export async function connectTo(
   host: string,
   port: number,
@@ -242,7 +242,7 @@ async function connectOnce(host: string, port: number, localAddress?: string): P
   }
 }
 
-/** Text of a peer as it can be shown: one line, not too long, without control characters. */
+/** Returns text of a peer in a form that can be shown: one line, of limited length, without control characters. */
 export function quoted(bytes: Uint8Array): string {
   const text = Buffer.from(bytes.subarray(0, 60)).toString('latin1')
   return JSON.stringify(text.replace(/[^ -~]/g, '.')) + (bytes.length > 60 ? '…' : '')

@@ -1,6 +1,6 @@
 /**
- * `mckey`: joins a multicast group; the sender sends datagrams to it, the others wait for them. Nothing else travels
- * between them. Defaults and output are those of rdma-core's program.
+ * `mckey`: joins a multicast group; the sender sends datagrams to it, and the receivers wait for them. They exchange
+ * nothing else. Defaults and output are those of rdma-core's program.
  */
 import { CmEventType, type CmId, type PortSpace } from '../../index.ts'
 import {
@@ -19,15 +19,15 @@ export interface MckeySettings extends CommonSettings {
   /** IP address of the group. */
   group: string
   sender: boolean
-  /** Its queue pairs are no members: what is sent to the group does not come to them. */
+  /** True if its queue pairs are not members: they do not receive datagrams of the group. */
   sendOnly: boolean
   bind?: string | undefined
   portSpace: PortSpace
-  /** Queue pairs that join. */
+  /** Number of queue pairs that join. */
   connections: number
   messageCount: number
   messageSize: number
-  /** Between joining and the first message, milliseconds: switches of a subnet have to learn of the members. */
+  /** Milliseconds between joining and the first message: switches of a subnet have to learn the members. */
   settleMs: number
 }
 
@@ -48,7 +48,7 @@ async function play(run: Run): Promise<void> {
   const groups: Destination[] = []
   for (let i = 0; i < connections; i++) {
     const id = await resolve(station, { portSpace, destination: { address: group }, source, waitMs: 0 })
-    // A queue pair that is there when its id joins becomes a member.
+    // A queue pair that exists when its id joins becomes a member.
     if (!sendOnly) makeEnd(run, id)
     id.joinMulticast({ address: group })
     const { ahAttr, qpNum, qkey } = (await station.event(id, CmEventType.MulticastJoin)).param

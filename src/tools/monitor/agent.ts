@@ -1,4 +1,4 @@
-/** Options of an agent, and of the collector's address: which windows go where, with which token. */
+/** Options of an agent, and of the collector's address: the windows that are sent, their destination, and the token. */
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { note } from '../../cli/terminal/index.ts'
@@ -23,7 +23,7 @@ export function addAgentOptions(command: Command): Command {
     .option('--name <name>', 'how the collector calls this agent (default: the name of the host)')
 }
 
-/** How this agent is called, also with what it looks at behind a colon. */
+/** Returns the name of this agent, followed by a colon and its source, if there is one. */
 export function nameOf({ name = hostname() }: AgentOptions, source?: string): string {
   if (name === '') throw new UsageError('--name', 'a name has one character at least')
   return plainText(source === undefined ? name : `${name}:${source}`)
@@ -34,7 +34,7 @@ export interface Connected {
   config: MonitorConfig
 }
 
-/** Asks the collector for its plan. `canWait`: any number of windows may wait for the collector. `onPlan`: it has changed. */
+/** Requests the plan of the collector. `canWait`: any number of windows may wait for the collector. `onPlan`: the plan has changed. */
 export async function connect(
   options: AgentOptions,
   own: MonitorConfig,
@@ -59,7 +59,7 @@ export async function connect(
   }
 }
 
-/** The first line of the file, or the variable. */
+/** Returns the first line of the file, or the variable. */
 function tokenOf(file: string | undefined): string {
   return tokenIn('--token-file', file === undefined ? process.env.VERBENA_MONITOR_TOKEN : fileOf('--token-file', file))
 }

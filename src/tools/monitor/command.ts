@@ -1,4 +1,4 @@
-/** `verbena monitor`: RDMA traffic as it is, each view a command of its own. */
+/** `verbena monitor`: live RDMA traffic, each view a command of its own. */
 import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 

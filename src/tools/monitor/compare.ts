@@ -110,7 +110,7 @@ function settingsOf(options: Options): Settings {
   }
 }
 
-/** Compares files together. True if a bound did not hold, or a file is damaged. */
+/** Compares files together. Returns true if a bound did not hold, or a file is damaged. */
 async function compareFiles(
   files: readonly string[],
   settings: Settings,
@@ -146,7 +146,7 @@ async function compareFiles(
   return !comparison.holds || reads.some(({ damage }) => damage.count > 0)
 }
 
-/** Too little memory is a wrong option. */
+/** Runs `read`; an error for too little memory becomes a usage error. */
 async function exactly<T>(read: () => Promise<T>): Promise<T> {
   try {
     return await read()

@@ -1,4 +1,4 @@
-/** How long windows are, and how much is remembered. */
+/** Length of windows, and the memory for counting. */
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { savedWindows } from '../../monitor/host/index.ts'
@@ -16,7 +16,7 @@ export function addConfigOptions(command: Command): Command {
     .option('--memory <MiB>', 'memory for all that grows with traffic (default: 32)')
 }
 
-/** `file`: windows of earlier runs, whose seed is used again, so that windows that agents still have fit. */
+/** Returns the configuration. `file`: windows of earlier runs, whose seed is used again, so that windows which agents still have fit. */
 export function configFrom({ window, memory }: ConfigOptions, file?: string, seed?: number): MonitorConfig {
   const windowSeconds = parseNumber('--window', window, 1, 0.01, 3600)
   const memoryBytes = parseNumber('--memory', memory, 32, 1, 16_384) * 2 ** 20

@@ -25,10 +25,10 @@ export async function watchInterfaces(_files: readonly string[], run: Run, stop:
   return exitCodes.done
 }
 
-/** A process that is tapped writes what its devices have passed before it waits. */
+/** Milliseconds within which a tapped process writes what its devices have passed. */
 const tapSettleMs = 200
 
-/** Resolves with the exit code of the command; with that of a failure if a signal has ended it, or its packets could not be read. */
+/** Resolves with the exit code of the command; with that of a failure if a signal ended it, or its packets could not be read. */
 export async function watchCommand(words: readonly string[], run: Run, stop: Interruption): Promise<number> {
   if (words.length === 0)
     throw new UsageError('--tap', 'which command? For example: verbena monitor watch --tap -- node program.js')

@@ -1,4 +1,4 @@
-/** `--metrics`: what a monitor tells Prometheus. */
+/** `--metrics`: the metrics of a monitor for Prometheus. */
 import { note } from '../../cli/terminal/index.ts'
 import type { MonitorMetrics } from '../../monitor/index.ts'
 import type { Served } from '../../web/serve/index.ts'
@@ -12,7 +12,7 @@ interface MetricsOptions {
   collector?: string
 }
 
-/** Undefined if they are not asked for. */
+/** Serves the metrics; undefined if they are not requested. */
 export async function startMetrics(options: MetricsOptions, metrics: MonitorMetrics): Promise<Served | undefined> {
   const { metrics: address, metricsTokenFile: file, metricsNoToken, collector } = options
   const flags = { file: '--metrics-token-file', none: '--metrics-no-token' }

@@ -1,4 +1,4 @@
-/** What becomes of each window: a table, a screen as of top, or JSON; alerts; a file. The same for all commands of the monitor. */
+/** Output of windows: a table, a screen as of top, or JSON; alerts; a file. The same for all commands of the monitor. */
 import { hostname } from 'node:os'
 import type { Command } from 'commander'
 import { currentRun, type Interruption, Lines, note, print, printPart } from '../../cli/terminal/index.ts'
@@ -52,7 +52,7 @@ An alert is a number of the window, < or >, a threshold, and for how many window
 ackP50, ackP99, readP50, readP99 (µs), lossPercent, markedPercent, and anomaly.KIND: incast, slow-receiver, unmarked-loss, timeouts,
 access-errors, bad-icrc, pfc-storm, pollution, overload, and so on.`
 
-/** Adds what says how windows are shown. */
+/** Adds the options of how windows are shown. */
 export function addViewOptions(command: Command): Command {
   return addPageOptions(command)
     .option('--by <key>', 'a key to list; may be repeated (default: connection, qp, hosts, operation)', keyOption)
@@ -61,7 +61,7 @@ export function addViewOptions(command: Command): Command {
     .option('--json', 'print one JSON document for each window, a line each')
 }
 
-/** Adds what is done with windows as they come. */
+/** Adds the options of what is done with each window. */
 export function addOutputOptions(command: Command): Command {
   return addViewOptions(command)
     .addOption(choiceOption('--view <how>', 'lines, or a screen as of top (default: lines)', ['lines', 'top']))
@@ -72,7 +72,7 @@ export function addOutputOptions(command: Command): Command {
     .option('--alertmanager <url>', "POST alerts there as Prometheus' Alertmanager takes them (default: nowhere)")
 }
 
-/** The value of --by, which may be repeated. */
+/** Parses a value of --by, which may be repeated. */
 export function keyOption(text: string, before: Key[] | undefined): Key[] {
   return [...(before ?? []), checked('--by', () => parseKey(text))]
 }
@@ -81,7 +81,7 @@ function alertOption(text: string, before: AlertRule[] | undefined): AlertRule[]
   return [...(before ?? []), checked('--alert', () => parseAlert(text))]
 }
 
-/** What the library says of a value becomes a usage error. */
+/** Runs `make` on an option's value; a MonitorError becomes a usage error. */
 function checked<T>(flag: string, make: () => T): T {
   try {
     return make()
@@ -93,7 +93,7 @@ function checked<T>(flag: string, make: () => T): T {
 
 const measures: readonly string[] = ['bytes', 'packets', 'messages', ...eventNames]
 
-/** The value of --of. */
+/** Parses the value of --of. */
 export function measureOf(text: string): Measure {
   if (measures.includes(text)) return text as Measure
   throw wrongValue('--of', text, measures)
@@ -111,9 +111,9 @@ export class Output {
   readonly #alerts: Alerts | undefined
   readonly #notifier: Notifier
   readonly #store: WindowStore | undefined
-  /** What else belongs on the screen. */
+  /** Returns further lines for the screen. */
   status: () => string[] = () => []
-  /** Agents of a collector. */
+  /** Returns the agents of a collector. */
   agents: () => AgentState[] = () => []
   windows = 0
   readonly metrics: MonitorMetrics = new MonitorMetrics()
@@ -122,7 +122,7 @@ export class Output {
   readonly #live: LiveView | undefined
   #page: PageServer | undefined
 
-  /** `hasEnd`: whether windows come to an end by themselves, as those of files, so that there is a sum of all. */
+  /** `hasEnd`: whether the source of windows ends by itself, as a file does, so that there is a sum of all. */
   constructor(options: OutputOptions, hasEnd = false) {
     const { by = usualKeys, of, top, view, json, alert = [], alertLog, alertWebhook, alertmanager, save } = options
     if (alert.length === 0 && [alertLog, alertWebhook, alertmanager].some((one) => one !== undefined))
@@ -151,13 +151,13 @@ export class Output {
     this.#page = await startPage(this.#options, this.#live)
   }
 
-  /** For a command that fails; `close` does it, too. */
+  /** Ends the live page, for a command that fails; `close` ends it, too. */
   async endPage(): Promise<void> {
     await this.#page?.close()
     this.#page = undefined
   }
 
-  /** There are no more windows: whoever looks at the live page goes on until Ctrl-C. */
+  /** Keeps the live page until Ctrl-C, since there are no more windows. */
   async over(stop: Interruption): Promise<void> {
     if (this.#live === undefined || this.#page === undefined) return
     this.#live.isOver = true
@@ -166,10 +166,10 @@ export class Output {
     await untilInterrupted(stop)
   }
 
-  /** Shows a window, tells its alerts and saves it. */
+  /** Shows a window, reports its alerts and saves it. */
   window(window: Window): void {
     this.windows++
-    // The page lists more than the terminal, of the same answer.
+    // The page lists more rows than the terminal, of the same answer.
     const top = this.#live === undefined ? this.#top : Math.max(this.#top, mostRows)
     const whole = answerOf(window, { keys: this.#keys, measure: this.#measure, top, before: this.#before })
     const answer = cutAnswer(whole, this.#top)
@@ -187,7 +187,7 @@ export class Output {
   #show(answer: WindowAnswer): void {
     if (this.#json) {
       this.#lines.add(JSON.stringify(answer))
-      // Whoever reads it wants each window when it ends.
+      // The reader needs each window when it ends.
       void this.flush()
       return
     }
@@ -196,7 +196,7 @@ export class Output {
     for (const line of this.status()) print(line)
   }
 
-  /** Resolves when standard output wants more. */
+  /** Resolves when standard output accepts more data. */
   async flush(): Promise<void> {
     await this.#lines.flush()
   }

@@ -39,7 +39,7 @@ export function addPageOptions(command: Command): Command {
     .option('--page-tls-cert <file>', 'certificate of the page, PEM (default: plain HTTP)')
 }
 
-/** Undefined if none is asked for. Says where it is. */
+/** Starts the page and prints its URL; undefined if none is requested. */
 export async function startPage(
   options: PageCommandOptions,
   live: LiveView | undefined,
@@ -66,7 +66,7 @@ export async function startPage(
   }
 }
 
-/** All was read: the page stays until somebody ends it. */
+/** Keeps the page until an interrupt, after all input was read. */
 export async function untilInterrupted({ signal }: Interruption): Promise<void> {
   note('All was read. The page stays until Ctrl-C.')
   if (!signal.aborted) await once(signal, 'abort')

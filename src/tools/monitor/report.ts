@@ -56,7 +56,7 @@ export function configure(command: Command): void {
     })
 }
 
-/** Windows of one time are merged, and those of each time are shown as they are. Only a few are in memory. */
+/** Shows windows one by one; those of the same time are merged. Only a few are in memory. */
 async function showEach(
   files: readonly string[],
   output: Output,
@@ -68,7 +68,7 @@ async function showEach(
   for (const file of open.keys()) merger.join(file)
   while (open.size > 0 && !signal.aborted)
     for (const [file, windows] of open) {
-      // Others come first, until they are as far.
+      // Files that have not reached this time are read first.
       if (merger.lead(file) > 0) continue
       const { value: window, done } = windows.next()
       if (done === true) {
@@ -82,7 +82,7 @@ async function showEach(
   merger.flush()
 }
 
-/** All together, or those of each time of this length. */
+/** Returns the merged windows: all together, or those of each period of this length. */
 function summed(files: readonly string[], perMs: number, isAsked: (window: Window) => boolean): Window[] {
   const times = new Map<number, Window>()
   for (const file of files)
@@ -122,7 +122,7 @@ function* windowsIn(file: string): Generator<Window, void> {
   }
 }
 
-/** What the library says of a file becomes a usage error. */
+/** Runs `make` on a file; a MonitorError becomes a usage error. */
 function of<T>(file: string, make: () => T): T {
   try {
     return make()

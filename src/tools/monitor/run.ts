@@ -1,4 +1,4 @@
-/** Where windows of `verbena monitor watch` go, and how they are made. */
+/** The destination of the windows of `verbena monitor watch`, and their configuration. */
 import { note } from '../../cli/terminal/index.ts'
 import type { AgentClient } from '../../monitor/host/index.ts'
 import type { MonitorConfig, Observer, Window } from '../../monitor/index.ts'
@@ -18,19 +18,19 @@ export interface WatchCommandOptions extends ReadOptions, ConfigOptions, OutputO
   metricsNoToken?: boolean
 }
 
-/** How long an agent that ends waits for its collector. */
+/** Milliseconds that an agent at its end waits for its collector. */
 const closeMs = 10_000
 
-/** Where windows go: to the output, or to a collector, which then says how they are made. */
+/** Destination of windows: the output, or a collector, which then determines their configuration. */
 export class Run {
   readonly options: WatchCommandOptions
   readonly output: Output
-  /** After so many milliseconds the watching ends. */
+  /** Milliseconds after which the watching ends. */
   readonly durationMs: number
   config: MonitorConfig
   #client: AgentClient | undefined
   #lost = 0
-  /** Counts changes of the plan. */
+  /** Number of changes of the plan. */
   plans = 0
 
   /** `hasEnd`: the source ends by itself, as a file does. */
@@ -38,11 +38,11 @@ export class Run {
     this.options = options
     this.durationMs = parseNumber('--duration', options.duration, Number.POSITIVE_INFINITY, 0.001, 2e6) * 1000
     this.output = new Output(options, hasEnd)
-    // Windows that are added to a file have to fit those in it.
+    // Windows that are added to a file must have the configuration of those in it.
     this.config = configFrom(options, options.collector === undefined ? options.save : undefined)
   }
 
-  /** `canWait`: sources that wait while windows do, so that none has to be dropped. */
+  /** Connects to the collector, if there is one. `canWait`: sources wait while windows do, so that none has to be dropped. */
   async connect(canWait: boolean): Promise<void> {
     if (this.options.collector === undefined) return
     if (this.options.page !== undefined)
@@ -61,14 +61,14 @@ export class Run {
     else this.#client.send(window)
   }
 
-  /** Whether a source that can wait should. */
+  /** True if a source that can wait should wait. */
   get isBehind(): boolean {
     return (this.#client?.waiting ?? 0) > 16
   }
 
   /**
-   * The observer of a source now: another one when the collector's plan has changed. What was lost meanwhile, the last window of the old plan
-   * included, is told by the next window.
+   * Returns a function for the current observer of a source: a new one when the collector's plan has changed. The next window reports how
+   * many were lost meanwhile, including the last window of the old plan.
    */
   following(make: () => Observer): () => Observer {
     let observer = make()
@@ -86,7 +86,7 @@ export class Run {
     }
   }
 
-  /** True if windows could not be delivered. */
+  /** Closes the run; returns true if windows could not be delivered. */
   async close(): Promise<boolean> {
     const unsent = ((await this.#client?.close(closeMs)) ?? 0) + (this.#client?.lost ?? 0)
     if (unsent > 0) note(`${unsent} windows could not be delivered to the collector.`)

@@ -1,8 +1,8 @@
-/** Keys and certificates, which are in files, and what others on the network can read. */
+/** Keys and certificates, which are in files, and notes on what is readable on the network. */
 import { note } from '../../cli/terminal/index.ts'
 import { fileOf, isLoopback, UsageError } from '../kit/index.ts'
 
-/** What is in the files of the options `…-key` and `…-cert`; undefined without them. */
+/** Reads the files of the options `…-key` and `…-cert`; undefined without them. */
 export function tlsOfServer(
   flag: string,
   key: string | undefined,
@@ -14,10 +14,10 @@ export function tlsOfServer(
   return { key: fileOf(`${flag}-key`, key), cert: fileOf(`${flag}-cert`, cert) }
 }
 
-/** What a connection of an agent has besides. */
+/** Data that a connection of an agent also exposes. */
 export const seedInClear = 'the token and the seed of the sketches, and change windows'
 
-/** Says what others on the network can read. */
+/** Prints what is readable on the network without TLS. */
 export function noteIfInClear(
   isSecure: boolean,
   host: string,

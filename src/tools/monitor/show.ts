@@ -1,9 +1,9 @@
-/** A window as text: a line of what there was, tables of the largest keys, then what is wrong. */
+/** A window as text: a line of totals, tables of the largest keys, then problems. */
 import { paint, print, table } from '../../cli/terminal/index.ts'
 import { burstText, eventTexts, type LatencyAnswer, type Row, type WindowAnswer } from '../../monitor/index.ts'
 import { bitText, percentText, timeText } from '../../text/index.ts'
 
-/** In one piece: what a command that is tapped writes meanwhile does not get into it. */
+/** Prints a window in one piece, so that output of a tapped command does not get into it. */
 export function showWindow(window: WindowAnswer, top: number): void {
   const lines = [headLine(window), ...factLines(window).map((line) => `  ${line}`)]
   for (const [name, rows] of Object.entries(window.top)) {

@@ -1,17 +1,17 @@
-/** Windows of several captures, merged as a collector does it, and what exact counting has of each time. */
+/** Windows of several captures, merged as a collector does it, and the exact counts of each time. */
 import type { Pace } from '../../monitor/host/index.ts'
 import { type Budget, type Comparer, ExactWindow, Merger, type Window } from '../../monitor/index.ts'
 
-/** Windows that a source may be ahead of the slowest one. */
+/** Maximum number of windows that a source may be ahead of the slowest one. */
 const mostAhead = 4
 
 export interface Member {
   witness: ExactWindow
-  /** Until the signal says that nothing is worth waiting for. */
+  /** Returns the pace of a source, which waits until the slowest one is near, or the signal is aborted. */
   pace(signal: AbortSignal): Pick<Pace, 'isFull' | 'room'>
-  /** Takes a window of it, whose witness then begins again. */
+  /** Takes a window of the source, whose witness then begins again. */
   add(window: Window): void
-  /** It has no more windows. */
+  /** Ends the source: it has no more windows. */
   end(): void
 }
 
@@ -20,7 +20,7 @@ export class Together {
   readonly #budget: Budget
   #members = 0
   readonly #merger: Merger
-  /** By window. */
+  /** Exact counts by window. */
   readonly #exact = new Map<number, ExactWindow>()
   readonly #free: ExactWindow[] = []
 
@@ -39,7 +39,7 @@ export class Together {
     })
   }
 
-  /** All have to join before the first of them has a window. */
+  /** Adds a source. All have to join before the first of them has a window. */
   join(name: string): Member {
     const merger = this.#merger
     merger.join(name)
@@ -56,7 +56,7 @@ export class Together {
       },
       add: (window) => {
         if (this.#members === 1) {
-          // Nothing to merge with: no copy of what is counted.
+          // With a single source there is nothing to merge, and no copy of the counts is made.
           this.#comparer.add(window, witness)
           witness.clear()
           return

@@ -69,7 +69,7 @@ export function configure(command: Command): void {
       if (!tap && files.length > 0 && options.duration !== undefined)
         throw new UsageError('--duration', 'is for live sources: a capture is read to its end')
       const run = new Run(options, tap || files.length > 0)
-      // Interfaces are watched until it is told to stop.
+      // Interfaces are watched until an interrupt.
       const stop = stopOnInterrupt(!tap && files.length === 0)
       let metrics: Served | undefined
       try {
@@ -88,14 +88,14 @@ export function configure(command: Command): void {
     })
 }
 
-/** Interfaces, or a command: files need nothing of what that loads. */
+/** Watches interfaces, or a command: files need none of the modules that this loads. */
 async function watchLive(words: readonly string[], run: Run, stop: Interruption): Promise<number> {
   const { watchCommand, watchInterfaces } = await import('./live.ts')
   return await (run.options.tap ? watchCommand : watchInterfaces)(words, run, stop)
 }
 
 async function watchFiles(files: readonly string[], run: Run, stop: Interruption): Promise<number> {
-  // An agent sends what it has by source: the collector merges.
+  // An agent sends its windows by source: the collector merges them.
   const direct = run.options.collector !== undefined
   // Sources that are ahead wait, so that no window is late.
   const merger = new Merger({ onWindow: (window) => run.window(window), mostWaiting: Number.POSITIVE_INFINITY })
@@ -104,7 +104,7 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
   const sources = files.map((file) => ({ file, source: captureFile(file) }))
   for (const file of files) for (let share = 0; share < workers; share++) merger.join(`${file} ${share}`)
   if (workers > 1) for (const file of files) mustBeFile(file)
-  // A source that is ahead waits for the others, so that only a few windows are in memory.
+  // A source that is ahead waits for the slower ones, so that only a few windows are in memory.
   const isAhead = (source: string, signal: AbortSignal): boolean =>
     (merger.lead(source) > 4 || run.isBehind) && !signal.aborted
   const room = async (source: string, signal: AbortSignal): Promise<void> => {
@@ -141,7 +141,7 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
             onEnd: (share) => merger.leave(`${file} ${share}`),
           })
         }
-        // Only a window can make it full.
+        // Only a window can fill the queue.
         let isNew = false
         const onWindow = (window: Window): void => {
           take(0, window)
@@ -162,7 +162,7 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
         return { format, damage: damage.list, damageCount: damage.count }
       }
       const { format, damage, damageCount } = await read()
-      // Another one has failed, and this one was cut short.
+      // Another source has failed, and this one was cut short.
       if (signal.aborted && !stop.signal.aborted) return
       // Ctrl-C may come before the first packet does.
       if (!signal.aborted) mustBeCapture(file, { format, damage })
@@ -175,7 +175,7 @@ async function watchFiles(files: readonly string[], run: Run, stop: Interruption
   return bad ? exitCodes.failed : exitCodes.done
 }
 
-/** Threads read it at the same time. */
+/** Throws if the file cannot be read by several threads at the same time. */
 function mustBeFile(file: string): void {
   if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
     throw new UsageError('--workers', `'${file}' is no file that several threads can read`)

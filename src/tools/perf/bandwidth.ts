@@ -11,22 +11,22 @@ import type { Flow } from './protocol.ts'
 import { busy, Control, type DataEnd, failed, idle, peerSent, quietNs, received } from './state.ts'
 
 export interface BandwidthGoal {
-  /** This end sends, receives. */
+  /** True if this end sends; true if it receives. */
   sends: boolean
   receives: boolean
-  /** This end is a target of the peer's one-sided operations. */
+  /** True if this end is a target of the peer's one-sided operations. */
   serves: boolean
-  /** Of each QP. */
+  /** Number of warm-up messages of each QP. */
   warmup: number
-  /** Of each QP; 0 with a duration. */
+  /** Number of messages of each QP; 0 with a duration. */
   iters: number
   fromNs: number
   untilNs: number
   endNs: number
-  /** Nanoseconds between messages of this end; 0: as fast as it goes. */
+  /** Nanoseconds between messages of this end; 0: as fast as possible. */
   intervalNs: number
   postList: number
-  /** Called when all is sent. */
+  /** Called when all messages have been sent. */
   onSent(messages: number): void
 }
 
@@ -35,7 +35,7 @@ export interface BandwidthRun {
   received: Flow | null
 }
 
-/** Counts messages and finds the fastest window: a twentieth of the messages, or 10 ms. */
+/** Counter of messages that finds the fastest window: a twentieth of the messages, or 10 ms. */
 class Meter {
   readonly #windowMessages: number
   readonly #windowNs: number
@@ -84,19 +84,19 @@ class Meter {
   }
 }
 
-/** Messages between two looks at the clock. */
+/** Number of messages between two reads of the clock. */
 const clockEvery = 32
-/** Nothing more is expected of UC and UD when the peer has finished and nothing came for so long. */
+/** Time without an arrival after which UC and UD messages are lost, once the peer has finished. */
 const lossAfterNs = 50e6
 
-/** One end's side of a bandwidth test: posted and completed messages of each QP, and who counts them. */
+/** Sending side of a bandwidth test: numbers of posted and completed messages of each QP, and the meter that counts them. */
 class Sender {
   readonly #e: DataEnd
   readonly #goal: BandwidthGoal
   readonly #posted: Float64Array
   readonly #done: Float64Array
   readonly #unsignaled: Int32Array
-  /** Messages of each QP that may be posted now. */
+  /** Number of messages of each QP that may be posted now. */
   limit: number
   postedTotal = 0
   doneTotal = 0
@@ -114,7 +114,7 @@ class Sender {
     return this.doneTotal === this.postedTotal
   }
 
-  /** Posts what fits, until `upTo` messages are posted in all. */
+  /** Posts as many messages as fit, until `upTo` messages are posted in all. */
   post(upTo: number): void {
     const e = this.#e
     const { postList } = this.#goal
@@ -146,7 +146,7 @@ class Sender {
     const posted = this.#posted[q]! + 1
     this.#posted[q] = posted
     this.postedTotal++
-    // One number says how many are done and on which QP.
+    // The wrId contains both the number of messages and the QP.
     wr.wrId = posted * e.qps.length + q
     const since = this.#unsignaled[q]! + 1
     if (always || since >= e.signalEvery || posted === this.limit) {
@@ -158,7 +158,7 @@ class Sender {
     }
   }
 
-  /** One more signaled message on each QP whose last ones were not, so that all completions come. */
+  /** Posts one more signaled message on each QP whose last ones were unsignaled, so that all completions arrive. */
   flush(): void {
     for (let q = 0; q < this.#e.qps.length; q++) {
       if (this.#unsignaled[q] === 0) continue
@@ -168,7 +168,7 @@ class Sender {
     }
   }
 
-  /** Takes completions; true if there were any. */
+  /** Takes completions; returns true if there were any. */
   collect(): boolean {
     const e = this.#e
     const n = e.sendCq.poll(e.wcs)
@@ -220,7 +220,7 @@ export function stream(e: DataEnd, goal: BandwidthGoal): BandwidthRun {
         sinceClock += sender.doneTotal - before
       }
     } else if (goal.serves) {
-      // A target of one-sided operations: polling lets an adapter that works in this thread serve them.
+      // At a target of one-sided operations, polling lets an adapter that works in this thread serve them.
       e.sendCq.poll(e.wcs)
     }
     if (goal.receives) {
@@ -260,7 +260,7 @@ export function stream(e: DataEnd, goal: BandwidthGoal): BandwidthRun {
       }
     }
     if (receivedTotal > notedTotal) {
-      // What has arrived since the last look came after that.
+      // Arrivals since the last poll came after it, so the clock starts there.
       if (!arrived.started && receivedTotal > warm * qps) arrived.start(lookedNs, warm * qps)
       if (arrived.started) arrived.note(now, receivedTotal)
       notedTotal = receivedTotal
@@ -272,7 +272,7 @@ export function stream(e: DataEnd, goal: BandwidthGoal): BandwidthRun {
   return { sent: goal.sends ? sent.flow() : null, received: goal.receives ? arrived.flow() : null }
 }
 
-/** Takes arrivals and posts their receives again; how many there were. */
+/** Takes arrivals and posts their receives again; returns their number. */
 function collectReceives(e: DataEnd): number {
   const n = e.recvCq.poll(e.wcs)
   if (n < 0) e.error ||= 'the receive CQ overran'
@@ -287,7 +287,7 @@ function collectReceives(e: DataEnd): number {
   return n
 }
 
-/** Between two messages of a paced sender: sleeping would make the next one late. */
+/** Polls between two messages of a paced sender; sleeping would delay the next one. Returns false when the loop has to end. */
 function due(e: DataEnd): boolean {
   e.spins++
   return (e.spins & 1023) !== 0 || Atomics.load(e.control, Control.stop) === 0 || idle(e)

@@ -120,7 +120,7 @@ export function configure(command: Command): void {
   for (const test of perfTests) configureTest(test, command.command(test).summary(summaryOf(test)).exitOverride())
 }
 
-/** One test as a command of its own. */
+/** Returns one test as a command of its own. */
 export function perfCommand(test: PerfTest): { configure(command: Command): void } {
   return { configure: (command) => configureTest(test, command) }
 }
@@ -268,7 +268,7 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
   const given: Partial<PerfSettings> = { test }
   const latency = isLatency(test)
   const verb = verbOf(test)
-  /** A setting that both ends share; remembered as given if it was. */
+  /** Returns a setting that both ends share; it is recorded as given if it was. */
   const shared = <K extends keyof PerfSettings>(key: K, text: unknown, value: PerfSettings[K]): PerfSettings[K] => {
     if (text !== undefined) given[key] = value
     return value
@@ -348,7 +348,7 @@ function parse(test: PerfTest, host: string | undefined, options: Options): Pars
   return { settings, given, end, limits, shown }
 }
 
-/** Messages a second. */
+/** Returns the messages per second. */
 function rateOf({ rate, rate_limit: limit, rate_units: unit = 'g' }: Options, sizes: readonly number[]): number {
   if (limit === undefined) return parseNumber('--rate', rate, 0, 0.01, 1e9)
   if (rate !== undefined) throw new UsageError('--rate_limit', 'is --rate in another unit: give one of them')
@@ -381,7 +381,7 @@ function sourceOf(text: string): string {
   return text
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 async function measure(test: PerfTest, host: string | undefined, options: Options): Promise<number> {
   const { settings, given, end, limits, shown } = parse(test, host, options)
   const json = options.json === true
@@ -434,7 +434,7 @@ function show(session: PerfSession, measured: Measured, shown: Shown): void {
   else for (const line of rows(session, measured, shown)) print(line)
 }
 
-/** Interrupted or failed before the measurement began, an end has nothing but zeros to show. */
+/** True if there are figures: an end that was interrupted or failed before the measurement began has only zeros. */
 function hasFigures({ client, server }: Measured): boolean {
   return [client, server].some(({ sent, received, latency }) =>
     [sent?.messages, received?.messages, latency?.count].some((count) => count !== undefined && count > 0),
@@ -445,7 +445,7 @@ function plainSamples(_key: string, value: unknown): unknown {
   return value instanceof Float64Array ? [...value] : value
 }
 
-/** What `--json` prints. */
+/** Returns the document that `--json` prints. */
 function document({ role, settings, mtu, local, peer, runs, error }: PerfResults, brokenLimits: string[]): object {
   return {
     tool: 'perf',

@@ -1,7 +1,7 @@
 /**
- * The data thread of one end: it owns the adapter, makes the objects of each measurement, runs the loops, and knows
- * nothing of TCP. The main thread calls it (`open`, `prepare`, `connect`, `run`, `close`) and can stop it through the
- * words of `Control` while it runs.
+ * The data thread of one end: it owns the adapter, creates the objects of each measurement and runs the loops, and does not
+ * use TCP. The main thread calls it (`open`, `prepare`, `connect`, `run`, `close`) and can stop it through the words of
+ * `Control` while it runs.
  */
 import {
   Access,
@@ -55,7 +55,7 @@ export interface OpenRequest {
 
 export interface Opened {
   device: string
-  /** Bytes. */
+  /** Bytes of the active MTU. */
   activeMtu: number
   lid: number
   gid: string
@@ -65,7 +65,7 @@ export interface Opened {
 
 export interface PrepareRequest {
   settings: PerfSettings
-  /** Bytes. */
+  /** Bytes of a message. */
   size: number
   mtu: number
   sameHost: boolean
@@ -74,11 +74,11 @@ export interface PrepareRequest {
 const { control } = threadData<{ control: Int32Array }>()
 const qpTypes = { RC: QpType.RC, UC: QpType.UC, UD: QpType.UD } as const
 const minRnrTimer = 12
-/** Requests that a latency test leaves in the send queue between two signaled ones, and some more. */
+/** Room for the requests that a latency test leaves in the send queue between two signaled ones, and some more. */
 const unsignaledRoom = 128
-/** For the message that makes the last ones of a bandwidth test complete. */
+/** Room for the message that makes the last ones of a bandwidth test complete. */
 const flushRoom = 1
-/** A latency test warms up no longer than this. */
+/** Maximum duration of the warm-up of a latency test. */
 const maxWarmupNs = 1e9
 
 let context: Context
@@ -89,7 +89,7 @@ const opened: { close(): void }[] = []
 let request: PrepareRequest
 let data: DataEnd
 let psns: number[] = []
-/** With `-R`. */
+/** RDMA CM of this end; only with `-R`. */
 let cm: CmEnd | null = null
 
 function keep<T extends { close(): void }>(object: T): T {
@@ -113,7 +113,7 @@ function prepare(asked: PrepareRequest): Prepared {
   const { test, connection, qps: qpCount, outs } = settings
   const verb = verbOf(test)
   const latency = isLatency(test)
-  // Pinned apart, both ends have a core of their own; with one core the other end must get its turn.
+  // Pinned apart, both ends have a core of their own; with one core, this end must yield to the other.
   const polite = asked.sameHost && !pinApart(client ? 'client' : 'server')
   const txDepth = settings.txDepth
   const maxSendWr = txDepth + (latency ? unsignaledRoom : flushRoom)
@@ -180,7 +180,7 @@ function prepare(asked: PrepareRequest): Prepared {
     outAddr,
     remoteAddr: 0,
     polite,
-    // Messages that are far apart are no stall.
+    // Messages that are sent at long intervals are not a stall.
     stallNs: end.stallMs === 0 ? 0 : Math.max(end.stallMs * 1e6, settings.rate > 0 ? 3e9 / settings.rate : 0),
     spins: 0,
     quietSinceNs: 0,
@@ -194,7 +194,7 @@ function prepare(asked: PrepareRequest): Prepared {
   return { endpoints, addr: mr.addr, rkey: mr.rkey, ...listening }
 }
 
-/** A request of this test; where it goes is filled in when the peer is known. */
+/** Returns a request of this test; its destination is set when the peer is known. */
 function sendRequest(sge: { addr: number; length: number; lkey: number }): SendWorkRequest {
   const wr = sendWr({ opcode: Opcode.Send, sgList: [sge] })
   const { settings } = request
@@ -255,7 +255,7 @@ function connect(remote: Prepared): void {
   data.recvCq.reqNotify()
 }
 
-/** The same with the RDMA CM, which tells addresses and numbers by itself. */
+/** Connects with the RDMA CM, which exchanges addresses and numbers by itself. */
 function connectByCm(cmEnd: CmEnd, remote: Prepared): void {
   const { settings, mtu } = request
   const { qps } = data
@@ -279,7 +279,7 @@ function accessOf(qp: QueuePair): number {
   return qp.type === QpType.RC ? remoteAccess : Access.LocalWrite | Access.RemoteWrite
 }
 
-/** Fills in where the requests of a queue pair go; `ah` is that of datagrams. */
+/** Sets the destination of the requests of a queue pair; `ah` is that of datagrams. */
 function address(i: number, remote: Prepared, ah: AhAttr | null, qpn: number): void {
   const { qps, lists, singles } = data
   const handle: AddressHandle | null = ah === null ? null : keep(qps[i]!.pd.createAh(ah))
@@ -325,7 +325,7 @@ function runLatency(settings: PerfSettings): EndReport {
   const forever = { fromNs: 0, untilNs: Number.POSITIVE_INFINITY, endNs: Number.POSITIVE_INFINITY }
   const warmup = warmupOf(settings, request.size)
   if (warmup > 0) {
-    // The loop that measures runs once before; faster, where it would take long.
+    // The measuring loop runs once before, at a higher rate where it would take long.
     const goal: LatencyGoal = {
       ...forever,
       endNs: maxWarmupNs,
@@ -372,7 +372,7 @@ const idleGoal: BandwidthGoal = {
   onSent: () => {},
 }
 
-/** A target of one-sided operations sees nothing of them: only TCP tells it that the peer is gone. */
+/** Serves one-sided operations, which a target does not see: only TCP notifies it that the peer has gone. */
 function serveOnly(): EndReport {
   data.stallNs = 0
   stream(data, { ...idleGoal, serves: true })

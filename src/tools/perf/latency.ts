@@ -5,40 +5,40 @@
  *     write   RDMA WRITE into the peer's memory, where it polls the last byte and answers the same way: half of it
  *     read, atomic   from posting to the completion
  *
- * Closed loop: the next message goes when the answer is there. Open loop (`--rate`): messages go when they are due,
- * whatever is still on its way, and a latency counts from the moment at which the message should have gone, so that
- * time spent waiting in line is part of it.
+ * Closed loop: the next message is sent when the answer has arrived. Open loop (`--rate`): messages are sent when they are
+ * due, whatever is outstanding, and a latency counts from the moment at which the message should have been sent, so that
+ * queueing time is part of it.
  */
 import { SendFlag } from '../../index.ts'
 import { nowNs } from '../../memory/index.ts'
 import type { Recorder } from './recorder.ts'
 import { busy, type DataEnd, failed, idle, peerSent, quietNs, received } from './state.ts'
 
-/** An answer that is missing for so long on UC or UD is lost. */
+/** Time after which a missing answer on UC or UD is lost. */
 const lossAfterNs = 1e9
 
 export interface LatencyGoal {
-  /** Transactions; Infinity with a duration. */
+  /** Number of transactions; Infinity with a duration. */
   messages: number
-  /** Open loop: nanoseconds between messages; 0: closed loop. */
+  /** Nanoseconds between messages of an open loop; 0: closed loop. */
   intervalNs: number
-  /** With a duration: when recording begins and ends, from the start; else 0 and Infinity. */
+  /** Start and end of recording, relative to the start, with a duration; else 0 and Infinity. */
   fromNs: number
   untilNs: number
-  /** With a duration: the end, nanoseconds from the start. */
+  /** End of a run with a duration, nanoseconds from the start. */
   endNs: number
 }
 
 export interface LatencyRun {
-  /** Messages that were sent, and those of them that were never answered. */
+  /** Number of messages that were sent, and number of those that were never answered. */
   messages: number
   lost: number
-  /** Of what was recorded. */
+  /** Number of messages that were recorded, and their duration. */
   recorded: number
   seconds: number
 }
 
-/** The value of the last byte of message number `seq`: it differs from that of the message before in the same slot. */
+/** Returns the value of the last byte of message number `seq`: it differs from that of the message before in the same slot. */
 function markOf(e: DataEnd, seq: number): number {
   return 1 + (Math.floor(seq / e.slots) % 255)
 }
@@ -79,7 +79,7 @@ function collectSends(e: DataEnd): void {
   }
 }
 
-/** Waits until the send queue takes message `seq`; false if the loop has to end. */
+/** Waits until the send queue takes message `seq`; returns false if the loop has to end. */
 function makeRoom(e: DataEnd, seq: number): boolean {
   while (seq - e.completedSeq > e.sendRoom) {
     collectSends(e)
@@ -98,7 +98,7 @@ function awaitAnswer(e: DataEnd, seq: number): number {
     if (e.verb === 'write') {
       const last = (seq % e.slots) * e.strideBytes + e.size - 1
       if (Atomics.load(e.inbox, last) === markOf(e, seq)) break
-      // Polling also lets an adapter that works in this thread go on.
+      // Polling also lets an adapter that works in this thread make progress.
       collectSends(e)
     } else {
       const cq = e.verb === 'send' ? e.recvCq : e.sendCq
@@ -112,7 +112,7 @@ function awaitAnswer(e: DataEnd, seq: number): number {
           const mine = wc.immData === seq >>> 0
           received(e, 0)
           if (mine) break
-          // The late answer to a message that was given up.
+          // The answer belongs to a message that was given up.
           continue
         }
       }
@@ -166,7 +166,7 @@ export function openLoop(e: DataEnd, goal: LatencyGoal, recorder: Recorder): Lat
   const count = Math.min(messages, Math.ceil(goal.endNs / intervalNs))
   const run: LatencyRun = { messages: 0, lost: 0, recorded: 0, seconds: 0 }
   const first = e.nextSeq
-  /** The first message that has no answer yet, counted from 0. */
+  /** Number of the first message that has no answer yet, counted from 0. */
   let expected = 0
   let firstNs = 0
   let lastNs = 0
@@ -193,7 +193,7 @@ export function openLoop(e: DataEnd, goal: LatencyGoal, recorder: Recorder): Lat
       }
       if (e.error !== '') break
     }
-    // Sleeping would make the next message late.
+    // Sleeping would delay the next message.
     if (run.messages < count && run.messages - expected < e.txDepth) {
       if ((++e.spins & 1023) === 0 && !onward(e)) break
       continue
@@ -210,7 +210,7 @@ export function openLoop(e: DataEnd, goal: LatencyGoal, recorder: Recorder): Lat
   return run
 }
 
-/** Between messages: has something failed, or shall this end? */
+/** Checks between messages; returns false if an operation has failed or the run shall end. */
 function onward(e: DataEnd): boolean {
   collectSendsUnlessAwaited(e)
   return e.error === '' && Atomics.load(e.control, 0) === 0
@@ -220,7 +220,7 @@ function collectSendsUnlessAwaited(e: DataEnd): void {
   if (e.verb === 'send' || e.verb === 'write') collectSends(e)
 }
 
-/** The number of the message whose answer is there, −1 if there is none. */
+/** Returns the number of the message whose answer has arrived, −1 if there is none. */
 function nextAnswer(e: DataEnd, expected: number): number {
   if (e.verb === 'write') {
     const last = (expected % e.slots) * e.strideBytes + e.size - 1
@@ -244,12 +244,12 @@ function nextAnswer(e: DataEnd, expected: number): number {
   return ahead < 0 ? -1 : expected + ahead
 }
 
-/** The other end of send and write: answers until the client has sent all it will. */
+/** Runs the other end of send and write: answers until the client has sent all its messages. */
 export function answerAll(e: DataEnd): number {
   return e.verb === 'write' ? answerWrites(e) : answerSends(e)
 }
 
-/** Posts the answer to the message that came as number `seq`; false if the loop has to end. */
+/** Posts the answer to the message that arrived as number `seq`; returns false if the loop has to end. */
 function answer(e: DataEnd, seq: number, immData: number): boolean {
   if (seq - e.completedSeq > e.sendRoom && !makeRoom(e, seq)) return false
   const wr = e.singles[0]!

@@ -1,23 +1,23 @@
-/** Limits that a run must keep: the least bandwidth and message rate, the most of any latency. */
+/** Limits that a run must keep: minimum bandwidth and message rate, maximum of any latency. */
 import { wrongValue } from '../kit/index.ts'
 import type { Flow, LatencyStatistics } from './protocol.ts'
 import { percentileNames } from './recorder.ts'
 import type { Measured } from './session.ts'
 
 export interface Limits {
-  /** Bytes a second. */
+  /** Minimum bytes per second. */
   bandwidth?: number
-  /** Messages a second. */
+  /** Minimum messages per second. */
   messageRate?: number
-  /** Nanoseconds, by `min`, `avg`, `stdev`, `max` or a percentile. */
+  /** Maximum nanoseconds, by `min`, `avg`, `stdev`, `max` or a percentile. */
   latency: Record<string, number>
-  /** Messages of a latency test that may be lost. */
+  /** Maximum number of messages of a latency test that may be lost. */
   lost?: number
 }
 
 const latencyNames: readonly string[] = ['min', 'avg', 'stdev', ...percentileNames, 'max']
 
-/** `p99=10,p99.9=50,max=1000`, microseconds. */
+/** Parses `p99=10,p99.9=50,max=1000`, microseconds. */
 export function parseLatencyLimits(texts: readonly string[]): Record<string, number> {
   const limits: Record<string, number> = {}
   for (const part of texts.flatMap((text) => text.split(','))) {
@@ -35,7 +35,7 @@ export function parseLatencyLimits(texts: readonly string[]): Record<string, num
   return limits
 }
 
-/** Bytes and messages a second of both directions together, by the senders' completions. */
+/** Returns bytes and messages per second of both directions together, by the senders' completions. */
 export function totalFlow({ client, server, size }: Measured): { messages: number; bytes: number; peakBytes: number } {
   const flows = [client.sent, server.sent].filter((flow): flow is Flow => flow !== null)
   const sum = (of: (flow: Flow) => number) => flows.reduce((total, flow) => total + of(flow), 0)
@@ -48,7 +48,7 @@ function latencyValue(latency: LatencyStatistics, name: string): number {
   return name === 'avg' ? latency.mean : latency.percentiles[name]!
 }
 
-/** What was not kept, a sentence each. */
+/** Returns the limits that were not kept, a sentence each. */
 export function brokenLimits(limits: Limits, measured: Measured): string[] {
   const broken: string[] = []
   const at = `with ${measured.size} bytes`

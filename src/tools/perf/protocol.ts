@@ -1,13 +1,13 @@
 /**
- * What the two ends of a test say to each other: JSON lines over TCP.
+ * Messages between the two ends of a test: JSON lines over TCP.
  *
  *     client                      server
  *     hello {settings}     →
  *                          ←      welcome, or error
- *     and for each size, both ways at once:
+ *     and for each size, in both directions at once:
  *     prepared {endpoints} ↔ prepared
  *     ready                ↔ ready           receives are posted
- *     sent {messages}      ↔ sent            when an end has sent all it will
+ *     sent {messages}      ↔ sent            when an end has sent all its messages
  *     done {report}        ↔ done
  *
  * `error` may come at any time and ends the run.
@@ -21,23 +21,23 @@ export const protocolVersion = 2
 /** Latencies in nanoseconds. */
 export interface LatencyStatistics {
   count: number
-  /** Messages that were never answered. */
+  /** Number of messages that were never answered. */
   lost: number
   min: number
   max: number
   mean: number
   stdev: number
   percentiles: Record<string, number>
-  /** Percentiles are of all samples; else of a histogram, at most 1/1024 too high. */
+  /** True if percentiles are of all samples; else they are of a histogram, at most 1/1024 too high. */
   exact: boolean
   what: 'half round trip' | 'round trip' | 'completion'
-  /** Where a latency begins: when the message was posted, or when it was due. */
+  /** Start of a latency: the time at which the message was posted, or at which it was due. */
   from: 'post' | 'intended'
-  /** Messages. */
+  /** Messages per second. */
   perSecond: number
 }
 
-/** One direction of a bandwidth test as one end saw it. */
+/** One direction of a bandwidth test as measured by one end. */
 export interface Flow {
   messages: number
   seconds: number
@@ -45,13 +45,13 @@ export interface Flow {
   peakPerSecond: number
 }
 
-/** What one end measured: what it sent (by completions), what it received (by arrivals), latencies. */
+/** Results of one end: messages sent (by completions), messages received (by arrivals), latencies. */
 export interface EndReport {
   sent: Flow | null
   received: Flow | null
   latency: LatencyStatistics | null
   error?: string | undefined
-  /** Every latency in nanoseconds, in the order of the messages, where that is asked for. Not sent to the peer. */
+  /** Latencies in nanoseconds, in the order of the messages, if requested. Not sent to the peer. */
   samples?: Float64Array
 }
 
@@ -59,7 +59,7 @@ export interface Endpoint {
   qpn: number
   psn: number
   lid: number
-  /** 32 hexadecimal digits. */
+  /** GID, 32 hexadecimal digits. */
   gid: string
 }
 
@@ -67,16 +67,16 @@ export interface Prepared {
   endpoints: Endpoint[]
   addr: number
   rkey: number
-  /** Of a server, with `-R`: where its RDMA CM listens. */
+  /** Address of the RDMA CM of a server, with `-R`. */
   cm?: { address: string; port: number } | undefined
 }
 
 interface Introduction {
   protocol: number
   verbena: string
-  /** Bytes. */
+  /** Bytes of the active MTU. */
   activeMtu: number
-  /** Name of its device; ends of older versions do not say it. */
+  /** Name of the end's device; ends of older versions do not send it. */
   device?: string | undefined
 }
 
@@ -172,16 +172,16 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('done'), report }),
   z.object({ type: z.literal('error'), message: z.string().max(2000) }),
 ])
-/** For messages of errors. */
+/** Name of the peer in error messages. */
 const whose = '`verbena perf` of a version that this one knows'
 
 export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
-/** The next message; throws what it is when it is none, or an error of the peer. */
+/** Returns the next message; throws an error for an invalid one, or an error of the peer. */
 export const hear = (wire: Wire, timeoutMs: number, what: string): Promise<Exclude<Message, ErrorMessage>> =>
   hearMessage(wire, message, timeoutMs, what, whose)
 
-/** The next message, which must be of this type. */
+/** Returns the next message, which must be of this type. */
 export const expect = <T extends Message['type']>(
   wire: Wire,
   type: T,

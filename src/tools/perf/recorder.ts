@@ -1,11 +1,11 @@
 /**
- * Keeps latencies while they are measured. With a number of iterations that is known and not huge, every one is kept and
- * the percentiles are exact; otherwise they go into a histogram of bounded size. No sample is dropped either way.
+ * Keeps latencies while they are measured. With a known and moderate number of iterations, every one is kept and the
+ * percentiles are exact; otherwise they go into a histogram of bounded size. No sample is dropped either way.
  */
 import { LogHistogram, percentile } from '../../stats/index.ts'
 import type { LatencyStatistics } from './protocol.ts'
 
-/** 128 MiB of samples. */
+/** Number of samples that take 128 MiB. */
 export const maxExact: number = 2 ** 24
 
 export const percentileNames = ['p10', 'p25', 'p50', 'p75', 'p90', 'p95', 'p99', 'p99.9', 'p99.99', 'p99.999'] as const
@@ -14,31 +14,31 @@ export type PercentileName = (typeof percentileNames)[number]
 export type Kept = Pick<LatencyStatistics, 'count' | 'min' | 'max' | 'mean' | 'stdev' | 'percentiles' | 'exact'>
 
 export class Recorder {
-  /** Samples in the order in which they came; null when a histogram keeps them. */
+  /** Samples in the order of arrival; null when a histogram keeps them. */
   readonly #samples: Float64Array | null
   readonly #histogram: LogHistogram | null
   count = 0
 
-  /** `expected`: how many samples there can be; Infinity when nobody knows. */
+  /** `expected`: maximum number of samples; Infinity if it is unknown. */
   constructor(expected: number) {
     const exact = expected <= maxExact
     this.#samples = exact ? new Float64Array(expected) : null
     this.#histogram = exact ? null : new LogHistogram()
   }
 
-  /** Nanoseconds. */
+  /** Adds a latency in nanoseconds. */
   add(value: number): void {
     if (this.#samples !== null) this.#samples[this.count] = value
     else this.#histogram!.add(value)
     this.count++
   }
 
-  /** Every sample in nanoseconds, in the order in which they came; undefined when a histogram keeps them. */
+  /** Returns every sample in nanoseconds, in the order of arrival; undefined when a histogram keeps them. */
   samples(scale: number): Float64Array | undefined {
     return this.#samples?.slice(0, this.count).map((value) => value * scale)
   }
 
-  /** `scale`: 0.5 turns round trips into one way. */
+  /** Returns the statistics. `scale`: 0.5 converts round trips to one way. */
   statistics(scale: number): Kept {
     return this.#samples !== null
       ? exactStatistics(this.#samples.subarray(0, this.count), scale)
@@ -46,7 +46,7 @@ export class Recorder {
   }
 }
 
-/** "p99.9" is 99.9 per cent. */
+/** Returns the percentage of a name: "p99.9" is 99.9 per cent. */
 function percentOf(name: PercentileName): number {
   return Number(name.slice(1))
 }

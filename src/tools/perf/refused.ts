@@ -1,4 +1,4 @@
-/** Options of perftest that ask for what is not here, each with the reason. */
+/** Options of perftest that are not supported, each with the reason. */
 import { Option } from 'commander'
 import { UsageError } from '../kit/index.ts'
 
@@ -60,7 +60,7 @@ const refused: readonly [flags: string, why: string][] = [
   ['--wait_destroy <seconds>', 'objects are closed when the test has ended: leave it out'],
 ]
 
-/** They are parsed, and left out of help. */
+/** Returns the options, which are parsed, but left out of help. */
 export const refusedOptions = (): Option[] => refused.map(([flags]) => new Option(flags).hideHelp())
 
 export function refuse(options: object): void {

@@ -1,6 +1,6 @@
 /**
- * One end of `verbena perf`: it finds the other over TCP, agrees with it, and has its data thread measure one size after
- * the other. Both ends get the reports of both.
+ * One end of `verbena perf`: it connects to the other over TCP, agrees with it on settings, and has its data thread measure
+ * one size after the other. Both ends get the reports of both.
  */
 import { entryModule } from '../../memory/index.ts'
 import {
@@ -21,14 +21,14 @@ import { disagreement, type EndSettings, type PerfSettings, primingOf } from './
 import { Control, newControl, resetControl, Stop, storePeerSent } from './state.ts'
 
 export interface PerfRun {
-  /** All of it at the client; what was given explicitly at the server. */
+  /** Settings of the test: all of them at the client; at the server those that were given explicitly. */
   settings: PerfSettings
   given: Partial<PerfSettings>
   end: EndSettings
   version: string
   signal?: AbortSignal
   onListening?(): void
-  /** Both ends have agreed. */
+  /** Called when both ends have agreed. */
   onBegin?(session: PerfSession): void
   onSize?(measured: Measured): void
 }
@@ -43,15 +43,15 @@ export interface PortShown {
 export interface PerfSession {
   role: 'client' | 'server'
   settings: PerfSettings
-  /** Bytes: what both ports can do. */
+  /** Bytes of the MTU that both ports support. */
   mtu: number
   local: PortShown
   peer: string
 }
 
-/** What both ends measured with messages of one size. */
+/** Results of both ends with messages of one size. */
 export interface Measured {
-  /** Bytes. */
+  /** Bytes of a message. */
   size: number
   client: EndReport
   server: EndReport
@@ -59,7 +59,7 @@ export interface Measured {
 
 export interface PerfResults extends PerfSession {
   runs: Measured[]
-  /** Why it ended early, if it did. */
+  /** Reason why the run ended early, if it did. */
   error?: string
 }
 
@@ -187,7 +187,7 @@ async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Rou
 
   thread.onNotice = (value) => {
     const { sent } = value as { sent: number }
-    // If it fails, the end of the connection is seen below.
+    // If this fails, the end of the connection is detected below.
     say(wire, { type: 'sent', messages: sent }).catch(() => {})
   }
   const stop = (why: number) => () => {
@@ -211,7 +211,7 @@ async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Rou
   thread.onNotice = null
   await callThread(thread, 'close', null, callMs)
   if (heard instanceof Error) {
-    // What this end found out itself says more than that the other one went away.
+    // An error that this end has detected itself is more specific than the loss of the peer.
     if (report.error !== undefined && Atomics.load(control, Control.stop) === Stop.run)
       throw new EndError('WC_STATUS', report.error)
     throw heard
@@ -221,13 +221,13 @@ async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Rou
     : { size: round.size, client: heard, server: report }
 }
 
-/** What the peer says during a measurement; ends with its report. */
+/** Handles the messages of the peer during a measurement; ends with its report. */
 async function listen(wire: Wire, control: Int32Array): Promise<EndReport> {
   for (;;) {
     const heard = await hear(wire, forever, 'its results')
     if (heard.type === 'sent') storePeerSent(control, heard.messages)
     else if (heard.type === 'done') {
-      // Nothing more will come from it.
+      // No more messages will arrive from it.
       if (heard.report.error !== undefined) Atomics.compareExchange(control, Control.stop, Stop.run, Stop.peerFailed)
       return heard.report
     } else throw new EndError('PEER_TEXT', `the peer said '${heard.type}' during a measurement`)

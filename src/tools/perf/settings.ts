@@ -1,6 +1,6 @@
 /**
- * What a test of `verbena perf` can be told: perftest's options with its defaults. Both ends work with the same
- * `PerfSettings`; what concerns one end only is in `EndSettings`.
+ * Settings of a test of `verbena perf`: perftest's options with its defaults. Both ends work with the same `PerfSettings`;
+ * settings that concern one end only are in `EndSettings`.
  */
 import { PathMtus } from '../../index.ts'
 import { UsageError, wrongValue } from '../kit/index.ts'
@@ -22,60 +22,60 @@ export type Connection = (typeof connections)[number]
 export const atomicTypes = ['FETCH_AND_ADD', 'CMP_AND_SWAP'] as const
 export type AtomicType = (typeof atomicTypes)[number]
 
-/** What both ends must agree on; the client's hold. */
+/** Settings on which both ends must agree; the client's take precedence. */
 export interface PerfSettings {
   test: PerfTest
-  /** Bytes, one measurement each. */
+  /** Bytes of messages, one measurement each. */
   sizes: number[]
-  /** Messages of each queue pair; 0 when `duration` ends the test. */
+  /** Number of messages of each queue pair; 0 when `duration` ends the test. */
   iters: number
   /** Seconds; 0 when `iters` ends the test. */
   duration: number
-  /** Seconds at the begin and at the end of `duration` that are not measured. */
+  /** Seconds at the beginning and at the end of `duration` that are not measured. */
   margin: number
-  /** Messages of each queue pair before the measurement; −1: see `warmupOf`. */
+  /** Number of messages of each queue pair before the measurement; −1: see `warmupOf`. */
   warmup: number
   txDepth: number
   rxDepth: number
-  /** Work requests that are linked and posted together. */
+  /** Number of work requests that are linked and posted together. */
   postList: number
   qps: number
   connection: Connection
-  /** Bytes; 0: the smaller active MTU of both ports. */
+  /** Bytes of the path MTU; 0: the smaller active MTU of both ports. */
   mtu: number
-  /** READs and atomics that may be outstanding. */
+  /** Maximum number of outstanding READs and atomics. */
   outs: number
-  /** Messages up to this size are sent inline. */
+  /** Maximum bytes of a message that is sent inline. */
   inlineSize: number
   events: boolean
   bidirectional: boolean
-  /** Messages a second of each sender; 0: as fast as it goes. With a latency test: open loop. */
+  /** Messages per second of each sender; 0: as fast as possible. With a latency test: open loop. */
   rate: number
-  /** One of so many work requests makes a completion. */
+  /** Number of work requests of which one makes a completion. */
   cqMod: number
   atomicType: AtomicType
-  /** Local ACK timeout, 4.096 µs · 2^qpTimeout. */
+  /** Code of the local ACK timeout, 4.096 µs · 2^qpTimeout. */
   qpTimeout: number
-  /** The RDMA CM connects the queue pairs. */
+  /** True if the RDMA CM connects the queue pairs. */
   rdmaCm: boolean
-  /** Retries of a packet that is not acknowledged. */
+  /** Number of retries of a packet that is not acknowledged. */
   retryCount: number
 }
 
 export interface EndSettings {
-  /** The server's host; undefined for the server itself. */
+  /** Host of the server; undefined for the server itself. */
   host?: string
   port: number
-  /** Own address of the TCP connection, which a server listens on. */
+  /** Own address of the TCP connection, on which a server listens. */
   source?: string
   device?: string
   ibPort: number
   gidIndex: number
   sl: number
   waitMs: number
-  /** Whether the client shows every latency. */
+  /** True if the client shows every latency. */
   samples: boolean
-  /** How long nothing may arrive before a measurement is given up. */
+  /** Milliseconds without an arrival after which a measurement is given up. */
   stallMs: number
 }
 
@@ -86,14 +86,14 @@ export const isLatency = (test: PerfTest): boolean => test.endsWith('_lat')
 export const allSizes: readonly number[] = Array.from({ length: 23 }, (_, i) => 2 ** (i + 1))
 export const maxQps = 1024
 
-/** perftest's default iterations. */
+/** Returns perftest's default iterations. */
 export function defaultIters(test: PerfTest): number {
   return test === 'write_bw' ? 5000 : 1000
 }
 
 /**
- * Messages before the measurement with messages of this size: enough for the code to be compiled, and not too many bytes.
- * A latency test stops warming up after a second.
+ * Returns the number of messages before the measurement with messages of this size: enough for the code to be compiled, and
+ * not too many bytes. A latency test stops warming up after a second.
  */
 export function warmupOf({ warmup, test }: PerfSettings, size: number): number {
   if (warmup >= 0) return warmup
@@ -101,13 +101,14 @@ export function warmupOf({ warmup, test }: PerfSettings, size: number): number {
 }
 
 const primingRounds = 4
-/** Messages of all queue pairs in a round; as many times what fits into the send queues at most, for the sake of slow links. */
+/** Number of messages of all queue pairs in a round; limited to a multiple of the send queue depth, for the sake of slow links. */
 const primingMessages = 20_000
 const primingDepths = 200
 
 /**
- * Measurements before the first one whose results nobody sees, if messages are counted and not paced: code is compiled after tens of thousands of
- * messages, and for the first queue pairs alone, so that it is compiled again with the second ones. Small messages do.
+ * Returns the measurements before the first one, whose results are discarded, if messages are counted and not paced: code is compiled
+ * after tens of thousands of messages, and for the first queue pairs alone, so that it is compiled again with the second ones. Small
+ * messages suffice.
  */
 export function primingOf(settings: PerfSettings): PerfSettings[] {
   const { warmup, test, sizes, qps, rate, duration, txDepth } = settings
@@ -117,7 +118,7 @@ export function primingOf(settings: PerfSettings): PerfSettings[] {
   return Array.from({ length: primingRounds }, () => round)
 }
 
-/** Throws a UsageError for what cannot be measured. */
+/** Throws a UsageError for settings that cannot be measured. */
 export function checkSettings(s: PerfSettings): void {
   const verb = verbOf(s.test)
   const latency = isLatency(s.test)
@@ -167,7 +168,7 @@ const flags: Readonly<Record<keyof PerfSettings, string>> = {
   retryCount: '--retry_count',
 }
 
-/** Where what the server was told contradicts the client, in words; null if it does not. */
+/** Returns a sentence on the first setting of the server that contradicts the client's; null if there is none. */
 export function disagreement(server: Partial<PerfSettings>, client: PerfSettings): string | null {
   for (const key of Object.keys(flags) as (keyof PerfSettings)[]) {
     const here = server[key]

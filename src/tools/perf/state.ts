@@ -1,4 +1,4 @@
-/** What the data loops of an end work with: one object of one shape, whatever is measured. */
+/** State of the data loops of an end: one object of one shape, whatever is measured. */
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -23,7 +23,7 @@ export function resetControl(control: Int32Array): void {
   for (let word = 0; word < Control.words; word += 16) Atomics.store(control, word, 0)
 }
 
-/** The other end has sent all it will: so many messages. */
+/** Stores that the other end has sent all its messages, and their number. */
 export function storePeerSent(control: Int32Array, messages: number): void {
   new Float64Array(control.buffer)[Control.peerMessages / 2] = messages
   Atomics.store(control, Control.peerSent, 1)
@@ -34,44 +34,44 @@ export interface DataEnd {
   verb: Verb
   connection: Connection
   control: Int32Array
-  /** The same words; `peerMessages` is one of these. */
+  /** View of the same words as doubles; `peerMessages` is one of these. */
   doubles: Float64Array
   qps: QueuePair[]
   sendCq: CompletionQueue
   recvCq: CompletionQueue
   channel: CompletionChannel | null
   wcs: WorkCompletion[]
-  /** By QP: prepared requests, linked in lists of `postList`. */
+  /** Prepared requests of each QP, linked in lists of `postList`. */
   lists: SendWorkRequest[][]
-  /** By QP: one that is posted alone. */
+  /** Request of each QP that is posted alone. */
   singles: SendWorkRequest[]
-  /** By QP: linked receives that are posted together. */
+  /** Linked receives of each QP that are posted together. */
   receives: RecvWorkRequest[]
   receiveBatch: number
-  /** By QP: receives used since the last batch was posted. */
+  /** Number of receives of each QP used since the last batch was posted. */
   used: Int32Array
   /** Number of the next message of a latency test. */
   nextSeq: number
-  /** Latency tests with SEND and WRITE: the last message that is known to be complete, and how many may follow it. */
+  /** Last message known to be complete, and number of messages that may follow it; latency tests with SEND and WRITE. */
   completedSeq: number
   sendRoom: number
   txDepth: number
   signalEvery: number
   /** Flags of every request. */
   flags: number
-  /** What peers write to, and what this end sends from. */
+  /** Memory that peers write to, and memory that this end sends from. */
   inbox: Uint8Array
   outbox: Uint8Array
-  /** write_lat: the last byte of slot i is at `i · strideBytes + size − 1`. */
+  /** Bytes of a message; with write_lat, the last byte of slot i is at `i · strideBytes + size − 1`. */
   size: number
   slots: number
   strideBytes: number
   outAddr: number
   remoteAddr: number
-  /** Gives the core away while waiting: the other end may need it. */
+  /** True to yield the core while waiting: the other end may need it. */
   polite: boolean
   stallNs: number
-  /** Looks that found nothing since something came, and when the first of them was. */
+  /** Number of polls that found nothing since the last arrival, and the time of the first of them. */
   spins: number
   quietSinceNs: number
   error: string
@@ -79,16 +79,19 @@ export interface DataEnd {
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
 const politeAfterNs = 1_000_000
-/** An event is waited for so long at once, milliseconds. */
+/** Maximum milliseconds of one wait for an event. */
 const eventSliceMs = 20
 
-/** Something came. */
+/** Resets the wait after an arrival. */
 export function busy(e: DataEnd): void {
   e.spins = 0
   e.quietSinceNs = 0
 }
 
-/** Nothing came: waits a little if need be. False when the loop has to end; then `error` says why, if it is not the end. */
+/**
+ * Waits a little if need be, after a poll that found nothing. Returns false when the loop has to end; `error` is then set, unless this is
+ * the regular end.
+ */
 export function idle(e: DataEnd): boolean {
   if (e.channel !== null) {
     const cq = e.channel.getEvent(eventSliceMs)
@@ -101,7 +104,7 @@ export function idle(e: DataEnd): boolean {
   return look(e)
 }
 
-/** The rare part of waiting. */
+/** Performs the rare part of waiting. */
 function look(e: DataEnd): boolean {
   const stop = Atomics.load(e.control, Control.stop)
   if (stop !== Stop.run) {
@@ -120,12 +123,12 @@ function look(e: DataEnd): boolean {
   return true
 }
 
-/** How long nothing came, nanoseconds; looked at as often as `idle` looks. */
+/** Returns the nanoseconds without an arrival, at the resolution at which `idle` reads the clock. */
 export function quietNs(e: DataEnd): number {
   return e.quietSinceNs === 0 ? 0 : nowNs() - e.quietSinceNs
 }
 
-/** All that the peer will send has been sent. */
+/** True if the peer has sent all its messages. */
 export function peerSent(e: DataEnd): boolean {
   return Atomics.load(e.control, Control.peerSent) === 1
 }
@@ -134,7 +137,7 @@ export function failed(e: DataEnd, what: string, wc: WorkCompletion): void {
   e.error ||= `a ${what} ended with status ${wc.status}: ${wcStatusText(wc.status)}`
 }
 
-/** Posts the receives of a QP again when a batch of them was used. */
+/** Counts a used receive, and posts the receives of a QP again when a batch of them was used. */
 export function received(e: DataEnd, q: number): void {
   const used = e.used[q]! + 1
   if (used < e.receiveBatch) e.used[q] = used

@@ -11,7 +11,7 @@ export function title(test: PerfTest): string {
   return `${verb} ${isLatency(test) ? 'Latency' : 'BW'} Test`
 }
 
-/** What is measured, before it is. */
+/** Returns the text before a measurement, with its settings. */
 export function banner(session: PerfSession): string {
   const { settings, local, peer, role, mtu } = session
   const ended =
@@ -51,7 +51,7 @@ function warmupText(settings: PerfSettings): string {
 
 type Column = readonly [name: string, value: string]
 
-/** What `--output` may show alone. */
+/** Figures that `--output` may show alone. */
 export const figures = ['bandwidth', 'message_rate', 'latency'] as const
 export type Figure = (typeof figures)[number]
 
@@ -63,11 +63,11 @@ export interface Shown {
   gbits: boolean
   peak: boolean
   only?: Figure
-  /** Every latency. */
+  /** Flag: show every latency, in this order. */
   samples?: 'sorted' | 'unsorted'
 }
 
-/** One average alone: bandwidth in the unit of the report, Mpps, or microseconds. */
+/** Returns one average alone: bandwidth in the unit of the report, Mpps, or microseconds. */
 export function figure(measured: Measured, which: Figure, { gbits }: Shown): string {
   const { bytes, messages } = totalFlow(measured)
   const values = {
@@ -80,7 +80,7 @@ export function figure(measured: Measured, which: Figure, { gbits }: Shown): str
 
 const linesAtOnce = 10_000
 
-/** Every latency with its number, thousands of lines at a time. A server has none of them. */
+/** Yields every latency with its number, thousands of lines at a time. A server has none of them. */
 export function* sampleLines({ client: { samples } }: Measured, order: 'sorted' | 'unsorted'): Generator<string> {
   if (samples === undefined) return
   const ordered = order === 'sorted' ? samples.toSorted() : samples
@@ -92,14 +92,14 @@ export function* sampleLines({ client: { samples } }: Measured, order: 'sorted' 
   yield ''
 }
 
-/** The line of column names. */
+/** Returns the line of column names. */
 export function heading(session: PerfSession, shown: Shown): string {
   return columns(session, null, shown)
     .map(([name]) => ` ${name}`)
     .join('  ')
 }
 
-/** The rows of one size: one, and with both directions of a bandwidth test one more for each. */
+/** Returns the rows of one size: one, and with both directions of a bandwidth test one more for each. */
 export function rows(session: PerfSession, measured: Measured, shown: Shown): string[] {
   const line = (cells: Column[]): string =>
     cells

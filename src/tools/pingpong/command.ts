@@ -57,7 +57,7 @@ interface Options extends RunOptions {
   numQp?: string
 }
 
-/** Options of the originals that ask for what no adapter here has. */
+/** Options of the originals that no adapter here supports. */
 const refused: Partial<Record<Kind, readonly [flags: string, name: string, why: string][]>> = {
   rc: [
     ['-o, --odp', 'odp', 'registered memory is never paged on demand here: leave it out'],
@@ -132,7 +132,7 @@ function settingsOf(kind: Kind, host: string | undefined, options: Options): Pin
   }
 }
 
-/** The exit code. */
+/** Returns the exit code. */
 async function play(settings: PingPongSettings, json: boolean): Promise<number> {
   const line = (where: 'local address: ' | 'remote address:') => (addresses: readonly Shown[]) => {
     if (!json)
@@ -156,7 +156,7 @@ async function play(settings: PingPongSettings, json: boolean): Promise<number> 
   return (result.invalidPages?.length ?? 0) > 0 ? exitCodes.failed : exitCodes.done
 }
 
-/** ibv_ud_pingpong has a colon before its own GID, and a comma before the peer's. */
+/** Returns the address. ibv_ud_pingpong has a colon before its own GID, and a comma before the peer's. */
 function addressText({ lid, qpn, psn, gid }: Shown, colon: boolean): string {
   const hex = (value: number, digits: number) => `0x${value.toString(16).padStart(digits, '0')}`
   return `LID ${hex(lid, 4)}, QPN ${hex(qpn, 6)}, PSN ${hex(psn, 6)}${colon ? ':' : ','} GID ${gid}`

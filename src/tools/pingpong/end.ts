@@ -1,9 +1,9 @@
 /**
- * One end of a ping-pong: its verbs objects and its loop. Both ends count what they sent and received; whoever has both
+ * One end of a ping-pong: its verbs objects and its loop. Both ends count their sends and receives; an end that has both
  * completions of its last message sends the next one, so that one message is outstanding for each queue pair.
  *
- * The loop runs in the main thread. While nothing comes it lets the event loop run now and then, for devices that need
- * it and for signals; as long as messages come it does nothing else.
+ * The loop runs in the main thread. While nothing arrives it lets the event loop run now and then, for devices that need
+ * it and for signals; as long as messages arrive it does nothing else.
  */
 import {
   Access,
@@ -35,28 +35,28 @@ import type { PingPongSettings } from './settings.ts'
 
 const recvId = 1
 const sendId = 2
-/** As the originals fill their buffers. With `-c` the first byte of each page is 0 instead. */
+/** Byte that fills the buffers, as in the originals. With `-c` the first byte of each page is 0 instead. */
 const filling = 0x7b
 const pageBytes = 4096
 
 const qpTypes = { rc: QpType.RC, uc: QpType.UC, ud: QpType.UD, srq: QpType.RC } as const
 const minRnrTimer = 12
 
-/** A queue pair of this end with what it last sent. */
+/** Queue pair of this end, and the last message that it sent. */
 interface Lane {
   qp: QueuePair
   psn: number
   send: SendWorkRequest
-  /** Completions that are missing before the next message goes. */
+  /** Number of completions that are missing before the next message is sent. */
   pending: number
 }
 
 export interface Exchanged {
   startNs: bigint
   endNs: bigint
-  /** The last message was not acknowledged: the peer had ended by then. */
+  /** True if the last message was not acknowledged: the peer had ended by then. */
   lastUnacknowledged: boolean
-  /** Why it ended early; null if all messages went both ways. */
+  /** Reason why it ended early; null if all messages went both ways. */
   failure: EndError | null
 }
 
@@ -70,7 +70,7 @@ export class PingPongEnd {
   readonly #srq: SharedReceiveQueue | null
   readonly #lanes: Lane[]
   readonly #laneOf = new Map<number, Lane>()
-  /** The message, behind room for a GRH with UD. */
+  /** Buffer of the message, after room for a GRH with UD. */
   readonly #message: Uint8Array
   readonly #receive: RecvWorkRequest
   readonly #wcs: WorkCompletion[] = workCompletions(16)
@@ -146,7 +146,7 @@ export class PingPongEnd {
     }
   }
 
-  /** Plays until all messages went both ways. The client begins. */
+  /** Runs until all messages went both ways. The client begins. */
   async play(client: boolean): Promise<Exchanged> {
     if (client) {
       if (this.#settings.check) for (let at = 0; at < this.#message.length; at += pageBytes) this.#message[at] = 0
@@ -164,7 +164,7 @@ export class PingPongEnd {
     return { startNs, endNs: process.hrtime.bigint(), lastUnacknowledged: this.#lastUnacknowledged, failure }
   }
 
-  /** Messages whose completions were seen. */
+  /** Returns the numbers of messages whose completions were seen. */
   get progress(): { sent: number; received: number } {
     return { sent: this.#sent, received: this.#received }
   }
@@ -194,7 +194,7 @@ export class PingPongEnd {
 
   async #playEvents(channel: CompletionChannel): Promise<void> {
     let lastMs = performance.now()
-    // What came before the CQ was armed makes no event.
+    // Completions that arrived before the CQ was armed generate no event.
     this.#collectAll()
     while (!this.#done) {
       const cq = channel.getEvent(sliceMs)
@@ -224,7 +224,7 @@ export class PingPongEnd {
     while (!this.#done && this.#collect() > 0);
   }
 
-  /** Takes completions and answers them; how many there were. */
+  /** Takes completions and answers them; returns their number. */
   #collect(): number {
     const wcs = this.#wcs
     const n = this.#cq.poll(wcs)
@@ -251,7 +251,7 @@ export class PingPongEnd {
 
   #failed(wc: WorkCompletion): void {
     const { iters, kind } = this.#settings
-    // The peer has all it wants and may be gone before its last acknowledgement arrives.
+    // The peer has received all messages and may end before its last acknowledgement arrives.
     if (
       wc.wrId === sendId &&
       wc.status === WcStatus.RetryExcErr &&
@@ -284,7 +284,7 @@ export class PingPongEnd {
     for (; this.#posted < this.#settings.rxDepth; this.#posted++) queue.postRecv(this.#receive)
   }
 
-  /** Pages of the message that are not as the client sent them with `-c`. */
+  /** Returns the pages of the message that differ from what the client sent, with `-c`. */
   wrongPages(): number[] {
     const message = this.#message
     const others = message[1]
@@ -296,7 +296,7 @@ export class PingPongEnd {
     return wrong
   }
 
-  /** Stays for a while, so that a peer that has not heard the last acknowledgement can ask for it again. */
+  /** Waits for a while, so that a peer that has not received the last acknowledgement can request it again. */
   async linger(): Promise<void> {
     if (!this.local.ethernet || this.#settings.kind === 'uc' || this.#settings.kind === 'ud') return
     const end = performance.now() + lingerMs
@@ -306,7 +306,7 @@ export class PingPongEnd {
     }
   }
 
-  /** Closes all but the context. After that nothing of it is outstanding, and all that was sent is counted. */
+  /** Closes all but the context. Afterwards nothing of it is outstanding, and all sent messages are counted. */
   release(): void {
     for (const object of this.#opened.reverse()) object.close()
     this.#opened.length = 0
@@ -324,12 +324,12 @@ export class PingPongEnd {
 }
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
-/** Who waited this long may share its core with the peer it waits for, and lets that one run. */
+/** Time after which a waiting thread may share its core with the peer it waits for, and sleeps to let that one run. */
 const politeAfterMs = 0.1
-/** Who waited this long lets the event loop run. */
+/** Time after which a waiting thread lets the event loop run. */
 const turnAfterMs = 2
 const sliceMs = 20
-/** Four ACK timeouts of 4.096 µs · 2^14. */
+/** Milliseconds of four ACK timeouts of 4.096 µs · 2^14. */
 const lingerMs = 270
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))

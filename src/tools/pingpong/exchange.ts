@@ -1,5 +1,5 @@
 /**
- * How the two ends of a ping-pong tell each other their addresses over TCP, byte for byte as the programs of rdma-core:
+ * The exchange of addresses of the two ends of a ping-pong over TCP, byte for byte as the programs of rdma-core:
  *
  *     client → server   one record for each queue pair
  *     server            moves its queue pairs to RTS, then
@@ -15,13 +15,13 @@ export interface Destination {
   lid: number
   qpn: number
   psn: number
-  /** 16 bytes; zeros: none. */
+  /** GID of 16 bytes; zeros: none. */
   gid: Uint8Array
 }
 
 export const recordBytes = 52
 const done = Buffer.from('done\0')
-/** Enough for a peer that somebody started by hand and that must still register memory. */
+/** Milliseconds that suffice for a peer that is started by hand and must still register memory. */
 const answerMs = 10_000
 
 const hex = (value: number, digits: number): string => value.toString(16).padStart(digits, '0')
@@ -30,7 +30,7 @@ export function formatRecord({ lid, qpn, psn, gid }: Destination): string {
   return `${hex(lid, 4)}:${hex(qpn, 6)}:${hex(psn, 6)}:${gidHex(gid)}\0`
 }
 
-/** Undefined if the bytes are no record. */
+/** Parses a record; undefined if the bytes are not a valid one. */
 export function parseRecord(bytes: Uint8Array): Destination | undefined {
   const text = Buffer.from(bytes).toString('latin1')
   const match = /^([0-9a-f]{4}):([0-9a-f]{6}):([0-9a-f]{6}):([0-9a-f]{32})\0$/i.exec(text)
@@ -39,7 +39,7 @@ export function parseRecord(bytes: Uint8Array): Destination | undefined {
   return { lid, qpn, psn, gid: gidFromHex(match[4]!)! }
 }
 
-/** The client's part. `records` is how many of them travel each way, at least as many as there are queue pairs. */
+/** Runs the client's part. `records` is the number of records in each direction, at least that of the queue pairs. */
 export async function exchangeAsClient(
   wire: Wire,
   local: readonly Destination[],
@@ -51,7 +51,7 @@ export async function exchangeAsClient(
   return remote
 }
 
-/** The server's part. `connect` moves the queue pairs to RTS before the client hears of them. */
+/** Runs the server's part. `connect` moves the queue pairs to RTS before the client receives them. */
 export async function exchangeAsServer(
   wire: Wire,
   local: readonly Destination[],
@@ -76,7 +76,7 @@ function padded(local: readonly Destination[], records: number): string {
 async function readRecords(wire: Wire, wanted: number, records: number): Promise<Destination[]> {
   const what = records === 1 ? 'its address' : `its ${records} addresses`
   const bytes = await wire.readBytes(recordBytes * records, answerMs, what)
-  // Those beyond the queue pairs are whatever the peer had in its memory.
+  // Records beyond the queue pairs have undefined contents.
   return Array.from({ length: wanted }, (_, i) => {
     const record = bytes.subarray(i * recordBytes, (i + 1) * recordBytes)
     const parsed = parseRecord(record)

@@ -11,7 +11,7 @@ export interface Shown {
   gid: string
 }
 
-/** What `--json` prints. */
+/** Document that `--json` prints. */
 export interface PingPongResult {
   tool: string
   role: 'client' | 'server'
@@ -24,16 +24,16 @@ export interface PingPongResult {
   qps: number
   mtu: number
   events: boolean
-  /** Both directions together. */
+  /** Bytes of both directions together. */
   bytes: number
   seconds: number
   mbitPerSec: number
   usecPerIter: number
-  /** With `-c`: pages that arrived changed. */
+  /** Pages that arrived changed; with `-c`. */
   invalidPages?: number[]
-  /** The peer had ended before the last message was acknowledged. */
+  /** Flag: the peer had ended before the last message was acknowledged. */
   lastUnacknowledged?: true
-  /** Why not all messages arrived, and how many did; the figures are of these. */
+  /** Reason why not all messages arrived, with the numbers that did; the figures are of these. */
   failure?: { code: string; message: string; sent: number; received: number }
   /** Counters of the adapter at the end. */
   counters: Record<string, number>
@@ -46,7 +46,7 @@ export interface PingPongEvents {
   signal?: AbortSignal
 }
 
-/** Throws when it does not get as far as the first message; what happens later is in the result's `failure`. */
+/** Runs a ping-pong. Throws when it fails before the first message; a later failure is in the result's `failure`. */
 export async function runPingPong(settings: PingPongSettings, events: PingPongEvents = {}): Promise<PingPongResult> {
   const context = openNamed(settings.device)
   const end = new PingPongEnd(context, settings)

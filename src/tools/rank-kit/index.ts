@@ -1,3 +1,3 @@
-/** What the commands share whose ranks are processes: how they are started, who speaks, and where they run. */
+/** Code of the commands whose ranks are processes: their start, the rank that prints, and their devices and cores. */
 export { addLaunchOptions, type LaunchOptions, obey, withRanks } from './launch.ts'
 export { deviceNames, placeRanks, ranksHere, tell } from './place.ts'

@@ -1,4 +1,4 @@
-/** Ranks of a command: started by a launcher, by hand, or by `--procs`; all hear of a failure, and one of them says it. */
+/** Ranks of a command: started by a launcher, by hand, or by `--procs`; all are notified of a failure, and one of them prints it. */
 import type { Command } from 'commander'
 import { currentRun, endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { type Group, GroupError, joinGroup, runRanks } from '../../collectives/launch/index.ts'
@@ -25,15 +25,15 @@ export function addLaunchOptions(command: Command): Command {
 
 export interface Launched {
   group: Group
-  /** Milliseconds that what must come may take. */
+  /** Milliseconds that an awaited message may take. */
   timeoutMs: number
-  /** Whether each rank shall have a core. */
+  /** True if each rank is pinned to a core of its own. */
   pin: boolean
 }
 
 /**
- * Runs `part` at each rank, which gives its exit code, and leaves the group. `settings` must be the same at all ranks. In a process
- * that starts the ranks itself, they do.
+ * Runs `part` at each rank, which returns its exit code, and leaves the group. `settings` must be the same at all ranks. A process
+ * that starts the ranks itself does not run `part`; the started ranks do.
  */
 export async function withRanks(
   options: LaunchOptions,
@@ -42,7 +42,7 @@ export async function withRanks(
 ): Promise<void> {
   const timeoutMs = parseNumber('--timeout', options.timeout, 60, 1, 86_400) * 1000
   if (options.pin !== 'auto' && options.pin !== 'none') throw wrongValue('--pin', options.pin, ['auto', 'none'], 'none')
-  // One that --procs has started has its rank from there.
+  // A rank that --procs has started receives its number from the environment.
   if (options.procs !== undefined && process.env.VERBENA_RANK === undefined) {
     if (options.rank !== undefined)
       throw new UsageError('--rank', 'the processes that --procs starts have ranks already: give one of them')
@@ -70,7 +70,7 @@ export async function withRanks(
   }
 }
 
-/** The part of a rank other than 0, which prints nothing: its exit code. */
+/** Runs the part of a rank other than 0, which prints nothing; returns its exit code. */
 export async function obey(follow: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const interruption = interruptible('')
   try {
@@ -81,10 +81,10 @@ export async function obey(follow: (signal: AbortSignal) => Promise<void>): Prom
   }
 }
 
-/** How long a failure of the verbs waits for its cause: the end of another rank. */
+/** Milliseconds that a failure of the verbs waits for its cause: the end of another rank. */
 const causeMs = 1000
 
-/** All ranks hear of it; one of them says it. */
+/** Notifies all ranks of a failure; one of them prints it. */
 async function giveUp(group: Group, error: unknown): Promise<number> {
   if (!group.signal.aborted && !(error instanceof UsageError || error instanceof GroupError))
     await new Promise((resolve) => {
@@ -96,7 +96,7 @@ async function giveUp(group: Group, error: unknown): Promise<number> {
     })
   const cause = (group.signal.reason as GroupError | undefined) ?? error
   group.fail((cause as Error).message)
-  // Rank 0 speaks, and the next one for rank 0.
+  // Rank 0 prints the failure, and the next one if rank 0 has failed.
   if (group.rank === 0 || (group.rank === 1 && cause instanceof GroupError && cause.rank === 0)) throw cause
   return exitCodes.failed
 }

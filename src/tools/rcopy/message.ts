@@ -1,5 +1,5 @@
 /**
- * What rcopy sends. Numbers are little-endian, the order of the hosts that it is used between.
+ * Messages of rcopy. Numbers are little-endian, the order of the hosts that it is used between.
  *
  *     header    version u8 = 0 | command u8 | length u16 | data u32 | id u64                       16 bytes
  *     OPEN      header, then the path with a NUL and zeros to a multiple of 8; data: the file's mode
@@ -10,12 +10,12 @@
 export const Command = { Noop: 0, Open: 1, Close: 2, Write: 3 } as const
 export const reply = 0x80
 export const headerBytes = 16
-/** A path has room for the length field, and more than any path may be long. */
+/** Maximum length of a path: it fits into the length field, and no path is longer. */
 export const maxPathBytes = 4096
 
 export interface Header {
   command: number
-  /** Bytes with the header. */
+  /** Bytes of the message, including the header. */
   length: number
   data: number
   id: bigint
@@ -30,7 +30,7 @@ export function emitHeader({ command, length, data, id }: Header, to: Uint8Array
   view.setBigUint64(8, id, true)
 }
 
-/** A sentence if it is none. */
+/** Parses a header; returns a sentence if it is not valid. */
 export function parseHeader(from: Uint8Array): Header | string {
   const view = new DataView(from.buffer, from.byteOffset, headerBytes)
   const version = view.getUint8(0)
@@ -39,7 +39,7 @@ export function parseHeader(from: Uint8Array): Header | string {
   return { command: view.getUint8(1), length, data: view.getUint32(4, true), id: view.getBigUint64(8, true) }
 }
 
-/** An OPEN. */
+/** Returns an OPEN message. */
 export function openMessage(path: string, mode: number): Uint8Array {
   const bytes = Buffer.from(path)
   const length = headerBytes + ((bytes.length + 8) & ~7)

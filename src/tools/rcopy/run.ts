@@ -1,5 +1,5 @@
 /**
- * `rcopy`: copies a file over an rsocket (`rcopy-message.ts` has what is sent). The server serves one client after the
+ * `rcopy`: copies a file over an rsocket (`rcopy-message.ts` has the messages). The server serves one client after the
  * other, until it is interrupted. Output is that of rdma-core's program.
  */
 import {
@@ -48,21 +48,21 @@ import {
 export const rcopyPort = 7427
 
 export interface RcopySettings extends CommonSettings {
-  /** The client's; undefined: this is the server. */
+  /** File of the client; undefined: this is the server. */
   file?: string | undefined
   server?: string | undefined
-  /** Where the server shall put it; default: the name of the file as the client has it. */
+  /** Path at the server; default: the name of the file as the client has it. */
   destination?: string | undefined
   port: number
-  /** The server writes below this directory only; undefined: wherever the client says. */
+  /** Directory below which the server writes; undefined: any path that the client names. */
   directory?: string | undefined
 }
 
 export interface RcopyResult extends CommonResult {
   tool: 'rcopy'
-  /** Of the server: all that came. */
+  /** Files that a server has received. */
   files: { path: string; bytes: number }[]
-  /** Of the client: from the first byte to the server's answer. */
+  /** Seconds at the client, from the first byte to the server's answer. */
   seconds?: number
   gbitPerSec?: number
 }
@@ -155,7 +155,7 @@ function sendFile(waiter: Waiter, socket: ToolSocket, fd: number, size: number):
     try {
       sendAll(waiter, socket, buffer.subarray(0, n), transfer)
     } catch (error) {
-      // A server that cannot take it says so before it hangs up.
+      // A server that cannot store the data replies with an error before it closes the connection.
       expectReply(waiter, socket, Command.Write)
       throw error
     }
@@ -209,7 +209,7 @@ async function serve(
   }
 }
 
-/** A client's request that cannot be, with the error number that it gets. */
+/** Error for a client's request that fails, with the error number that the client gets. */
 class Refused extends Error {
   readonly errno: number
   constructor(errno: number, message: string) {
@@ -236,7 +236,7 @@ class Server {
     this.#result = result
   }
 
-  /** Serves one request; false when there will be no more. */
+  /** Serves one request; returns false when there will be no more. */
   next(): boolean {
     if (!this.#begins()) return false
     recvAll(this.#waiter, this.#socket, this.#header.subarray(1), transfer)
@@ -261,7 +261,7 @@ class Server {
       }
     } catch (error) {
       const { errno, code } = error as { errno?: unknown; code?: unknown }
-      // What files do wrong is told to the client as well; anything else is no answer to it.
+      // Errors of files are reported to the client as well; for any other error there is no answer.
       if (!(error instanceof Refused) && (typeof errno !== 'number' || typeof code !== 'string')) throw error
       this.#tell({ line: `...${(error as Error).message}` })
       this.#answer(header, Math.abs(errno as number) || EIO)
@@ -271,7 +271,7 @@ class Server {
     return true
   }
 
-  /** The first byte of a request; false if the client has hung up instead. */
+  /** Receives the first byte of a request; returns false if the client has closed the connection instead. */
   #begins(): boolean {
     for (;;) {
       const n = this.#socket.recv(this.#header.subarray(0, 1), MSG_DONTWAIT)
@@ -304,7 +304,7 @@ class Server {
     this.#fd = openSync(this.#path, O_RDWR | O_CREAT | O_TRUNC | onlyInside, data & 0o777)
   }
 
-  /** Where it goes. With a directory no symbolic link leads out of it, the last part of the path included. */
+  /** Returns the path to write. With a directory no symbolic link leads out of it, the last part of the path included. */
   #allowed(asked: string): string {
     const directory = this.#directory
     if (directory === undefined) return asked
@@ -336,7 +336,7 @@ class Server {
     this.#result.files.push({ path: this.#path, bytes: size })
   }
 
-  /** As many bytes as have come, one at least. */
+  /** Receives the bytes that have arrived, at least one. */
   #some(bytes: Uint8Array): number {
     for (;;) {
       const n = this.#socket.recv(bytes, MSG_DONTWAIT)
@@ -356,7 +356,7 @@ class Server {
   }
 }
 
-/** Without symbolic links; undefined if there is no such file. */
+/** Returns the path without symbolic links; undefined if there is no such file. */
 function realPath(path: string): string | undefined {
   try {
     return realpathSync(path)

@@ -56,7 +56,7 @@ export function configure(command: Command): void {
     .addOption(choiceOption('--mode <mode>', 'closed or open loop (default: closed)', ['closed', 'open']))
     .option('--speed <factor>', 'of the captured time: 2x is twice as fast, top without pauses (default: 1x)')
     .option('--depth <number>', 'outstanding requests of a queue pair (default: 128)')
-  // Files are read with -d as a port; here it is the device, as everywhere else.
+  // Where files are read, -d is a port; here it is the device, as in all other commands.
   const decode = command.options.find(({ long }) => long === '--decode-as')!
   Object.assign(decode, { short: undefined, flags: decode.flags.replace('-d, ', '') })
   addEndOptions(command)
@@ -99,7 +99,7 @@ function show(comparison: Comparison, omitted: Omitted, gaps: object, mode: Mode
   if (omitted.tooLong > 0) note(`${omitted.tooLong} datagrams are left out: they are longer than the MTU of this port`)
 }
 
-/** The connections of each server: those of the hosts that it stands for. */
+/** Returns the connections of each server: those of the hosts that it stands for. */
 function shares(hosts: readonly string[], servers: number): number[][] {
   const order = [...new Set(hosts)]
   const chosen: number[][] = Array.from({ length: servers }, () => [])
@@ -164,7 +164,7 @@ async function perform(
   }
 }
 
-/** `host`, or `host:port` where a server has a port of its own. */
+/** Parses `host`, or `host:port` where a server has a port of its own. */
 function hostAndPort(server: string, port: number): [string, number] {
   const [, host, own] = /^(\[[^\]]+\]|[^:]+):(\d+)$/.exec(server) ?? []
   if (host === undefined) return [server, port]

@@ -1,4 +1,4 @@
-/** `verbena replay`: captured RDMA traffic again, each way a command of its own. */
+/** `verbena replay`: repeats captured RDMA traffic, each way a command of its own. */
 import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 

@@ -1,4 +1,4 @@
-/** What was recorded beside what was performed: messages and bytes exactly, times by the distance of their distributions. */
+/** Comparison of the recorded with the performed traffic: messages and bytes exactly, times by the distance of their distributions. */
 
 import type { TraceMessage } from '../../replay/index.ts'
 import { ksOfSamples, percentile } from '../../stats/index.ts'
@@ -18,7 +18,7 @@ export interface TimeComparison {
   ks: number | null
 }
 
-/** Nanoseconds. */
+/** Quantiles in nanoseconds. */
 export interface Quantiles {
   count: number
   medianNs: number
@@ -28,19 +28,19 @@ export interface Quantiles {
 export interface Comparison {
   connections: number
   operations: OpComparison[]
-  /** By the receiving ends: completions with their bytes, and WRITEs seen in memory. */
+  /** Counts of the receiving ends: completions with their bytes, and WRITEs seen in memory. */
   received: { messages: number; bytes: number; writes: number }
-  /** From the first to the last message, nanoseconds; of the capture, as the speed scales it. */
+  /** Nanoseconds from the first to the last message; of the capture, as the speed scales it. */
   spanNs: { recorded: number; performed: number }
   times: TimeComparison[]
-  /** Nanoseconds after each message was due. */
+  /** Nanoseconds by which messages were late. */
   late: Quantiles
   wrongSizes: number
   lost: number
   impatient: number
   failed: number
   failures: string[]
-  /** All messages performed, with the sizes of the capture. */
+  /** True if all messages were performed, with the sizes of the capture. */
   same: boolean
 }
 

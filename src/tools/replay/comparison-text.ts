@@ -1,4 +1,4 @@
-/** A comparison for people. */
+/** A comparison as text. */
 import { print, table } from '../../cli/terminal/index.ts'
 import { timeText } from '../../text/index.ts'
 import type { Comparison, Quantiles } from './compare.ts'

@@ -1,8 +1,8 @@
 /**
- * One end of a replay: performs its messages when they are due, and notes when that was. In a closed loop a message is due some time
- * after what it waited for in the capture has happened here; in an open loop it is due at its time, whatever happens.
+ * One end of a replay: it performs its messages when they are due, and records the times. In a closed loop a message is due some time
+ * after the event that it waited for in the capture has happened here; in an open loop it is due at its time, whatever happens.
  *
- * Messages of a connection are posted in their order, so that the receiving end knows what comes next.
+ * Messages of a connection are posted in their order, so that the receiving end can predict the next one.
  */
 import {
   Access,
@@ -26,7 +26,7 @@ import type { Plan, PlannedMessage } from './plan.ts'
 
 export interface Performed {
   id: number
-  /** Nanoseconds after the start. `dueNs`: when it should have been posted. `doneNs`: null if it failed. */
+  /** Times in nanoseconds after the start. `dueNs`: when it should have been posted. `doneNs`: null if it failed. */
   dueNs: number
   atNs: number
   doneNs: number | null
@@ -34,19 +34,19 @@ export interface Performed {
 
 export interface EndReport {
   performed: Performed[]
-  /** Completions of messages of the other end, and their bytes. */
+  /** Number of completions of messages of the other end, and their bytes. */
   received: { messages: number; bytes: number }
-  /** WRITEs without immediate of the other end that were seen. */
+  /** Number of WRITEs without immediate of the other end that were seen. */
   seenWrites: number
-  /** Of another size than in the capture. */
+  /** Number of messages whose size differs from the capture. */
   wrongSizes: number
-  /** Expected and never come: UC and UD lose. */
+  /** Number of expected messages that never arrived: UC and UD lose messages. */
   lost: number
-  /** Posted without what they waited for, which did not come. */
+  /** Number of messages posted although the event that they waited for had not happened. */
   impatient: number
-  /** Requests that failed or were not posted, since their connection had failed. */
+  /** Number of requests that failed or were not posted, since their connection had failed. */
   failed: number
-  /** Of the first failure. */
+  /** Description of the first failure. */
   failure: string | null
 }
 
@@ -67,20 +67,20 @@ export class ReplayEnd {
   readonly #endpoints: Endpoint[] = []
   readonly #wcs: WorkCompletion[] = workCompletions(batch)
   readonly #laneOf = new Map<number, Lane>()
-  /** Own messages by what they wait for. */
+  /** Messages of this end by the event that they wait for. */
   readonly #waiting = new Map<string, PlannedMessage[]>()
   readonly #dueNs = new Map<number, number>()
   readonly #performed = new Map<number, Performed>()
   readonly #report: EndReport
-  /** Of each queue pair. */
+  /** Number of receives of each queue pair. */
   readonly #receives: number
   #startNs = 0
-  /** When something happened last, or was about to; when this end did something; when it will, as far as it knows. */
+  /** Times of the last event, or of one that was imminent; of the last action of this end; of its next one, as far as it is known. */
   #progressNs = 0
   #busyNs = 0
   #nextNs = 0
 
-  /** @param side 0 performs what `from: 0` sends. Throws UsageError if it needs more memory than there is. */
+  /** @param side 0 performs the messages with `from: 0`. Throws UsageError if it needs more memory than there is. */
   constructor(context: Context, plan: Plan, side: 0 | 1, local: LocalPort) {
     this.#context = context
     this.#plan = plan
@@ -114,9 +114,9 @@ export class ReplayEnd {
     }
   }
 
-  /** Performs all, and returns when all is done or nothing more comes. */
+  /** Performs all messages; returns when all are done or nothing more arrives. */
   async run(signal: AbortSignal): Promise<EndReport> {
-    // Until then this loop has been compiled.
+    // This loop is compiled before the first message is due.
     this.#startNs = this.#progressNs = nowNs() + settleNs
     let turnNs = nowNs()
     while (!signal.aborted && !this.#lanes.every((lane) => lane.complete)) {
@@ -191,7 +191,7 @@ export class ReplayEnd {
     }
   }
 
-  /** Receives of all connections: once they are connected. */
+  /** Posts receives of all connections, once they are connected. */
   prepare(): void {
     for (const lane of this.#lanes)
       for (let i = 0; i < Math.min(this.#receives, lane.incoming.length); i++) lane.qp.postRecv(lane.receive)
@@ -248,7 +248,7 @@ export class ReplayEnd {
     report.received.bytes += bytes
     lane.qp.postRecv(lane.receive)
     const { incoming } = lane
-    // What UC and UD have lost is passed over: the next one of this size is taken for it.
+    // Messages that UC and UD have lost are skipped: the arrival is taken for the next one of its size.
     if (lane.type !== 'RC' && incoming[lane.arrived]?.bytes !== bytes) {
       const next = incoming.findIndex((message, i) => i > lane.arrived && message.bytes === bytes)
       if (next > 0) {
@@ -264,7 +264,7 @@ export class ReplayEnd {
     this.#happened('received', message.id, now)
   }
 
-  /** WRITEs without immediate. */
+  /** Looks for WRITEs without immediate. */
   #look(): number {
     let count = 0
     for (const lane of this.#lanes) {
@@ -286,7 +286,7 @@ export class ReplayEnd {
         if (dueNs === undefined) break
         const now = nowNs()
         if (now - this.#startNs < dueNs) {
-          // It has only to wait for its time.
+          // The message waits only for its time.
           this.#progressNs = now
           this.#nextNs = Math.min(this.#nextNs, this.#startNs + dueNs)
           break
@@ -300,7 +300,7 @@ export class ReplayEnd {
     return count
   }
 
-  /** Nothing has happened for long: what waits for something no longer does. False if nothing is left to send. */
+  /** Handles a long time without an event: messages no longer wait for events. Returns false if no message is left to send. */
   #stalled(now: number): boolean {
     let any = false
     for (const lane of this.#lanes) {
@@ -331,10 +331,10 @@ export class ReplayEnd {
   }
 }
 
-/** From the word to start until the first message is due. */
+/** Nanoseconds from the request to start until the first message is due. */
 const settleNs = 50e6
-/** Who had nothing to do for so long, and will not for as long, sleeps for a moment. */
+/** Time without work, before and ahead, after which a thread sleeps for a moment. */
 const politeAfterNs = 1e5
 const sleeper = new Int32Array(new SharedArrayBuffer(4))
-/** How long the event loop may have to wait. */
+/** Maximum time for which the event loop may have to wait. */
 const turnEveryNs = 1e6

@@ -1,5 +1,5 @@
 /**
- * One end of a connection that is replayed: its queue pair, what it has to send, what it expects.
+ * One end of a connection that is replayed: its queue pair, the messages it has to send, and those it expects.
  *
  * Memory of an end: one source of zeros and one sink for all its connections, and for each a region that the peer writes and reads:
  *
@@ -7,8 +7,8 @@
  *     | atomics | READ, WRITE with immediate, …              |    c    |
  *                        | a WRITE ends with the region, in its count c |
  *
- * A WRITE without immediate makes no completion at its target. So that the target sees it all the same, its last four bytes are the
- * number of such WRITEs of this connection so far, and all of them end at the same place.
+ * A WRITE without immediate makes no completion at its target. To make it visible there, its last four bytes are the number of such WRITEs
+ * of this connection so far, and all of them end at the same address.
  */
 import {
   type AddressHandle,
@@ -26,12 +26,12 @@ import { isSeen, isSend, type MessageOp, notifies } from '../../replay/index.ts'
 import { addressVector, type LocalPort } from '../kit/index.ts'
 import type { PlannedConnection, PlannedMessage } from './plan.ts'
 
-/** What an end tells the other about one connection. */
+/** Data about one connection that an end sends to the other. */
 export interface Endpoint {
   qpn: number
   psn: number
   lid: number
-  /** 16 bytes. */
+  /** GID of 16 bytes. */
   gid: Uint8Array
   addr: number
   rkey: number
@@ -44,7 +44,7 @@ export const slotBytes = 8
 const opcodes: Record<Exclude<MessageOp, 'flush'>, Opcode> = {
   send: Opcode.Send,
   send_with_imm: Opcode.SendWithImm,
-  // The peer of the capture gave a key away; here it would be that of a region which is needed.
+  // In the capture the message invalidates a key; here it would be that of a region which is still needed.
   send_with_inv: Opcode.Send,
   write: Opcode.Write,
   write_with_imm: Opcode.WriteWithImm,
@@ -54,23 +54,23 @@ const opcodes: Record<Exclude<MessageOp, 'flush'>, Opcode> = {
   atomic_write: Opcode.AtomicWrite,
 }
 
-/** Bytes of the region that these messages need at their target: a multiple of 8. */
+/** Returns the bytes of the region that these messages need at their target: a multiple of 8. */
 export function regionBytesOf(messages: readonly PlannedMessage[]): number {
   const most = messages.reduce((max, { op, bytes }) => (isSend(op) ? max : Math.max(max, bytes)), 0)
   return head + Math.ceil(most / 8) * 8 + 8
 }
 
-/** Where things are in the memory of the end: device addresses, and offsets of the counters in its bytes. */
+/** Layout of the memory of the end: device addresses, and offsets of the counters in its bytes. */
 export interface LaneMemory {
   lkey: number
   source: number
-  /** For READs and atomics. */
+  /** Address of the sink, for READs and atomics. */
   sink: number
   region: number
-  /** The words of the whole memory, and the index of the region's last one. */
+  /** Words of the whole memory, and the index of the region's last one. */
   words: Int32Array
   counterWord: number
-  /** Counts of WRITEs that are outstanding: device address, and word. */
+  /** Location of the counts of outstanding WRITEs: device address, and word. */
   slots: number
   slotWord: number
 }
@@ -79,17 +79,17 @@ export class Lane {
   readonly type: PlannedConnection['type']
   readonly qp: QueuePair
   readonly psn: number
-  /** What this end sends, in order, and how much of it is posted and done. */
+  /** Messages that this end sends, in order, and the numbers of posted and outstanding ones. */
   readonly outgoing: readonly PlannedMessage[]
   posted = 0
   outstanding = 0
-  /** What makes a completion here, in order, and how much of it has come or is passed over. */
+  /** Messages that make a completion here, in order, and the number that has arrived or been skipped. */
   readonly incoming: readonly PlannedMessage[]
   arrived = 0
   /** WRITEs without immediate that are seen here. */
   readonly writes: readonly PlannedMessage[]
   seen = 0
-  /** The peer's or its own failure: nothing more is posted. */
+  /** True if the peer or this end has failed: no more messages are posted. */
   failed = false
   readonly receive: RecvWorkRequest
   readonly #memory: LaneMemory
@@ -121,7 +121,7 @@ export class Lane {
     this.#depth = depth
   }
 
-  /** Whether all has been sent and done, and has come. */
+  /** True if all messages have been sent and completed, and all expected ones have arrived. */
   get complete(): boolean {
     const sent = this.failed || this.posted === this.outgoing.length
     return sent && this.outstanding === 0 && (this.failed || this.allArrived)
@@ -152,7 +152,7 @@ export class Lane {
     return message
   }
 
-  /** How many of the WRITEs that come here have been seen by now. */
+  /** Returns the number of incoming WRITEs that have been seen by now. */
   look(): number {
     if (this.writes.length === 0) return 0
     const { words, counterWord } = this.#memory

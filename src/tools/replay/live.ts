@@ -1,24 +1,24 @@
 /**
- * Packets that leave when they are due. A capture is read in chunks: the packets of one are copied here, and sent before the next
- * chunk is read. While the next packet is far away the event loop has its turn; the rest of the wait is spent spinning.
+ * Packets that are sent when they are due. A capture is read in chunks: the packets of one are copied here, and sent before the next
+ * chunk is read. While the next packet is far away the event loop runs; the rest of the wait is spent spinning.
  */
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import { nowNs, sleepUntilNs } from '../../memory/index.ts'
 import type { CapturedPacket, Pacer } from '../../replay/index.ts'
 import { LogHistogram } from '../../stats/index.ts'
 
-/** Where packets go. */
+/** Destination of packets. */
 export interface Outlet {
-  /** Whether one more packet of so many bytes can be added before the next flush. */
+  /** Returns true if one more packet of `length` bytes can be added before the next flush. */
   hasRoom(length: number): boolean
   add(bytes: Uint8Array, offset: number, length: number, tag: number): void
-  /** Sends what was added; how many packets were rejected. */
+  /** Sends the packets that were added; returns the number that was rejected. */
   flush(): number
   close(): void
 }
 
 export interface PacingError {
-  /** Nanoseconds later than due. */
+  /** Nanoseconds by which packets were late. */
   medianNs: number
   p99Ns: number
   maxNs: number
@@ -40,11 +40,11 @@ export class LiveReplay {
   readonly #late = new LogHistogram({ bits: 53 })
   #room: Uint8Array = new Uint8Array(1 << 20)
   #used = 0
-  /** Offset, length, tag and due time of each packet that waits. */
+  /** Offset, length, tag and due time of each waiting packet. */
   #waiting: number[] = []
   #lastTurnNs = 0
 
-  /** @param top packets go as fast as they can, whatever is due */
+  /** @param top sends packets as fast as possible, regardless of their due times */
   constructor(outlet: Outlet, pacer: Pacer, top: boolean, signal: AbortSignal) {
     this.#outlet = outlet
     this.#pacer = pacer
@@ -58,7 +58,7 @@ export class LiveReplay {
     return { medianNs: late.percentile(50), p99Ns: late.percentile(99), maxNs: late.max }
   }
 
-  /** Takes a copy of b[offset, offset + length), which is a packet captured at that time. `tag` goes to the outlet with it. */
+  /** Copies b[offset, offset + length), which is a packet captured at that time. `tag` goes to the outlet with it. */
   take(packet: CapturedPacket, offset: number, length: number, tag: number): void {
     if (this.#used + length > this.#room.length) {
       const larger = new Uint8Array(Math.max(this.#room.length * 2, this.#used + length))
@@ -71,7 +71,7 @@ export class LiveReplay {
     this.#used += length
   }
 
-  /** Sends what was taken. */
+  /** Sends the packets that were taken. */
   async drain(): Promise<void> {
     const waiting = this.#waiting
     for (let i = 0; i < waiting.length && !this.#signal.aborted; i += 4) {

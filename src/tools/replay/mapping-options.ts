@@ -1,4 +1,4 @@
-/** The options of mappings: one for each kind, each as often as wanted, and files of them. */
+/** The options of mappings: one for each kind, which may be repeated, and files of them. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { type Mapping, type MappingKind, parseMapping, parseMappings } from '../../replay/index.ts'
@@ -20,7 +20,7 @@ const texts: readonly (readonly [kind: MappingKind, value: string, text: string]
   ['va', 'first[-last]=new', 'virtual addresses from first to last'],
 ]
 
-/** In the order in which they were given, by the name of commander. */
+/** Options in the order in which they were given, by the name of commander. */
 type Given = Record<string, unknown>
 
 export function addMappingOptions(command: Command): void {

@@ -1,5 +1,5 @@
 /**
- * What the two ends of a replay say to each other: JSON lines over TCP.
+ * Messages between the two ends of a replay: JSON lines over TCP.
  *
  *     client                      server
  *     hello {plan}          →
@@ -8,7 +8,7 @@
  *     endpoints {end}       ↔     endpoints
  *     ready                 ↔     ready       receives are posted
  *     start                 →
- *     done                  →                 nothing more will come from it
+ *     done                  →                 no more messages will arrive from it
  *                           ←     performed [[…], …]   as often as needed, each answered by next
  *                           ←     report
  *
@@ -22,7 +22,7 @@ import type { Endpoint } from './lane.ts'
 import { type Mode, type PackedMessage, type Plan, type PlannedConnection, pack, unpack } from './plan.ts'
 
 const protocolVersion = 1
-/** Of messages in a line. */
+/** Number of messages in a line. */
 const lineMessages = 500
 const answerMs = 30_000
 
@@ -30,13 +30,13 @@ interface Packed {
   qpn: number
   psn: number
   lid: number
-  /** 32 hexadecimal digits. */
+  /** GID, 32 hexadecimal digits. */
   gid: string
   addr: number
   rkey: number
 }
 
-/** id, dueNs, atNs, doneNs; times are negative before the end itself had started. */
+/** Fields id, dueNs, atNs, doneNs; times are negative before the end itself had started. */
 type PackedTimes = [number, number, number, number | null]
 
 type Message =
@@ -45,12 +45,12 @@ type Message =
       protocol: number
       device: string
       mode: Mode
-      /** null: nothing waits. */
+      /** Speed; null: Infinity, at which messages do not wait for their times. */
       speed: number | null
       depth: number
       stallMs: number
       connections: PlannedConnection[]
-      /** How many of them follow. */
+      /** Number of messages that follow. */
       messages: number
     }
   | { type: 'messages'; messages: PackedMessage[] }
@@ -104,7 +104,7 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
 
 export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
-/** The next message, which must be of one of these types; an error of the peer is thrown. */
+/** Returns the next message, which must be of one of these types; throws an error of the peer. */
 export const hear = <T extends Message['type']>(
   wire: Wire,
   timeoutMs: number,
@@ -159,7 +159,7 @@ export async function sendEndpoints(wire: Wire, device: string, endpoints: reado
   })
 }
 
-/** `count` of them. */
+/** Receives `count` endpoints. */
 export async function receiveEndpoints(wire: Wire, count: number): Promise<{ device: string; endpoints: Endpoint[] }> {
   const { device, endpoints } = await hear(wire, answerMs, 'endpoints')
   if (endpoints.length !== count)
@@ -179,7 +179,7 @@ export async function sendReport(wire: Wire, { performed, ...rest }: EndReport):
   await say(wire, { type: 'report', report: rest })
 }
 
-/** When the other end is ready with its part. */
+/** Receives the report, when the other end has finished its part. */
 export async function receiveReport(wire: Wire): Promise<EndReport> {
   const performed: Performed[] = []
   for (;;) {

@@ -86,7 +86,7 @@ const texts: Record<keyof MessageGaps, string> = {
   beyond: 'messages are more than are remembered',
 }
 
-/** Says on stderr what could not be reconstructed. */
+/** Prints on stderr which messages could not be reconstructed. */
 export function noteGaps({ gaps, connections, messages }: TraceMessages): void {
   const oneSided = connections.filter((one) => one.oneSided).length
   note(`${messages.length} messages on ${connections.length} connections`)

@@ -1,4 +1,4 @@
-/** Where packets go live: an interface, or a UDP socket. */
+/** Destinations of packets in a live replay: an interface, or a UDP socket. */
 import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import {
@@ -15,7 +15,7 @@ import { parseIp } from '../../replay/index.ts'
 import { UsageError } from '../kit/index.ts'
 import type { Outlet } from './live.ts'
 
-/** Frames through an interface of this host. Throws NativeError without CAP_NET_RAW. */
+/** Returns an outlet for frames through an interface of this host. Throws NativeError without CAP_NET_RAW. */
 export function interfaceOutlet(name: string): Outlet {
   const sender = new PacketSender(indexOf(name))
   return {
@@ -32,17 +32,17 @@ function indexOf(name: string): number {
   return index
 }
 
-/** Room for one datagram. */
+/** Bytes for one datagram. */
 const datagramBytes = 1 << 16
 const fullMs = 1000
 
 export interface UdpOutlet extends Outlet {
-  /** 4 or 16 bytes. */
+  /** Address of 4 or 16 bytes. */
   readonly source: Uint8Array
   readonly sourcePort: number
 }
 
-/** Datagrams to a host, from the address with which this host reaches it. Their tag is the traffic class. */
+/** Returns an outlet for datagrams to a host, from the address with which this host reaches it. Their tag is the traffic class. */
 export async function udpOutlet(host: Uint8Array, hostText: string, port: number): Promise<UdpOutlet> {
   const source = await sourceTo(host.length === 4 ? 'udp4' : 'udp6', hostText, port)
   const memory = new ArrayBuffer(datagramBytes)
@@ -53,7 +53,7 @@ export async function udpOutlet(host: Uint8Array, hostText: string, port: number
   const send = (length: number, untilNs: number): number => {
     for (;;) {
       const sent = socket.send(0, length, 0, destination)
-      // A host that has nobody at the port answers an earlier datagram: this one goes all the same.
+      // ECONNREFUSED reports an earlier datagram, for which no process listened on the port: this one is sent all the same.
       if (sent === -errnos.ECONNREFUSED) continue
       if (sent !== -errnos.EAGAIN && sent !== -errnos.ENOBUFS) return sent
       const now = nowNs()
@@ -79,7 +79,7 @@ export async function udpOutlet(host: Uint8Array, hostText: string, port: number
   }
 }
 
-/** The address of this host from which datagrams to that one come. */
+/** Returns the address of this host from which datagrams to that one are sent. */
 async function sourceTo(type: 'udp4' | 'udp6', host: string, port: number): Promise<Uint8Array> {
   if (nativeReason !== '')
     throw new NativeError('EOPNOTSUPP', 95, 'socket', `--udp is not available here: ${nativeReason}`)

@@ -1,4 +1,4 @@
-/** When packets go: --speed, --pps, --rate. */
+/** Times at which packets are sent: --speed, --pps, --rate. */
 import type { Pace } from '../../replay/index.ts'
 import { UsageError, wrongValue } from '../kit/index.ts'
 

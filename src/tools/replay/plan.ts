@@ -1,4 +1,4 @@
-/** What two ends perform together: connections and messages of a capture, as they travel between the ends. */
+/** The plan that two ends perform together: connections and messages of a capture, as they travel between the ends. */
 import {
   type MessageOp,
   messageOps,
@@ -12,11 +12,11 @@ export type Mode = 'closed' | 'open'
 
 export interface PlannedConnection {
   type: 'RC' | 'UC' | 'UD'
-  /** Path MTU of the capture; 0 if it is not known. */
+  /** Bytes of the path MTU of the capture; 0 if it is not known. */
   mtu: number
 }
 
-/** As TraceMessage has them. */
+/** Message with the fields of TraceMessage that a plan needs. */
 export type PlannedMessage = Pick<
   TraceMessage,
   'id' | 'connection' | 'from' | 'op' | 'bytes' | 'atNs' | 'after' | 'wait' | 'thinkNs'
@@ -24,9 +24,9 @@ export type PlannedMessage = Pick<
 
 export interface Plan {
   mode: Mode
-  /** Times are divided by it; Infinity: nothing waits but for its cause. */
+  /** Divisor of times; Infinity: messages wait only for their causes. */
   speed: number
-  /** Requests of a queue pair that are outstanding. */
+  /** Maximum number of outstanding requests of a queue pair. */
   depth: number
   /** Milliseconds without progress after which an end no longer waits. */
   stallMs: number
@@ -34,15 +34,15 @@ export interface Plan {
   messages: PlannedMessage[]
 }
 
-/** Messages that no queue pair here performs. */
+/** Counts of messages that no queue pair here performs. */
 export interface Omitted {
-  /** FLUSH: what it flushes is the persistent memory of another host. */
+  /** Number of FLUSHes: they flush the persistent memory of another host. */
   flush: number
-  /** Datagrams longer than the MTU of the port. */
+  /** Number of datagrams longer than the MTU of the port. */
   tooLong: number
 }
 
-/** The messages of a capture that can be performed; what waited for another waits for its own time. */
+/** Returns the messages of a capture that can be performed; a message that waited for an omitted one waits for its own time. */
 export function planOf(
   { connections, messages }: TraceMessages,
   settings: Pick<Plan, 'mode' | 'speed' | 'depth' | 'stallMs'>,
@@ -68,7 +68,7 @@ export function planOf(
   }
 }
 
-/** The connections `chosen` of a plan, renumbered; messages keep their numbers. */
+/** Returns the connections `chosen` of a plan, renumbered; messages keep their numbers. */
 export function partOf(plan: Plan, chosen: readonly number[]): Plan {
   const place = new Map(chosen.map((connection, i) => [connection, i]))
   return {
@@ -80,7 +80,7 @@ export function partOf(plan: Plan, chosen: readonly number[]): Plan {
   }
 }
 
-/** id, connection, from, op, bytes, atNs, after, wait, thinkNs; −1 for null. */
+/** Fields id, connection, from, op, bytes, atNs, after, wait, thinkNs; −1 for null. */
 export type PackedMessage = number[]
 
 export function pack({ id, connection, from, op, bytes, atNs, after, wait, thinkNs }: PlannedMessage): PackedMessage {
@@ -88,7 +88,7 @@ export function pack({ id, connection, from, op, bytes, atNs, after, wait, think
   return [id, connection, from, messageOps.indexOf(op), bytes, atNs, ...cause, thinkNs]
 }
 
-/** Undefined if it is none of a plan with so many connections. */
+/** Unpacks a message; undefined if it is not valid in a plan with so many connections. */
 export function unpack(packed: readonly number[], connections: number): PlannedMessage | undefined {
   const [id = -1, connection = -1, from = -1, op = -1, bytes = -1, atNs = -1, after = -1, wait = -1, thinkNs = -1] =
     packed

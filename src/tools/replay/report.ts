@@ -1,4 +1,4 @@
-/** What `verbena replay packets` says at its end. */
+/** The report of `verbena replay packets` at its end. */
 import { print } from '../../cli/terminal/index.ts'
 import type { PacketCounts, PacketReplayResult } from '../../replay/index.ts'
 import { timeText } from '../../text/index.ts'
@@ -8,14 +8,14 @@ export interface PacketReport {
   kind: 'file' | 'interface' | 'udp'
   target: string
   counts: PacketCounts
-  /** Written or sent; of interfaces and hosts, those that the system has taken. */
+  /** Number of packets written or sent; for interfaces and hosts, of those that the system has accepted. */
   sent: number
   bytes: number
-  /** By the system: too long, or no room. */
+  /** Number of packets that the system rejected: too long, or no room. */
   rejected: number
-  /** Cut by the capture, or of another link. */
+  /** Number of packets cut by the capture, or of another link type. */
   unsendable: number
-  /** From the first to the last packet; null for a file. */
+  /** Seconds from the first to the last packet; null for a file. */
   seconds: number | null
   pacing: PacingError | null
 }

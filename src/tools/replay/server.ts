@@ -88,7 +88,7 @@ export function configure(command: Command): void {
   })
 }
 
-/** Tells the peer why this end gives up. */
+/** Runs `body`; sends its error to the peer before throwing it. */
 export async function telling<T>(wire: Wire, body: () => Promise<T>): Promise<T> {
   try {
     return await body()
@@ -123,7 +123,7 @@ async function serve(
     const forget = wire.onEnd(() => ended.abort())
     const report = await end.run(AbortSignal.any([signal, ended.signal]))
     forget()
-    // Until then the client may read from this end, or need an acknowledgement again.
+    // Before that, the client may read from this end, or need an acknowledgement again.
     if (!signal.aborted) await hear(wire, Number.POSITIVE_INFINITY, 'done')
     await sendReport(wire, report)
     return report

@@ -1,4 +1,4 @@
-/** Packets of a capture onto a network. Here and not in `packets.ts`: what only writes a file loads no system calls. */
+/** Sends packets of a capture to a network. Separate from `packets.ts`, so that a command that only writes a file loads no system calls. */
 import {
   type Pacer,
   type PacketOut,
@@ -20,7 +20,7 @@ export interface WireOptions extends PaceOptions {
   udp?: string
 }
 
-/** The packets at their times, through an interface or as datagrams to a host: whichever the options name. */
+/** Sends the packets at their times, through an interface or as datagrams to a host: whichever the options name. */
 export async function toWire(
   source: CaptureSource,
   reading: PacketReplayOptions,
@@ -53,7 +53,7 @@ export async function toWire(
   }
 }
 
-/** LINKTYPE_ETHERNET: what an Ethernet interface can send. */
+/** True for LINKTYPE_ETHERNET, whose frames an Ethernet interface can send. */
 function isEthernet(linkType: number): boolean {
   return linkType === 1
 }

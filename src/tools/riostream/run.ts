@@ -1,6 +1,6 @@
 /**
- * `riostream`: like rstream, but the data goes straight into the peer's memory (`riomap`, `riowrite`), which looks at the
- * last byte of it until that changes. Tests, defaults and output are those of rdma-core's program.
+ * `riostream`: like rstream, but the data is written directly into the peer's memory (`riomap`, `riowrite`); the peer polls
+ * its last byte until that changes. Tests, defaults and output are those of rdma-core's program.
  *
  *     client ↔ server   both map their buffer at offset 0; 16 bytes each way by send and recv; then for each iteration
  *     client → server   `transfers` writes of the buffer; the last byte of the last one is the number of the turn
@@ -26,9 +26,9 @@ import {
   type Waiter,
 } from '../rs-kit/index.ts'
 
-/** No turn has this number when a test begins. */
+/** Number that no turn has when a test begins. */
 const nobodysTurn = 255
-/** Looks at the byte between two looks at the connection. */
+/** Number of polls of the byte between two checks of the connection. */
 const looks = 16
 
 export function runRiostream(settings: StreamSettings, run: Run): Promise<StreamResult> {
@@ -93,7 +93,7 @@ class MappedStream {
     return row
   }
 
-  /** With a check the last byte goes by itself: one write need not place its bytes in order. */
+  /** Writes the message; with a check the last byte in a write of its own, since one write need not place its bytes in order. */
   #writeLast(bytes: Uint8Array): void {
     const last = bytes.length - 1
     if (this.#sent !== undefined && last > 0) {
@@ -114,12 +114,12 @@ class MappedStream {
     }
   }
 
-  /** Looks at the last byte until it is the peer's turn's. */
+  /** Polls the last byte until it has the number of the peer's turn. */
   #await(bytes: Uint8Array, turn: number): void {
     const last = bytes.length - 1
     for (let i = 1; Atomics.load(bytes, last) !== turn; i++) {
       if (i % looks !== 0) continue
-      // The device gets time, and the end of the connection is seen.
+      // The poll lets the device make progress, and detects the end of the connection.
       const revents = this.#socket.poll(POLLIN, 0)
       if ((revents & (POLLERR | POLLHUP)) !== 0 && Atomics.load(bytes, last) !== turn)
         throw new EndError('PEER_GONE', `riostream: ${this.#socket.reason() || 'the peer ended the connection'}`)
@@ -130,7 +130,7 @@ class MappedStream {
     if (wrong >= 0) throw new EndError('DATA', `data verification failed byte ${wrong}`)
   }
 
-  /** What was written before gets done, which makes room. */
+  /** Waits for earlier writes to complete, which makes room. */
   #rest(what: string): void {
     this.#socket.poll(POLLIN, 0)
     this.#waiter.nap(what)

@@ -47,7 +47,7 @@ export function configure(command: Command): void {
     .option('-d', 'show what happens underneath')
     .option('-P', 'server: go on for other clients, also several at a time, until Ctrl-C')
     .option('-q', 'make and move the queue pair in the program instead of in the RDMA CM')
-  // -d is the original's for debugging.
+  // In the original, -d is for debugging.
   addCommonOptions(command, { short: false })
     .addHelpText('after', examples)
     .action(async (options: Options) => {

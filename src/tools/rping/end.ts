@@ -1,4 +1,4 @@
-/** One end of one rping connection: its queue pair, its buffers, and the completions of them. */
+/** One end of one rping connection: its queue pair, its buffers, and their completions. */
 import {
   Access,
   type CmId,
@@ -28,10 +28,10 @@ const rqDepth = 2
 export class RpingEnd {
   readonly id: CmId
   readonly qp: QueuePair
-  /** What the server reads into and writes from, and what the client is written to. */
+  /** Buffer that the server reads into and writes from; at the client, the target of the server's RDMA WRITE. */
   readonly sink: Uint8Array
   readonly #sinkMr: MemoryRegion
-  /** What the client's server reads. */
+  /** Buffer that the client's server reads. */
   readonly source: Uint8Array
   readonly #sourceMr: MemoryRegion
   readonly #messages: Uint8Array
@@ -43,13 +43,13 @@ export class RpingEnd {
   readonly #cq: CompletionQueue
   readonly #selfMade: boolean
   readonly #messagesMr: MemoryRegion
-  /** Messages of the peer that nobody has taken yet. */
+  /** Messages of the peer that have not been taken yet. */
   #received: RpingInfo[] = []
   #rdmaDone = false
   #failure: EndError | undefined
   #flushed = false
 
-  /** `selfMade`: the queue pair is made and moved here and not by the id (`-q`). */
+  /** `selfMade`: the queue pair is created and moved here and not by the id (`-q`). */
   constructor(station: Station, id: CmId, size: number, selfMade: boolean) {
     const context = id.verbs!
     this.#station = station
@@ -83,7 +83,7 @@ export class RpingEnd {
     this.qp.postRecv(this.#receive)
   }
 
-  /** With `-q`: through its states, as the RDMA CM says. */
+  /** Moves a self-made queue pair (`-q`) through its states, with the attributes of the RDMA CM. */
   ready(): void {
     if (!this.#selfMade) return
     for (const state of [QpState.Init, QpState.Rtr, QpState.Rts] as const)
@@ -113,7 +113,7 @@ export class RpingEnd {
     this.qp.postRecv(this.#receive)
   }
 
-  /** The next message of the peer; undefined if the connection has ended. */
+  /** Returns the next message of the peer; undefined if the connection has ended. */
   async message(what: string, stallMs?: number): Promise<RpingInfo | undefined> {
     await this.#station.until(what, () => this.#received.length > 0 || this.#over, stallMs)
     const message = this.#received.shift()
@@ -121,7 +121,7 @@ export class RpingEnd {
     return message
   }
 
-  /** A READ into the sink, or a WRITE from it; false if the connection has ended. */
+  /** Performs a READ into the sink, or a WRITE from it; returns false if the connection has ended. */
   async rdma(opcode: typeof Opcode.Read | typeof Opcode.Write, peer: RpingInfo, length: number): Promise<boolean> {
     const wr = this.#rdma
     wr.opcode = opcode
@@ -138,12 +138,12 @@ export class RpingEnd {
     return this.#rdmaDone
   }
 
-  /** A message has come. */
+  /** True if a message has arrived. */
   get heard(): boolean {
     return this.#received.length > 0
   }
 
-  /** Tells the peer of a buffer. */
+  /** Sends the address and key of a buffer to the peer. */
   tell(buffer: 'source' | 'sink'): RpingInfo {
     const { addr, rkey } = buffer === 'source' ? this.#sourceMr : this.#sinkMr
     const info = { addr, rkey, size: this.sink.length }
@@ -152,12 +152,12 @@ export class RpingEnd {
     return info
   }
 
-  /** The server's messages mean nothing but that they come. */
+  /** Sends a message of the server, whose contents are not used. */
   goAhead(): void {
     this.qp.postSend(this.#send)
   }
 
-  /** The connection has ended, well or badly. */
+  /** True if the connection has ended, with or without an error. */
   get #over(): boolean {
     return this.#failure !== undefined || this.#flushed || this.#station.has(this.id)
   }
@@ -166,7 +166,7 @@ export class RpingEnd {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** The queue pair that the id does not know goes to ERR by hand. */
+  /** Disconnects; a queue pair that the id does not own is moved to ERR here. */
   disconnect(): void {
     if (this.#selfMade && !this.qp.closed) this.qp.modify({ state: QpState.Err })
     this.id.disconnect()

@@ -1,5 +1,5 @@
 /**
- * What rping sends, and what it puts into its buffer.
+ * Messages of rping, and the contents of its buffer.
  *
  *     client                                        server
  *       SEND   {address, rkey, size} of the source     ──>   RDMA READ of it
@@ -7,7 +7,7 @@
  *       SEND   {address, rkey, size} of the sink       ──>   RDMA WRITE of what was read, up to its NUL
  *       <── SEND  done
  *
- * The message has 16 bytes, big-endian: address 8, rkey 4, size 4. What the server's messages hold means nothing.
+ * The message has 16 bytes, big-endian: address 8, rkey 4, size 4. The contents of the server's messages are not used.
  */
 export const rpingInfoBytes = 16
 
@@ -29,12 +29,12 @@ export function parseRpingInfo(from: Uint8Array): RpingInfo {
   return { addr: Number(view.getBigUint64(0)), rkey: view.getUint32(8), size: view.getUint32(12) }
 }
 
-/** The first and last of the characters that fill a ping. */
+/** First and last of the characters that fill a ping. */
 const [first, last] = [65, 122]
 export const minPingBytes = 26
 export const maxPingBytes = 65535
 
-/** `rdma-ping-3: DEFGHIJ…` with a NUL as its last byte; each ping begins one character later. */
+/** Fills a buffer with `rdma-ping-3: DEFGHIJ…` and a NUL as its last byte; each ping begins one character later. */
 export function fillPing(to: Uint8Array, ping: number): void {
   const title = Buffer.from(`rdma-ping-${ping}: `, 'latin1')
   to.set(title.subarray(0, to.length))
@@ -46,7 +46,7 @@ export function fillPing(to: Uint8Array, ping: number): void {
   to[to.length - 1] = 0
 }
 
-/** Bytes up to the NUL, which may be missing. */
+/** Returns the number of bytes up to the NUL, which may be missing. */
 export function textLength(bytes: Uint8Array): number {
   const at = bytes.indexOf(0)
   return at < 0 ? bytes.length : at

@@ -25,21 +25,21 @@ export const rpingPort = 7174
 
 export interface RpingSettings extends CommonSettings {
   role: 'client' | 'server'
-  /** The server's; a server without one listens on all. */
+  /** Address of the server; a server without one listens on all addresses. */
   address?: string | undefined
-  /** The client's own. */
+  /** Own address of the client. */
   source?: string | undefined
   port: number
   /** Bytes of the buffer, 26 to 65535. */
   size: number
-  /** Pings; 0: until it is interrupted. */
+  /** Number of pings; 0: until it is interrupted. */
   count: number
   verbose: boolean
   validate: boolean
   debug: boolean
-  /** The server goes on when a client has left. */
+  /** True if the server continues when a client has left. */
   persistent: boolean
-  /** The queue pair is made and moved by the program and not by the RDMA CM. */
+  /** True if the program creates and moves the queue pair, and not the RDMA CM. */
   selfMadeQp: boolean
 }
 
@@ -55,11 +55,11 @@ export interface RpingConnection {
 export interface RpingResult extends CommonResult {
   tool: 'rping'
   size: number
-  /** One, but for a server with -P. */
+  /** Connections: one, except for a server with -P. */
   connections: RpingConnection[]
 }
 
-/** State numbers of the original, which its messages show. */
+/** Number of a state of the original, which its messages show. */
 const disconnectedState = 10
 
 interface Run {
@@ -94,7 +94,7 @@ export async function runRping(settings: RpingSettings, { output, signal }: RunO
   return result
 }
 
-/** What both ends ask for. */
+/** Connection parameters of both ends. */
 const connParam = { responderResources: 1, initiatorDepth: 1, flowControl: false, retryCount: 7, rnrRetryCount: 7 }
 
 // --- the client ------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ async function client(run: Run, result: RpingResult): Promise<void> {
     if (selfMadeQp) {
       end.ready()
       id.establish()
-      // Establishing by hand makes no event.
+      // `establish` generates no event.
       while (station.take(id) !== undefined);
     }
     debug(`connected to ${peerText(id)}`)
@@ -187,7 +187,7 @@ async function server(run: Run, result: RpingResult): Promise<void> {
   }
 }
 
-/** One client, from its request to its end. */
+/** Serves one client, from its request to its end. */
 async function serve(run: Run, id: CmId, result: RpingResult): Promise<void> {
   const { settings, station } = run
   const { size, selfMadeQp } = settings
@@ -216,7 +216,7 @@ async function serve(run: Run, id: CmId, result: RpingResult): Promise<void> {
   }
 }
 
-/** Data of a client says as well as its RTU, which may be lost, that it is connected. */
+/** Waits until the client is connected, as indicated by its RTU, which may be lost, or by its data. */
 async function established(station: Station, id: CmId, end: RpingEnd): Promise<void> {
   await station.until('the client to be ready', () => station.has(id) || end.heard)
   if (!station.has(id)) id.notifyEstablished()
@@ -227,7 +227,7 @@ async function echo(run: Run, end: RpingEnd, connection: RpingConnection): Promi
   const { output, debug, settings } = run
   const over = (wanted: string): void => output.error(`wait for ${wanted} state ${disconnectedState}`)
   for (;;) {
-    // Between two pings a client may take as long as it likes.
+    // The time between two pings of a client is not limited.
     const source = await end.message('a ping', 0)
     if (source === undefined) return over('RDMA_READ_ADV')
     debug(`Received rkey ${source.rkey.toString(16)} addr ${source.addr.toString(16)} len ${source.size} from peer`)
@@ -272,7 +272,7 @@ function begin(id: CmId, result: RpingResult): RpingConnection {
     usecPerPing: 0,
   }
   result.connections.push(connection)
-  // Polling for each other on one core takes a time slice each.
+  // On one core, polling for each other takes a time slice each.
   if (peer !== undefined && isOwnAddress(peer.address)) pinApart(result.role)
   return connection
 }
@@ -282,10 +282,10 @@ function finish(connection: RpingConnection, startMs: number): void {
   connection.usecPerPing = connection.pings === 0 ? 0 : (connection.seconds * 1e6) / connection.pings
 }
 
-/** Long enough for a peer that answers; one that does not is left alone. */
+/** Milliseconds of waiting for the peer's disconnect; after that the connection is closed without it. */
 const disconnectMs = 2000
 
-/** Says goodbye and waits for the answer. */
+/** Disconnects and waits for the peer to disconnect. */
 async function disconnect({ station }: Run, end: RpingEnd): Promise<void> {
   const { id } = end
   end.disconnect()

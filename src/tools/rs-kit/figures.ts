@@ -1,6 +1,6 @@
-/** How the originals write sizes and counts, and what they measure. */
+/** Sizes and counts as the originals write them, and their measurements. */
 
-/** `64`, `1.5k`, `1m`: in powers of 1024, with a decimal below 10 where there is one. */
+/** Returns `64`, `1.5k`, `1m`: in powers of 1024, with a decimal below 10 where there is one. */
 export function sizeText(bytes: number): string {
   const [base, unit] =
     bytes >= 2 ** 30 ? [2 ** 30, 'g'] : bytes >= 2 ** 20 ? [2 ** 20, 'm'] : bytes >= 1024 ? [1024, 'k'] : [1, '']
@@ -9,7 +9,7 @@ export function sizeText(bytes: number): string {
   return tenths > 0 ? `${whole}.${tenths}${unit}` : `${whole}${unit}`
 }
 
-/** `100`, `10k`, `1m`, `2b`: cut off, not rounded. */
+/** Returns `100`, `10k`, `1m`, `2b`: cut off, not rounded. */
 export function countText(count: number): string {
   if (count >= 1e9) return `${Math.floor(count / 1e9)}b`
   if (count >= 1e6) return `${Math.floor(count / 1e6)}m`
@@ -17,7 +17,7 @@ export function countText(count: number): string {
   return String(count)
 }
 
-/** How often a message of this size is sent in a test. */
+/** Returns the number of messages of this size that a test sends. */
 export function countOf(bytes: number): number {
   if (bytes >= 1 << 20) return 100
   if (bytes >= 1 << 16) return 1000
@@ -31,7 +31,7 @@ export const allSizes: readonly number[] = [
   ...Array.from({ length: 16 }, (_, i) => [1 << (7 + i), (1 << (7 + i)) + (1 << (6 + i))]).flat(),
 ]
 
-/** What `-T v` sends: bytes that count up, from one message to the next. */
+/** Data of `-T v`: bytes that count up, from one message to the next. */
 export class Pattern {
   #next = 0
   #position = 0
@@ -42,7 +42,7 @@ export class Pattern {
     this.#next = next & 255
   }
 
-  /** The position in the stream of the first byte that is wrong; −1 if all are right. */
+  /** Returns the position in the stream of the first byte that is wrong; −1 if all are right. */
   wrongByte(bytes: Uint8Array): number {
     let next = this.#next
     for (let i = 0; i < bytes.length; i++) {
@@ -56,13 +56,13 @@ export class Pattern {
 }
 
 export interface StreamRow {
-  /** `64_lat`, `1m_bw`, `custom`. */
+  /** Name such as `64_lat`, `1m_bw`, `custom`. */
   name: string
   /** Bytes of each transfer. */
   size: number
   transfers: number
   iterations: number
-  /** Both directions together. */
+  /** Bytes of both directions together. */
   bytes: number
   seconds: number
   gbitPerSec: number

@@ -1,4 +1,4 @@
-/** What the programs on rsockets share: options, sessions, sockets of rsockets or of the kernel, waiting, figures. */
+/** Code that the programs on rsockets share: options, sessions, sockets of rsockets or of the kernel, waiting, figures. */
 export {
   countOf,
   countText,

@@ -1,4 +1,4 @@
-/** What the commands on rsockets share: options, Ctrl-C, and the end. */
+/** Options, Ctrl-C handling and exit of the commands on rsockets. */
 
 import {
   currentRun,
@@ -13,7 +13,7 @@ import { PeerError, parseInteger, wrongValue } from '../kit/index.ts'
 import { runTool, type Tool } from './run.ts'
 import type { CommonResult, Notice } from './settings.ts'
 
-/** Letters and words of `-T`; it may be given several times. */
+/** Parses letters and words of `-T`, which may be given several times. */
 export function testOptions<K extends string>(given: readonly string[] | undefined, known: readonly K[]): Set<K> {
   const chosen = new Set<K>()
   for (const text of given ?? []) {
@@ -34,7 +34,7 @@ export function portOf(text: string | undefined, fallback: number): number {
   return parseInteger('-p', text, fallback, 1, 65535)
 }
 
-/** Runs a program to its end; the exit code. With `--json` only the result is printed. */
+/** Runs a program to its end; returns the exit code. With `--json` only the result is printed. */
 export async function runRsTool(
   tool: Tool,
   settings: object,
@@ -58,7 +58,7 @@ export async function runRsTool(
     printFailure(result.failure.message)
     return exitCodes.failed
   } catch (error) {
-    // Thrown in the thread: what it was decides what it means.
+    // The error was thrown in the thread: its name and code there determine how it is reported.
     if (!(error instanceof PeerError) || error.thrown === null) throw error
     throw Object.assign(new Error(error.message), error.thrown)
   } finally {

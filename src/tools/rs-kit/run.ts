@@ -1,19 +1,19 @@
-/** From the main thread: a program on rsockets in a thread of its own. */
+/** Runs a program on rsockets in a thread of its own, from the main thread. */
 import { Peer } from '../kit/index.ts'
 import type { CommonResult, Notice, Tell } from './settings.ts'
 
-/** A thread that hangs in a call is ended after so long. */
+/** Milliseconds after which a thread that hangs in a call is ended. */
 const graceMs = 2000
-/** Programs run for as long as they run. */
+/** Timeout of the call that runs a program, in effect unlimited. */
 const longestMs = 24 * 86_400_000
 
-/** A program and the module of its thread, which calls `serveTool`. */
+/** Program on rsockets, and the module of its thread, which calls `serveTool`. */
 export interface Tool {
   name: string
   thread: URL
 }
 
-/** The result, also when it was interrupted. Throws PeerError with the name and code of what was thrown in the thread. */
+/** Returns the result, also when it was interrupted. Throws PeerError with the name and code of the error in the thread. */
 export async function runTool<R extends CommonResult>(
   { name, thread }: Tool,
   settings: object,

@@ -18,13 +18,13 @@ import {
 import type { Waiter } from './waiter.ts'
 
 export interface SessionSettings extends CommonSettings {
-  /** Undefined: this is the server. */
+  /** Address of the server; undefined: this is the server. */
   server?: string | undefined
   bind?: string | undefined
   port: number
-  /** Sockets of the kernel instead of rsockets. */
+  /** True to use sockets of the kernel instead of rsockets. */
   kernel: boolean
-  /** `poll` before every call. */
+  /** True to call `poll` before every call. */
   async: boolean
   blocking: boolean
 }
@@ -49,7 +49,7 @@ export class Session {
     this.#waiter = waiter
   }
 
-  /** Looks the addresses up; a server begins to listen. */
+  /** Resolves the addresses; a server begins to listen. */
   async open(options: SocketSettings): Promise<void> {
     const { server, bind, port } = this.#settings
     if (server === undefined) {
@@ -60,7 +60,7 @@ export class Session {
     }
   }
 
-  /** The next connection. */
+  /** Returns the next connection. */
   next(options: SocketSettings): ToolSocket {
     const { server } = this.#settings
     const socket = this.#listener === undefined ? this.#connect(options) : this.#accept(this.#listener, options)
@@ -71,7 +71,7 @@ export class Session {
   #accept(listener: ToolSocket, options: SocketSettings): ToolSocket {
     listener.setOptions(options)
     for (;;) {
-      // Also where calls block: so that somebody can end it.
+      // The wait is done here, also for blocking sockets, so that it can be interrupted.
       this.#waiter.ready(listener, POLLIN, 'a client', true)
       const socket = listener.accept()
       if (typeof socket !== 'number') {
@@ -103,7 +103,7 @@ export class Session {
   }
 }
 
-/** What a connection is made for, which decides about small sends going inside a work request. */
+/** Returns the options of a connection; its purpose determines whether small sends are inline. */
 export function streamOptions(
   settings: SessionSettings & { bufferBytes: number; inlineBytes: number; keepAliveSeconds?: number | undefined },
   purpose: 'latency' | 'bandwidth' | 'mixed',
@@ -117,7 +117,7 @@ export function streamOptions(
   }
 }
 
-/** Says goodbye, and waits for the peer's, so that what is outstanding arrives. */
+/** Shuts the connection down and waits for the peer's shutdown, so that outstanding data arrives. */
 export function finish(socket: ToolSocket): void {
   socket.shutdown()
   socket.close()

@@ -1,41 +1,41 @@
-/** What all programs on rsockets can be told, and what they tell. */
+/** Settings, results and notices of all programs on rsockets. */
 import { EndError } from '../kit/index.ts'
 
 export interface CommonSettings {
-  /** Default: the environment variable VERBENA_DEVICE, else `roce`. */
+  /** Adapter. Default: the environment variable VERBENA_DEVICE, else `roce`. */
   device?: string | undefined
-  /** How long a client tries while nobody listens, milliseconds. */
+  /** Milliseconds for which a client retries while no server listens. */
   waitMs: number
-  /** How long nothing may come before the run is given up, milliseconds; 0: for ever. */
+  /** Milliseconds without an arrival after which the run is given up; 0: never. */
   stallMs: number
 }
 
 export interface CommonResult {
   tool: string
   role: 'client' | 'server'
-  /** Why it ended early. */
+  /** Reason why the run ended early. */
   failure?: { code: string; message: string }
 }
 
-/** What a program tells while it runs. */
+/** Output of a program while it runs. */
 export interface Notice {
   line?: string
-  /** Without an end of line: more follows on it. */
+  /** Text without an end of line: more follows on it. */
   part?: string
   error?: string
 }
 
 export type Tell = (notice: Notice) => void
 
-/** What a result says of an error. One that is no doing of the network, the peer or the person is thrown again. */
+/** Returns the failure that a result reports. An error that neither the network, the peer nor the user caused is thrown again. */
 export function failureOf(error: unknown): NonNullable<CommonResult['failure']> {
   if (!(error instanceof EndError)) throw error
   return { code: error.code, message: error.message }
 }
 
-/** What a thread needs of the other one: when to stop. */
+/** Connection of a program's thread to the main thread: the stop word and the output. */
 export interface Run {
-  /** Word 0 becomes 1 when the run shall end. */
+  /** Shared memory whose word 0 becomes 1 when the run shall end. */
   stop: Int32Array
   tell: Tell
 }

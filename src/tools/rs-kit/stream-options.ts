@@ -32,7 +32,7 @@ export function addStreamOptions(command: Command, port: number): Command {
     .option('-p <port>', `port (default: ${port})`)
 }
 
-/** `chosen`: what `-T` gave. */
+/** Returns the settings. `chosen`: values of `-T`. */
 export function streamSettings(options: StreamOptions, chosen: ReadonlySet<string>): StreamSettings {
   if (options.f !== undefined && oneOf('name', 'ip', 'ipv6', 'gid')(options.f) === undefined)
     throw wrongValue('-f', options.f, ['name', 'ip', 'ipv6', 'gid'])

@@ -8,9 +8,12 @@ import { Waiter } from './waiter.ts'
 
 export interface StreamProgram {
   tool: 'rstream' | 'riostream'
-  /** What its sockets need beyond the common options. */
+  /** Options that its sockets need beyond the common ones. */
   options?: Partial<SocketSettings>
-  /** Called once; what it returns is called for each connection, and makes what runs a test there. `largest` is bytes. */
+  /**
+   * Called once; returns a function that is called for each connection and returns the function that runs a test there. `largest` is
+   * bytes.
+   */
   start(waiter: Waiter, largest: number): (socket: ToolSocket) => (test: StreamTest) => StreamRow
 }
 

@@ -1,4 +1,4 @@
-/** What rstream and riostream have in common: their settings, tests and results. */
+/** Settings, tests and results that rstream and riostream share. */
 import { countOf, type StreamRow, sizeText } from './figures.ts'
 import type { SessionSettings } from './session.ts'
 import type { CommonResult } from './settings.ts'
@@ -6,7 +6,7 @@ import type { CommonResult } from './settings.ts'
 export const rstreamPort = 7471
 
 export interface StreamSettings extends SessionSettings {
-  /** Sizes of the tests; undefined: one test with what follows. */
+  /** Sizes of the tests; undefined: one test with the settings below. */
   sizes?: readonly number[] | undefined
   iterations: number
   transferCount: number
@@ -30,7 +30,7 @@ export interface StreamTest {
   iterations: number
 }
 
-/** The tests of a run, by connection. */
+/** Returns the tests of a run, by connection. */
 export function testsOf({ sizes, iterations, transferCount, transferSize }: StreamSettings): StreamTest[][] {
   if (sizes === undefined) return [[{ name: 'custom', size: transferSize, transfers: transferCount, iterations }]]
   return [
@@ -39,7 +39,7 @@ export function testsOf({ sizes, iterations, transferCount, transferSize }: Stre
   ]
 }
 
-/** The originals have four places for it. */
+/** Returns the first four characters of a size, as the originals print it. */
 function shortText(size: number): string {
   return sizeText(size).slice(0, 4)
 }

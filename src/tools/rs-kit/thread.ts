@@ -1,4 +1,4 @@
-/** The thread in which a program on rsockets runs: its calls may block, and Ctrl-C is the main thread's. */
+/** The thread in which a program on rsockets runs: its calls may block, while the main thread handles Ctrl-C. */
 import { notify, serve } from '../kit/index.ts'
 import type { CommonResult, Run } from './settings.ts'
 
@@ -7,10 +7,10 @@ interface Job<Settings> {
   stop: Int32Array
 }
 
-/** The last messages of connection management are in flight for so long. */
+/** Milliseconds for which the last messages of connection management are in flight. */
 const lingerMs = 300
 
-/** In the thread: answers `runTool`. */
+/** Serves `runTool`, in the thread. */
 export function serveTool<Settings>(run: (settings: Settings, run: Run) => Promise<CommonResult>): void {
   serve({
     run: async ({ settings, stop }: Job<Settings>) => {

@@ -1,4 +1,4 @@
-/** What udpong sees of a datagram socket: an rsocket, or one of the kernel (`-T s`), in the same loops. */
+/** Datagram socket of udpong: an rsocket, or one of the kernel (`-T s`), for the same loops. */
 import { isIPv6 } from 'node:net'
 import { KernelSocket } from '../../memory/index.ts'
 import {
@@ -20,12 +20,12 @@ import { bytesOf, errorText, type SocketKind } from './tool-socket.ts'
 export interface ToolDatagram {
   send(bytes: Uint8Array, flags: number): number
   recv(bytes: Uint8Array, flags: number): number
-  /** A datagram of anybody, to whom `reply` sends then. */
+  /** Receives a datagram of any sender, to which `reply` then sends. */
   receive(bytes: Uint8Array, flags: number): number
   reply(bytes: Uint8Array, flags: number): number
-  /** The address of whom `receive` had something. */
+  /** Returns the address of the sender of the last received datagram. */
   sender(): string
-  /** Waits in this thread; which of `events` are true, 0 after the time. */
+  /** Waits in this thread; returns those of `events` that are true, 0 after the timeout. */
   poll(events: number, timeoutMs: number): number
   reason(): string
   close(): void
@@ -122,7 +122,7 @@ class KernelDatagram implements ToolDatagram {
   }
 }
 
-/** A socket that is bound to `own`, or connected to `peer`, or both. Throws EndError. */
+/** Opens a socket that is bound to `own`, or connected to `peer`, or both. Throws EndError. */
 export function openDatagram(
   { kernel, device }: SocketKind,
   own: { address: string; port: number } | undefined,

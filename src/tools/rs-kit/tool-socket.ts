@@ -1,6 +1,6 @@
 /**
- * What the programs on rsockets see of a socket: an rsocket, or one of the kernel (`-T s`), in the same loops. Calls
- * return a count, or an error number, negative; only opening throws.
+ * Socket of the programs on rsockets: an rsocket, or one of the kernel (`-T s`), for the same loops. Calls return a count,
+ * or an error number, negative; only opening throws.
  */
 import { isIPv6 } from 'node:net'
 import { constants } from 'node:os'
@@ -35,27 +35,27 @@ import { EndError, hostAddress } from '../kit/index.ts'
 export interface ToolSocket {
   send(bytes: Uint8Array, flags: number): number
   recv(bytes: Uint8Array, flags: number): number
-  /** Waits in this thread; which of `events` are true, 0 after the time. */
+  /** Waits in this thread; returns those of `events` that are true, 0 after the timeout. */
   poll(events: number, timeoutMs: number): number
   accept(): ToolSocket | number
   setOptions(options: SocketSettings): void
-  /** The address of the peer, where it is known. */
+  /** Returns the address of the peer, where it is known. */
   peer(): string
-  /** Why the connection ended, in words; empty if there is nothing to say. */
+  /** Returns the reason why the connection ended, in words; empty if there is none. */
   reason(): string
   shutdown(): void
   close(): void
-  /** The rsocket; undefined if it is one of the kernel. */
+  /** Underlying rsocket; undefined for a socket of the kernel. */
   readonly rsocket: RSocket | undefined
 }
 
-/** What the originals set before they connect or listen, and on what they accept. */
+/** Socket options that the originals set before they connect or listen, and on accepted sockets. */
 export interface SocketSettings {
   /** Bytes of the send and receive buffer. */
   bufferBytes: number
-  /** Undefined: what the socket has anyway. */
+  /** Bytes that are sent inline; undefined: the default of the socket. */
   inlineBytes?: number | undefined
-  /** Buffers that the peer may map. */
+  /** Number of buffers that the peer may map. */
   mappings?: number | undefined
   /** Seconds of silence until a keepalive. */
   keepAliveSeconds?: number | undefined
@@ -63,7 +63,7 @@ export interface SocketSettings {
 }
 
 export interface SocketKind {
-  /** Sockets of the kernel instead of rsockets. */
+  /** True to use sockets of the kernel instead of rsockets. */
   kernel: boolean
   device?: string | undefined
 }
@@ -74,7 +74,7 @@ export function isEagain(result: number): boolean {
   return result === -EAGAIN
 }
 
-/** An error number in words. */
+/** Returns an error number in words. */
 export function errorText(result: number): string {
   return errnoText(result)
 }
@@ -83,7 +83,7 @@ export function isRefused(result: number): boolean {
   return result === -ECONNREFUSED
 }
 
-/** Errors that mean that nobody listens yet. */
+/** True for errors which indicate that no process listens yet. */
 export function isNobody(result: number): boolean {
   return result === -ECONNREFUSED || result === -ETIMEDOUT || result === -EHOSTUNREACH
 }
@@ -146,7 +146,7 @@ class RdmaToolSocket implements ToolSocket {
 
   close(): void {
     if (this.rsocket.closed) return
-    // Returns when what was sent has arrived.
+    // Returns when all sent data has arrived.
     this.rsocket.fcntl(F_SETFL, 0)
     this.rsocket.close()
   }
@@ -203,12 +203,12 @@ class KernelToolSocket implements ToolSocket {
   }
 }
 
-/** The IP address of a host; undefined stands for all addresses of this one. */
+/** Returns the IP address of a host; undefined stands for all addresses of this one. */
 export async function resolveHost(host: string | undefined): Promise<string> {
   return host === undefined ? '0.0.0.0' : await hostAddress(host)
 }
 
-/** 4 or 16 bytes. */
+/** Returns the 4 or 16 bytes of an address. */
 export function bytesOf(address: string): Uint8Array {
   if (!isIPv6(address)) return Uint8Array.from(address.split('.').map(Number))
   const [head = '', tail] = address.split('::')
@@ -223,7 +223,7 @@ function failed(what: string, socket: ToolSocket, result: number): EndError {
   return new EndError('SOCKET', `${what}: ${socket.reason() || errorText(result)}`)
 }
 
-/** A socket that listens. Throws EndError. */
+/** Opens a socket that listens. Throws EndError. */
 export function listenOn(
   { kernel, device }: SocketKind,
   address: string,
@@ -257,7 +257,7 @@ function newRsocket(address: string, device: string | undefined): RSocket {
   return rsocket(family, SOCK_STREAM, 0, device === undefined ? {} : { device })
 }
 
-/** A connected socket, or the error number that the attempt ended with and why. */
+/** Returns a connected socket, or the error number of the attempt and the reason. */
 export function connectTo(
   { kernel, device }: SocketKind,
   destination: { address: string; port: number },
@@ -292,5 +292,5 @@ export function connectTo(
   }
 }
 
-/** What to poll for while a connection is being made. */
+/** Events to poll for while a connection is being established. */
 export const connectEvents: number = POLLOUT

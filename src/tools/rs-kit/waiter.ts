@@ -1,26 +1,26 @@
 /**
- * How the loops of the programs wait in their thread: they try again for a while, then sleep until the socket is ready,
- * and look now and then whether somebody wants them to stop, and whether nothing has come for too long.
+ * Waiting of the programs' loops in their thread: they retry for a while, then sleep until the socket is ready. Now and
+ * then they check whether the run has been stopped, and whether nothing has arrived for too long.
  */
 import { POLLERR, POLLHUP, POLLIN, POLLOUT } from '../../rsocket/index.ts'
 import { EndError } from '../kit/index.ts'
 import { errorText, isEagain, type ToolSocket } from './tool-socket.ts'
 
-/** What can be slept for. */
+/** Socket that a thread can sleep on. */
 interface Pollable {
   poll(events: number, timeoutMs: number): number
 }
 
-/** Trying again for so long costs about as much as falling asleep and being woken. */
+/** Milliseconds of retrying that cost about as much as falling asleep and being woken. */
 const spinMs = 0.1
 const sliceMs = 50
-/** Long enough to let a peer on the same core run. */
+/** Milliseconds that suffice for a peer on the same core to run. */
 const napMs = 0.02
-/** Attempts between two looks at the clock. */
+/** Number of attempts between two reads of the clock. */
 const looks = 32
 
 export class Waiter {
-  /** Word 0 is set from another thread when the run shall end. */
+  /** Shared memory whose word 0 another thread sets when the run shall end. */
   readonly #stop: Int32Array
   readonly #stallMs: number
   #tries = 0
@@ -35,12 +35,12 @@ export class Waiter {
     return Atomics.load(this.#stop, 0) !== 0
   }
 
-  /** Something has come, or goes. */
+  /** Resets the wait after data was received or sent. */
   progress(): void {
     this.#tries = 0
   }
 
-  /** Nothing has come; throws when it is time to stop. `forever`: silence is no reason. */
+  /** Waits after a call without progress; throws when it is time to stop. `forever`: silence is not a reason. */
   idle(socket: Pollable, events: number, what: string, forever = false): void {
     if (++this.#tries % looks !== 0) return
     const now = performance.now()
@@ -49,7 +49,7 @@ export class Waiter {
     if (now - this.#sinceMs > spinMs) socket.poll(events, sliceMs)
   }
 
-  /** The same where nothing wakes a sleeper: bytes of mapped memory make no event. */
+  /** Waits in the same way where no event wakes a sleeper, as for writes into mapped memory. */
   nap(what: string): void {
     if (++this.#tries % looks !== 0) return
     const now = performance.now()
@@ -64,7 +64,7 @@ export class Waiter {
     throw new EndError('PEER_SILENT', `waited ${this.#stallMs / 1000} s for ${what}, and nothing came (--timeout)`)
   }
 
-  /** Sleeps until one of `events` is true. */
+  /** Sleeps until one of `events` is true; returns the true ones. */
   ready(socket: Pollable, events: number, what: string, forever = false): number {
     this.#sinceMs = performance.now()
     for (;;) {
@@ -74,7 +74,7 @@ export class Waiter {
     }
   }
 
-  /** A pause between two attempts. */
+  /** Pauses between two attempts. */
   pause(ms: number): void {
     Atomics.wait(this.#stop, 0, 0, ms)
     if (this.stopped) throw new EndError('INTERRUPTED', 'interrupted')
@@ -83,7 +83,7 @@ export class Waiter {
 
 export interface TransferOptions {
   flags: number
-  /** `poll` before every call. */
+  /** True to call `poll` before every call. */
   async: boolean
 }
 

@@ -1,7 +1,7 @@
 /**
- * `rstream`: streams to and fro over rsockets, or over TCP of the kernel by the same loops. First latencies on one
- * connection, then bandwidths on another; or one test with sizes and counts of one's own. Tests, defaults and output
- * are those of rdma-core's program.
+ * `rstream`: streams in both directions over rsockets, or over TCP of the kernel by the same loops. First latencies on one
+ * connection, then bandwidths on another; or one test with given sizes and counts. Tests, defaults and output are those of
+ * rdma-core's program.
  *
  *     client → server   16 bytes, and 16 back; then for each iteration
  *     client → server   `transfers` messages, then as many back

@@ -1,9 +1,9 @@
-/** The options that say which adapters a program has, and under which names. */
+/** The options that choose the adapters of a program, and their names. */
 import type { RunAdapter, RunMiddleware } from '../../run/programs/index.ts'
 import { UsageError, wrongValue } from '../kit/index.ts'
 
 const defaultDevice = 'shm:run'
-/** The stock provider rxe takes adapters by their names: IB_DEVICE_NAME_MAX with its zero is 64. */
+/** Pattern of the names by which the stock provider rxe accepts adapters: IB_DEVICE_NAME_MAX including its NUL is 64. */
 const providerName = /^rxe[A-Za-z0-9_-]{0,60}$/
 
 export function runAdapters(devices: readonly string[], names: readonly string[]): RunAdapter[] {
@@ -32,7 +32,7 @@ export function runAdapters(devices: readonly string[], names: readonly string[]
   return adapters
 }
 
-/** What is asked to happen to packets: only adapters on a network have some. */
+/** Returns the middleware for packets, which only adapters on a network have. */
 export function runMiddleware(
   adapters: readonly RunAdapter[],
   { faults, tap }: { faults?: string; tap?: string },

@@ -1,4 +1,4 @@
-/** `verbena run`: starts a program of libibverbs, librdmacm or libibumad as it is, with adapters of ours. */
+/** `verbena run`: starts an unmodified program of libibverbs, librdmacm or libibumad, with adapters of Verbena. */
 import type { Command } from 'commander'
 import { currentRun, endWith, note, printFailure } from '../../cli/terminal/index.ts'
 import { type Ended, isServed, launchServed, RunError, runProgram, runVariable } from '../../run/programs/index.ts'
@@ -88,7 +88,7 @@ export function configure(command: Command): void {
     })
 }
 
-/** What a shell ends with when it cannot start a program. */
+/** Exit codes of a shell that cannot start a program. */
 const startCodes: Readonly<Record<string, number>> = { ENOENT: 127, EACCES: 126 }
 
 async function start(
@@ -118,7 +118,7 @@ async function start(
   return await launchServed(program, args, env)
 }
 
-/** Not one in which somebody else runs a command. */
+/** True if the command line runs in a process of its own, not inside one that called it. */
 const isOwnProcess = (): boolean => currentRun().io === process
 
 function end(ended: Ended): void {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { startSupervisorEarly } from '../../run/programs/supervisor-thread.ts'
 
 export function early([first]: readonly string[]): void {
-  // Below another run there is one.
+  // Below another run there is a supervisor already.
   const isHelp = first === undefined || first === '--help' || first === '-h'
   if (!isHelp && process.env.VERBENA_RUN === undefined) startSupervisorEarly()
 }

@@ -15,7 +15,7 @@ const settings: ChildSettings = JSON.parse(process.argv[2]!)
 const { env } = process
 const tell = (message: ChildMessage): boolean => process.send!(message)
 
-// Whoever started this has ended, or wants an end: there is one message.
+// The parent process has ended, or requests an end, which is its only message.
 process.once('disconnect', endDescendants)
 process.once('message', endDescendants)
 

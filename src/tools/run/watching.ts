@@ -1,11 +1,11 @@
-/** The options that say what programs do: --explain, --trace, --counters, --json. */
+/** The options that report what programs do: --explain, --trace, --counters, --json. */
 import { openSync } from 'node:fs'
 import type { WatchSettings } from '../../run/programs/index.ts'
 import { UsageError } from '../kit/index.ts'
 
 export interface WatchOptions {
   explain?: boolean
-  /** A file; empty for standard error. */
+  /** Name of a file; empty for standard error. */
   trace?: string
   counters?: boolean
   json?: boolean
@@ -13,7 +13,7 @@ export interface WatchOptions {
 
 const standardError = 2
 
-/** What is asked for; null if nothing is, so that nothing is put together. */
+/** Returns the requested reports; null if there are none, so that none is prepared. */
 export function watchSettings({
   explain = false,
   trace,

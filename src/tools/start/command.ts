@@ -4,7 +4,7 @@
  *
  *     service types and operations over the message size, both sides polling
  *     waiting for events instead
- *     what inlining saves, from submit and send stamps with an engine thread
+ *     the time that inlining saves, from submit and send stamps with an engine thread
  */
 import { join } from 'node:path'
 import type { Command } from 'commander'

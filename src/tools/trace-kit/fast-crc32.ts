@@ -1,4 +1,4 @@
-/** What koffi and libraries of the system compute: a file of its own, which is loaded when that pays off. */
+/** CRC-32 by koffi and libraries of the system: a file of its own, which is loaded only when that pays off. */
 import { nativeCrc32 } from '../../memory/index.ts'
 import { useCrc32 } from '../../trace/index.ts'
 

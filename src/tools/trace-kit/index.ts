@@ -1,4 +1,4 @@
-/** What the commands that read captures share: finding the file, its options, saying what is wrong with it. */
+/** Code that the commands which read captures share: finding the file, its options, and reporting damage. */
 export { interfacesOf } from './interfaces.ts'
 export {
   captureFile,

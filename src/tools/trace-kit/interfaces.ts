@@ -1,11 +1,11 @@
-/** Which interfaces of this host packets come from. */
+/** The interfaces of this host that packets are captured from. */
 import { existsSync, readFileSync } from 'node:fs'
 import { networkInterfaces } from 'node:os'
 import { readL2 } from '../../collect/index.ts'
 import { interfaceIndex, nativeAvailable } from '../../memory/index.ts'
 import { UsageError } from '../kit/index.ts'
 
-/** Those that were named, all of them for `any`, else the interfaces of RDMA devices. */
+/** Returns the interfaces that were named, all of them for `any`, else the interfaces of RDMA devices. */
 export function interfacesOf(names: string | undefined): string[] {
   if (names === 'any') return everyInterface()
   const { ports, interfaces } = readL2()
@@ -24,8 +24,8 @@ const folder = '/sys/class/net'
 const isUp = 1
 
 /**
- * The Ethernet interfaces and the loopback interface, as far as they are up. /proc knows those of this network namespace, /sys those of
- * the one in which it was mounted.
+ * Returns the Ethernet interfaces and the loopback interface, as far as they are up. /proc lists those of this network namespace, /sys
+ * those of the one in which it was mounted.
  */
 function everyInterface(): string[] {
   const names = [...readOr('/proc/net/dev', '').matchAll(/^\s*([^\s:|]+):/gm)].map(([, name]) => name!)
@@ -40,7 +40,7 @@ function everyInterface(): string[] {
 const arphrdEther = '1'
 const arphrdLoopback = '772'
 
-/** The filter and the files are of Ethernet frames, which the loopback interface has as well. */
+/** Throws unless an interface has Ethernet frames, which the filter and the files require; the loopback interface has them, too. */
 function checkType(name: string): void {
   const type = typeOf(name)
   if (!isFramed(type))

@@ -1,4 +1,4 @@
-/** What the commands that read captures share: finding the file, saying what is wrong with it, Ctrl-C. */
+/** Code that the commands which read captures share: finding the file, reporting damage, Ctrl-C. */
 import { statSync } from 'node:fs'
 import type { Command } from 'commander'
 import { exitCodes, type Interruption, interruptible, note } from '../../cli/terminal/index.ts'
@@ -16,7 +16,7 @@ import { chooseCrc32 } from './crc32.ts'
 
 const expected = 'Expected a capture, or - for standard input'
 
-/** The capture in that file. A packet's CRC is computed as fast as this machine can. */
+/** Returns the capture in that file, and chooses the fastest CRC of this machine for its length. */
 export function captureFile(file: string): CaptureSource {
   if (file === '-') {
     chooseCrc32(Number.POSITIVE_INFINITY)
@@ -30,7 +30,7 @@ export function captureFile(file: string): CaptureSource {
   return fileSource(file)
 }
 
-/** The trace of a session that `verbena collect` has made: its files one after the other. */
+/** Returns the trace of a session that `verbena collect` has made: its files one after the other. */
 function sessionFile(folder: string): CaptureSource {
   const files = sessionTraces(folder)
   if (files === undefined) throw new UsageError(folder, `is a directory, and no session. ${expected}`)
@@ -39,7 +39,7 @@ function sessionFile(folder: string): CaptureSource {
   return filesSource(files)
 }
 
-/** Ends with an error if the file was no capture at all. */
+/** Throws an error if the file was not a capture at all. */
 export function mustBeCapture(
   file: string,
   read: { format?: string | null | undefined; damage: readonly Damage[] },
@@ -52,7 +52,7 @@ export function mustBeCapture(
   )
 }
 
-/** Says on stderr what is wrong with the file. */
+/** Prints on stderr how the file is damaged. */
 export function noteDamage(read: { damage: readonly Damage[]; damageCount: number }, most = 10): void {
   if (read.damageCount === 0) return
   note(`The file is damaged in ${read.damageCount === 1 ? 'one place' : `${read.damageCount} places`}:`)
@@ -60,7 +60,7 @@ export function noteDamage(read: { damage: readonly Damage[]; damageCount: numbe
   if (read.damageCount > most) note(`  … and ${read.damageCount - most} more`)
 }
 
-/** Says on stderr that there was no RDMA, and what may be done about it. `unread`: link types that are not read, in words. */
+/** Prints on stderr that there was no RDMA, and possible remedies. `unread`: link types that are not read, in words. */
 export function noteIfNothing({
   packets,
   roce,
@@ -79,17 +79,17 @@ export function noteIfNothing({
   note(`${none} RoCEv2 on another UDP port than 4791: --roce-port PORT`)
 }
 
-/** The first Ctrl-C ends the reading, so that what was read is summed up; the second ends the process. */
+/** Ends the reading at the first Ctrl-C, so that what was read is summed up; the second ends the process. */
 export function stopOnInterrupt(isService = false): Interruption {
   return interruptible('', { isService })
 }
 
-/** The exit code of a command that has read a capture. */
+/** Returns the exit code of a command that has read a capture. */
 export function exitCodeOf(interruption: Interruption, bad: boolean): number {
   return interruption.exitCode() ?? (bad ? exitCodes.failed : exitCodes.done)
 }
 
-/** The value of an option that counts. */
+/** Returns a parser for the value of an option that is a count. */
 export function countOf(flag: string): (text: string) => number {
   return (text) => {
     const value = integer(0, Number.MAX_SAFE_INTEGER)(text)
@@ -98,12 +98,12 @@ export function countOf(flag: string): (text: string) => number {
   }
 }
 
-/** Adds what all trace commands have that read packets: the file, here called `name`, and --decode-as. */
+/** Adds the argument and options of all trace commands that read packets: the file, here called `name`, and --decode-as. */
 export function readsCapture(command: Command, name = '<file>'): Command {
   return readsPackets(command.argument(name, 'pcap or pcapng, compressed or not; - for standard input'))
 }
 
-/** Adds what says what UDP ports carry. */
+/** Adds the options that declare the protocols of UDP ports. */
 export function readsPackets(command: Command): Command {
   const uses = Object.keys(portUses).join(', ')
   return command
@@ -113,7 +113,7 @@ export function readsPackets(command: Command): Command {
 
 const udpPort = integer(1, 65_535)
 
-/** The options that `readsPackets` adds. */
+/** Options that `readsPackets` adds. */
 export interface ReadOptions {
   decodeAs?: DecodeAs
   rocePort?: DecodeAs
@@ -133,7 +133,7 @@ function rocePort(text: string, before: DecodeAs | undefined): DecodeAs {
   return new Map([...(before ?? []), [number, 'roce']])
 }
 
-/** How to read, as these options and Ctrl-C say. */
+/** Returns the settings for reading, from these options and Ctrl-C. */
 export function readingOf({ decodeAs: ports, rocePort: roce }: ReadOptions, { signal }: Interruption): TraceOptions {
   return { signal, decodeAs: new Map([...(ports ?? []), ...(roce ?? [])]) }
 }

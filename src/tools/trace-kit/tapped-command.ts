@@ -1,6 +1,6 @@
 /**
- * A command whose roce devices write what they pass to files (VERBENA_TAP), one for each of its processes. The files are read while they
- * grow, so that whoever reads can end, and change files of its own, before the command does.
+ * A command whose roce devices write their packets to files (VERBENA_TAP), one for each of its processes. The files are read while they
+ * grow, so that a reader can end, and change files of its own, before the command does.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,20 +12,20 @@ import { growingSource } from '../../files/index.ts'
 import type { CaptureSource } from '../../trace/index.ts'
 import { UsageError } from '../kit/index.ts'
 
-/** A command that has not ended so long after SIGINT is killed. */
+/** Milliseconds after SIGINT after which a command is killed. */
 const patienceMs = 5000
 
 export interface Tapped<T> {
   result: T
-  /** Its exit code; null if a signal ended it. */
+  /** Exit code of the command; null if a signal ended it. */
   code: number | null
-  /** The reading was over first, and the command was ended. */
+  /** True if the reading was over first, and the command was ended. */
   wasEnded: boolean
 }
 
 /**
- * Runs a command and reads the packets of its devices; when `read` resolves, it ends the command if that has not ended by itself. Ctrl-C goes to
- * the command, and what it still passes is read. Its standard output goes to standard error.
+ * Runs a command and reads the packets of its devices; when `read` resolves, it ends the command if that has not ended by itself. Ctrl-C
+ * goes to the command, and its remaining packets are read. Its standard output goes to standard error.
  */
 export async function tapCommand<T>(
   [program, ...args]: readonly string[],
@@ -51,7 +51,7 @@ export async function tapCommand<T>(
 }
 
 class TappedCommand {
-  /** Resolves with its exit code, or null if a signal ended it. */
+  /** Resolves with the command's exit code, or null if a signal ended it. */
   readonly ended: Promise<number | null>
   hasEnded = false
   readonly #child: ChildProcess
@@ -66,7 +66,7 @@ class TappedCommand {
     })
   }
 
-  /** Throws the system's error if it cannot be started. */
+  /** Starts the command. Throws the system's error if it cannot be started. */
   static async start(program: string, args: readonly string[]): Promise<TappedCommand> {
     const folder = mkdtempSync(join(tmpdir(), 'verbena-tap-'))
     try {
@@ -82,7 +82,7 @@ class TappedCommand {
     }
   }
 
-  /** The packets of its devices, until it has ended. */
+  /** Returns the packets of its devices, until it has ended. */
   get packets(): CaptureSource {
     return growingSource(this.#folder, () => this.hasEnded)
   }
@@ -91,7 +91,7 @@ class TappedCommand {
     this.#child.kill(name)
   }
 
-  /** Ends it as Ctrl-C does, or by SIGKILL if that does not help. */
+  /** Ends the command as Ctrl-C does, or by SIGKILL if that does not help. */
   async end(): Promise<void> {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), patienceMs)
     this.#child.kill('SIGINT')

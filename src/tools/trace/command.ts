@@ -1,4 +1,4 @@
-/** `verbena trace`: looking at what is on the wire, each a command of its own. */
+/** `verbena trace`: analyses packets on the wire, each analysis a command of its own. */
 import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 

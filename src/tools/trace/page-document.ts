@@ -7,11 +7,11 @@ import { pageStyle } from './page-style.ts'
 
 export interface EmbeddedCapture {
   name: string
-  /** The file as it is, or compressed. */
+  /** Bytes of the file as it is, or compressed. */
   bytes: Uint8Array
 }
 
-/** The whole document. @throws Error when the package was not built */
+/** Returns the whole document. @throws Error when the package was not built */
 export function tracePage(captures: readonly EmbeddedCapture[]): string {
   const embedded = captures.map(
     ({ name, bytes }) =>

@@ -13,9 +13,9 @@ import { openInBrowser, UsageError, wantsBrowser } from '../kit/index.ts'
 import { mustBeCapture, noteDamage } from '../trace-kit/index.ts'
 import { type EmbeddedCapture, tracePage } from './page-document.ts'
 
-/** What a page may hold of captures, compressed: it grows by a third more, and people send it by mail. */
+/** Maximum bytes of compressed captures in a page: it grows by a third more, and is often sent by mail. */
 const mostEmbeddedBytes = 32 * 2 ** 20
-/** A file above this is not read to find out how well it compresses. */
+/** Maximum bytes of a file that is read to find out how well it compresses. */
 const mostReadBytes = 1024 * 2 ** 20
 
 const help = `
@@ -70,7 +70,7 @@ export function configure(command: Command): void {
     })
 }
 
-/** Compressed, if it is not. Throws a UsageError if it is no capture, or too large to be read. */
+/** Returns the capture, compressed if it is not yet. Throws a UsageError if it is not a capture, or too large to be read. */
 async function embeddedCapture(file: string): Promise<EmbeddedCapture> {
   if (file !== '-') {
     const info = statSync(file, { throwIfNoEntry: false })
@@ -91,7 +91,7 @@ async function embeddedCapture(file: string): Promise<EmbeddedCapture> {
   return { name, bytes: gzipSync(bytes) }
 }
 
-/** Looks at the beginning of a compressed capture: all of it may be much. */
+/** Checks only the beginning of a compressed capture: all of it may be much. */
 async function mustBegin(file: string, bytes: Uint8Array): Promise<void> {
   const { format, damage } = await streamSource(Readable.from([bytes])).read(() => false)
   mustBeCapture(file, { format, damage: damage.list })

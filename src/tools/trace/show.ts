@@ -113,7 +113,7 @@ function timeFormat(text: string): TimeFormat {
 
 type RowHandler = Parameters<typeof showCapture>[1]
 
-/** Makes lines of each row as the options want it. */
+/** Returns a handler that prints each row as the options require. */
 function rowWriter({ json, verbose, hex, time }: Options, add: (line: string) => void): RowHandler {
   if (json) return (row) => add(JSON.stringify(row, plainJson))
   const paint = wantsColour(currentRun().io.stdout) ? painted : undefined

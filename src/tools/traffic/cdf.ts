@@ -83,7 +83,7 @@ function show(cdf: Cdf, { json }: Options): void {
 const rows = 10
 const blocks = ' ▁▂▃▄▅▆▇█'
 
-/** Shares above the logarithm of sizes. */
+/** Draws shares above the logarithm of sizes. */
 function chart(cdf: Cdf, width: number): string {
   const low = Math.log10(Math.max(1, cdf.min))
   const high = Math.max(Math.log10(Math.max(2, cdf.max)), low + 0.1)
@@ -98,7 +98,7 @@ function chart(cdf: Cdf, width: number): string {
   return [...lines, axis(low, high, width)].join('\n')
 }
 
-/** Powers of ten, as far as their names have room. */
+/** Returns the powers of ten, as far as their names fit. */
 function axis(low: number, high: number, width: number): string {
   let text = ' '.repeat(7)
   for (let power = Math.ceil(low); power <= high; power++) {

@@ -30,11 +30,11 @@ import type { Address, CmAddresses } from './protocol.ts'
 export interface ClientOpen {
   end: EndOptions
   config: PlainConfig
-  /** The RDMA CM connects the queue pairs. */
+  /** True if the RDMA CM connects the queue pairs. */
   rdmaCm: boolean
 }
 
-/** A server that is there. */
+/** Server that has answered. */
 export interface Reached {
   address: Address
   plan: LinkPlan
@@ -45,7 +45,7 @@ export interface Reached {
 
 const control0 = threadData<{ control: SharedArrayBuffer; servers: number }>()
 const control = new Control(control0.servers, control0.control)
-/** Requests by which the time of the fastest is found. */
+/** Number of requests by which the time of the fastest is found. */
 const baseRequests = 50
 
 let end: End
@@ -68,7 +68,8 @@ function openOptions({ faults: asked, seed }: TrafficConfig): OpenOptions {
 }
 
 /**
- * Makes the queue pairs to all servers that are there, and connects them unless the RDMA CM does; the answer is what each has to know.
+ * Creates the queue pairs to all servers that have answered, and connects them unless the RDMA CM does; returns the data that each server
+ * needs.
  */
 function prepare(servers: (Reached | null)[]): (LinkEnd | null)[] {
   const there = servers.filter((server) => server !== null)
@@ -92,7 +93,7 @@ function prepare(servers: (Reached | null)[]): (LinkEnd | null)[] {
   return links.map((link) => link?.end ?? null)
 }
 
-/** Connects with a server that waits for it in its RDMA CM. */
+/** Connects to a server that waits for this client in its RDMA CM. */
 function join({ server, reached }: { server: number; reached: Reached }): void {
   end.connectByCm(links[server]!, reached.end, reached.cm)
 }
@@ -115,7 +116,7 @@ function run(): TrafficRecord {
   return recordOf(config, loop(config, tally), tally, links)
 }
 
-/** Small requests to one server, each after the one before. */
+/** Returns the configuration of small requests to one server, each after the one before. */
 function oneByOne(whole: TrafficConfig, server: number): TrafficConfig {
   const [first] = whole.phases as [Phase]
   const phase: Phase = {

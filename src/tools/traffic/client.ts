@@ -154,7 +154,7 @@ function overridesOf({ seed, count, duration, load, bandwidth, client }: Options
   }
 }
 
-/** Client and servers run in this process, in virtual time. */
+/** Runs client and servers in this process, in virtual time. */
 async function capture(config: TrafficConfig, path: string, { json, rocev1 = false }: Options): Promise<void> {
   const { captureTraffic } = await import('../../traffic/capture/index.ts')
   const { fileSink } = await import('../../files/index.ts')
@@ -177,7 +177,7 @@ async function capture(config: TrafficConfig, path: string, { json, rocev1 = fal
   }
 }
 
-/** Lines between two looks at whether the reader keeps up. */
+/** Number of lines between two checks of whether the reader keeps up. */
 const flushEvery = 1000
 
 async function writeSchedule(config: TrafficConfig): Promise<void> {

@@ -1,4 +1,4 @@
-/** What the data threads of both ends have: the adapter, its CQs, and links on it. */
+/** Objects that the data threads of both ends share: the adapter, its CQs, and links on it. */
 import {
   type CompletionChannel,
   type CompletionQueue,
@@ -29,7 +29,7 @@ export interface EndOptions {
   gidIndex: number
 }
 
-/** READs and atomics that may be outstanding on a queue pair. */
+/** Maximum number of outstanding READs and atomics on a queue pair. */
 const outs = 16
 
 export class End {
@@ -37,7 +37,7 @@ export class End {
   readonly local: LocalPort
   host: LinkHost | null = null
   channel: CompletionChannel | null = null
-  /** With `-R`, by type of queue pair. */
+  /** RDMA CM ends by type of queue pair; only with `-R`. */
   readonly #cms: Partial<Record<TrafficQpType, CmEnd>> = {}
 
   constructor({ device, ibPort, gidIndex }: EndOptions, options: OpenOptions = {}) {
@@ -50,7 +50,7 @@ export class End {
     return { device: this.context.name, activeMtu, lid, gid: gidHex(gid) }
   }
 
-  /** CQs for so many queue pairs in all, and so many outstanding requests and receives. */
+  /** Creates CQs for so many queue pairs in all, and so many outstanding requests and receives. */
   prepare(stride: number, sends: number, receives: number): LinkHost {
     const { context } = this
     const { maxCqe } = context.queryDevice()
@@ -88,14 +88,14 @@ export class End {
     })
   }
 
-  /** `-R`: the server listens, for each type of queue pair at a port of its own. */
+  /** Listens at the server, with `-R`, for each type of queue pair on a port of its own. */
   listen(link: Link): CmAddresses {
     const addresses: CmAddresses = {}
     for (const type of typesOf(link)) addresses[type] = this.#cm(type).listen(this.local.gidIndex)
     return addresses
   }
 
-  /** `-R`: as `connect`, by the RDMA CM; the client with the server's addresses, the server with null. */
+  /** Connects as `connect` does, but with `-R` by the RDMA CM; the client passes the server's addresses, the server null. */
   connectByCm(link: Link, end: LinkEnd, server: CmAddresses | null): void {
     const { mtu, timeout: qpTimeout, retries: retryCnt } = link.plan
     link.reach(end)
@@ -139,7 +139,7 @@ export class End {
   }
 }
 
-/** Types of the queue pairs of a link. The control queue pair is RC. */
+/** Returns the types of the queue pairs of a link. The control queue pair is RC. */
 function typesOf({ plan }: Link): TrafficQpType[] {
   return qpTypes.filter((type) => type === 'RC' || plan.classes.some((one) => one.type === type))
 }

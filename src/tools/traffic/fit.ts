@@ -118,7 +118,7 @@ function noMessage(file: string): UsageError {
   return new UsageError(file, 'there is no message in it')
 }
 
-/** Addresses of IPv6 have colons. */
+/** Returns the name of a file, without the colons of an IPv6 address. */
 function fileName({ client }: TrafficFit): string {
   return `${client.replace(/[^\w.-]/g, '-')}.yaml`
 }

@@ -1,2 +1,2 @@
-/** Door of the command; see command.ts. */
+/** Entry module of the command; see command.ts. */
 export { configure } from './command.ts'

@@ -1,13 +1,13 @@
-/** One line about a run that goes on, written over and over. */
+/** Status line of a run in progress, which is rewritten. */
 import { StatusLine, type StatusStream } from '../../cli/terminal/index.ts'
 import { rateText, whole } from '../../text/index.ts'
 import { Live } from '../../traffic/run/index.ts'
 
-/** A run that is longer than this says so where nobody sees a line that is written over; then again and again, milliseconds. */
+/** Milliseconds after which progress is noted where there is no status line, and milliseconds between further notes. */
 const firstNoteMs = 2000
 const noteEveryMs = 10_000
 
-/** How far a run is: on a terminal a line that is written over, elsewhere a line now and then. */
+/** Progress of a run: on a terminal a line that is rewritten, elsewhere a line now and then. */
 export class Progress {
   readonly #line: StatusLine
   readonly #note: ((text: string) => void) | null
@@ -16,8 +16,8 @@ export class Progress {
   #nextMs: number
 
   /**
-   * @param note writes a line elsewhere; null: none is wanted there
-   * @param now milliseconds, from anywhere
+   * @param note writes a line where there is no terminal; null: no notes are written there
+   * @param now returns milliseconds, from any start
    */
   constructor(terminal: StatusStream, note: ((text: string) => void) | null, now: () => number) {
     this.#line = new StatusLine(terminal)
@@ -26,7 +26,7 @@ export class Progress {
     this.#nextMs = now() + firstNoteMs
   }
 
-  /** `live`: what the data thread shows. */
+  /** Shows the progress. `live`: values that the data thread publishes. */
   show(live: Float64Array): void {
     const text = this.#rates.text(live)
     if (this.#line.visible) this.#line.show(text)
@@ -36,20 +36,20 @@ export class Progress {
     }
   }
 
-  /** The run is over. */
+  /** Removes the line at the end of the run. */
   clear(): void {
     this.#line.clear()
   }
 }
 
-/** Rates are those of about the last second, nanoseconds. */
+/** Nanoseconds over which rates are averaged, about the last second. */
 const windowNs = 1e9
 
 export class LiveLine {
-  /** Readings of the window: time, requests that are complete, and their bytes. */
+  /** Readings of the window: time, number of complete requests, and their bytes. */
   readonly #readings: { ns: number; done: number; bytes: number }[] = []
 
-  /** `live`: what the data thread shows. */
+  /** Returns the line. `live`: values that the data thread publishes. */
   text(live: Float64Array): string {
     const [ns, done, bytes] = [live[Live.ns]!, live[Live.done]!, live[Live.bytes]!]
     const readings = this.#readings

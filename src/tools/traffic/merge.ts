@@ -82,7 +82,7 @@ function partsOf(dir: string): Part[] {
   return results.sets.map((set) => ({ name: dir, results, set, record: loadTrafficRecord(dir, set.id) }))
 }
 
-/** What all have in common. */
+/** Returns the settings that all parts have in common. */
 function sharedSettings(parts: readonly Part[]): Record<string, Setting> {
   const [first, ...others] = parts.map(({ set }) => set.settings)
   return Object.fromEntries(
@@ -90,7 +90,7 @@ function sharedSettings(parts: readonly Part[]): Record<string, Setting> {
   )
 }
 
-/** Servers count each client by itself. */
+/** Returns the counts of servers, which count each client separately. */
 function countedOf(parts: readonly Part[]): TrafficSet['counted'] {
   const all: TrafficSet['counted'] = {}
   for (const { set } of parts)

@@ -1,5 +1,5 @@
 /**
- * What a client and a server of `verbena traffic` say to each other: JSON lines over TCP.
+ * Messages between a client and a server of `verbena traffic`: JSON lines over TCP.
  *
  *     client                         server
  *     hello {plan, address}     →
@@ -18,17 +18,17 @@ import { type CmAddressOfServer, expectMessage, sayMessage, type Wire } from '..
 
 export const protocolVersion = 2
 
-/** Where an end is. */
+/** Address of an end. */
 export interface Address {
   device: string
-  /** Bytes. */
+  /** Bytes of the active MTU. */
   activeMtu: number
   lid: number
-  /** 32 hexadecimal digits. */
+  /** GID, 32 hexadecimal digits. */
   gid: string
 }
 
-/** Where the server's RDMA CM listens, by type of queue pair. */
+/** Addresses on which the server's RDMA CM listens, by type of queue pair. */
 export type CmAddresses = { [type in TrafficQpType]?: CmAddressOfServer | undefined }
 
 export type Message =
@@ -85,12 +85,12 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
   z.object({ type: z.literal('error'), message: z.string().max(2000) }),
 ])
 
-/** For messages of errors. */
+/** Name of the peer in error messages. */
 const whose = '`verbena traffic` of a version that this one knows'
 
 export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
-/** The next message, which must be of this type; an error of the peer is thrown. */
+/** Returns the next message, which must be of this type; throws an error of the peer. */
 export const expect = <T extends Message['type']>(
   wire: Wire,
   type: T,

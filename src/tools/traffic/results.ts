@@ -5,13 +5,13 @@ import { rateText, sizeText, summaryOf, type TrafficConfig, type TrafficRecord }
 
 const id = '001'
 const byPhase = 'by phase'
-/** Names in a setting; of more only how many there are. */
+/** Maximum number of names in a setting; of more names only their number is given. */
 const mostNames = 4
 
-/** What a comparison of results tells apart. `file`: of the configuration. */
+/** Returns the settings by which a comparison distinguishes results. `file`: of the configuration. */
 export function settingsOf(config: TrafficConfig, file: string, device: string): Record<string, Setting> {
   const { phases, bandwidthBps, flow, qps, depth, servers, seed } = config
-  /** What all phases share. */
+  /** Returns the value that all phases share. */
   const shared = <T>(of: (phase: TrafficConfig['phases'][number]) => T): T | undefined => {
     const [first, ...others] = phases.map(of)
     return others.every((other) => other === first) ? first : undefined

@@ -1,4 +1,4 @@
-/** `verbena traffic server`: sends the flows that clients ask for. */
+/** `verbena traffic server`: sends the flows that clients request. */
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { Command } from 'commander'
@@ -67,7 +67,7 @@ export function configure(command: Command): void {
 const callMs = 60_000
 const answerMs = 30_000
 const forever = Number.POSITIVE_INFINITY
-/** Each has a thread. */
+/** Maximum number of sessions; each has a thread. */
 const mostSessions = 256
 
 class TrafficServer {
@@ -155,7 +155,7 @@ class TrafficServer {
       await callThread(thread, 'connect', connect.end, callMs)
       await say(wire, { type: 'ready' })
       const running = callThread<ServerResult>(thread, 'run', null, forever)
-      // The end of the client, by its word or without.
+      // The client has ended, with a `bye` or without.
       let gone = ''
       const listening = expect(wire, 'bye', forever)
         .catch((error: Error) => {
@@ -164,7 +164,7 @@ class TrafficServer {
         .finally(stop)
       const result = await running
       if (result.error !== '') throw new Error(result.error)
-      // A client that goes on learns from the end of the connection that this server is gone.
+      // If this server ends first, the client detects it by the end of the connection.
       if (!signal.aborted) await listening
       await callThread(thread, 'close', null, callMs)
       return gone === '' || signal.aborted ? result : { ...result, error: gone }

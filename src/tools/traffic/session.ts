@@ -10,7 +10,7 @@ import { type Address, expect, protocolVersion, say } from './protocol.ts'
 export interface ClientRunOptions {
   config: TrafficConfig
   end: EndOptions
-  /** The RDMA CM connects the queue pairs. */
+  /** True if the RDMA CM connects the queue pairs. */
   rdmaCm: boolean
   version: string
   waitMs: number
@@ -23,11 +23,11 @@ export interface ClientRunOptions {
 
 export interface TrafficRun {
   record: TrafficRecord
-  /** Of the client. */
+  /** Device of the client. */
   device: string
-  /** Threads that poll at the same time on this host: of the client, and of servers. */
+  /** Number of threads that poll at the same time on this host: of the client, and of servers. */
   pollingThreads: number
-  /** What each server counted. */
+  /** Counts of each server. */
   counted: Record<string, ServerCounts>
   interrupted: boolean
 }
@@ -80,7 +80,7 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
           if (options.rdmaCm) await callThread(thread, 'join', { server: i, reached: reached[i] }, callMs)
           await expect(wire, 'ready', answerMs)
         } catch (error) {
-          // Its requests fail, as those of a server that dies later; the others go on.
+          // Its requests fail, as those of a server that ends later; the other servers continue.
           servers[i]!.why = (error as Error).message
           wire.close()
           control.lose(i)
@@ -108,7 +108,7 @@ export async function runClient(options: ClientRunOptions): Promise<TrafficRun> 
   }
 }
 
-/** A server that is down or does not agree is not there; the others go on. */
+/** Connects to a server; one that is down or does not agree is left out, and the others continue. */
 async function reach(
   server: ServerAddress,
   address: Address,
@@ -154,7 +154,7 @@ async function farewell(servers: readonly Server[]): Promise<Record<string, Serv
         await say(wire, { type: 'bye' })
         return [[name, (await expect(wire, 'done', answerMs)).counts] as const]
       } catch {
-        // It has died; its requests are counted as failed.
+        // The server has ended; its requests are counted as failed.
         return []
       }
     }),

@@ -1,10 +1,10 @@
-/** The results of a client as a person reads them. */
+/** The results of a client as text. */
 import { note, paint, print, printFailure, table } from '../../cli/terminal/index.ts'
 import type { TrafficSet } from '../../report/index.ts'
 import { rateText, timeText, whole } from '../../text/index.ts'
 import type { Figures, Generated } from '../../traffic/index.ts'
 
-/** What --json prints: all but distributions, which are in the saved results. */
+/** Returns the document that `--json` prints: all but distributions, which are in the saved results. */
 export function documentOf({ id: _id, settings, fct: _fct, generated, error, ...figures }: TrafficSet): object {
   const distanceIn = (of: Generated | null): object | null => (of === null ? null : { ks: of.ks, limit: of.limit })
   return {
@@ -30,7 +30,7 @@ export function show(run: TrafficSet, outDir: string): void {
   ] as const
   for (const [name, figures] of groups) {
     const rows = Object.entries(figures)
-    // One group of one kind says what the first table says.
+    // A single group has the figures of the first table.
     if (name !== 'size' && rows.length < 2) continue
     print(grouped(name, rows))
     print('')

@@ -19,7 +19,7 @@ import { hostAddress } from '../kit/index.ts'
 export const ucmatosePort = 7471
 
 export interface UcmatoseSettings extends CommonSettings {
-  /** Undefined: this is the server. */
+  /** Address of the server; undefined: this is the server. */
   server?: string | undefined
   bind?: string | undefined
   portSpace: PortSpace
@@ -31,7 +31,7 @@ export interface UcmatoseSettings extends CommonSettings {
   tos?: number | undefined
   /** Code of the local ACK timeout. */
   ackTimeout?: number | undefined
-  /** All ids go to another event channel before they disconnect. */
+  /** True if all ids move to another event channel before they disconnect. */
   migrate: boolean
 }
 
@@ -67,7 +67,7 @@ async function client(run: Run): Promise<void> {
     })
     ends.push(made)
   }
-  // The first one waits for the server; the others come together.
+  // The first connection waits for the server; the others are made together.
   await one()
   await all(Array.from({ length: connections - 1 }, one))
   if (messageCount > 0) {
@@ -98,7 +98,7 @@ async function server(run: Run): Promise<void> {
     const { id } = await station.request()
     run.begin()
     const one = accept(id)
-    // Looked at below, with all others.
+    // Its error is handled below, with those of all the others.
     one.catch(() => {})
     accepting.push(one)
   }
@@ -125,7 +125,7 @@ function prepare({ station, settings }: Run, id: CmId): MessageEnd {
   return end
 }
 
-/** Every connection answers the end of its peer's with its own. */
+/** Waits for the disconnect of each peer, and answers it with its own. */
 async function disconnected({ station, ends }: Run): Promise<void> {
   for (const { id } of ends) {
     try {

@@ -1,7 +1,7 @@
 /**
- * `udaddy`: the client asks for the server's UD queue pair (SIDR) and sends it datagrams; the server answers each
- * client with as many. A datagram's immediate is the number of the queue pair that it comes from. Defaults and output
- * are those of rdma-core's program.
+ * `udaddy`: the client requests the server's UD queue pair (SIDR) and sends it datagrams; the server answers each client
+ * with as many. A datagram's immediate is the number of the queue pair that it comes from. Defaults and output are those
+ * of rdma-core's program.
  */
 import type { CmId, PortSpace } from '../../index.ts'
 import {
@@ -20,7 +20,7 @@ import { hostAddress } from '../kit/index.ts'
 export const udaddyPort = 7174
 
 export interface UdaddySettings extends CommonSettings {
-  /** Undefined: this is the server. */
+  /** Address of the server; undefined: this is the server. */
   server?: string | undefined
   bind?: string | undefined
   portSpace: PortSpace

@@ -1,5 +1,5 @@
 /**
- * What udpong sends: a header of 8 bytes, then anything; messages that only ask for something have 16 bytes in all.
+ * Messages of udpong: a header of 8 bytes, then arbitrary data; messages that only request something have 16 bytes in all.
  *
  *     op u8 | client's number u8 | sequence number u8 | 0 | data be32
  *
@@ -7,7 +7,7 @@
  *     START   the server counts from 0 again, and answers
  *     DATA    is counted
  *     ECHO    is counted, and sent back
- *     END     the answer has how many have come as its data
+ *     END     the answer has the number of received datagrams as its data
  */
 export const Op = { Login: 0, Start: 1, Data: 2, Echo: 3, End: 4 } as const
 export type Op = (typeof Op)[keyof typeof Op]
@@ -31,7 +31,7 @@ export function emitUdpong({ op, id, seqno, data }: UdpongHeader, to: Uint8Array
   new DataView(to.buffer, to.byteOffset, udpongHeaderBytes).setUint32(4, data)
 }
 
-/** Undefined if the datagram is too short to be one. */
+/** Parses a header; undefined if the datagram is too short. */
 export function parseUdpong(from: Uint8Array, length: number): UdpongHeader | undefined {
   if (length < udpongHeaderBytes) return undefined
   const data = new DataView(from.buffer, from.byteOffset, udpongHeaderBytes).getUint32(4)

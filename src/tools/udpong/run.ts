@@ -1,7 +1,7 @@
 /**
- * `udpong`: datagrams over rsockets, or over UDP of the kernel by the same loops: echoes (latency), then as many as go
- * one way (bandwidth), of which the server says how many came. Tests, defaults and output are those of rdma-core's
- * program (`udpong-message.ts` has what is sent).
+ * `udpong`: datagrams over rsockets, or over UDP of the kernel by the same loops: echoes (latency), then as many in one
+ * direction (bandwidth), of which the server reports the number that arrived. Tests, defaults and output are those of
+ * rdma-core's program (`udpong-message.ts` has the messages).
  */
 import { isOwnAddress } from '../../memory/index.ts'
 import { MSG_DONTWAIT, POLLIN, POLLOUT } from '../../rsocket/index.ts'
@@ -27,18 +27,18 @@ import { controlBytes, emitUdpong, maxMessageBytes, Op, parseUdpong } from './me
 export const udpongPort = 7174
 
 export interface UdpongSettings extends CommonSettings {
-  /** Undefined: this is the server, which goes on until it is interrupted. */
+  /** Address of the server; undefined: this is the server, which runs until it is interrupted. */
   server?: string | undefined
   bind?: string | undefined
   port: number
-  /** Sockets of the kernel instead of rsockets. */
+  /** True to use sockets of the kernel instead of rsockets. */
   kernel: boolean
-  /** `poll` before every call. */
+  /** True to call `poll` before every call. */
   async: boolean
   blocking: boolean
-  /** Of a test of one's own: the server sends everything back. */
+  /** True if the server sends everything back, in a custom test. */
   echo: boolean
-  /** One test with these; undefined: the usual ones. */
+  /** Size and count of a single custom test; undefined: the usual ones. */
   custom?: { size: number; count: number } | undefined
   bufferBytes: number
 }
@@ -47,9 +47,9 @@ export interface UdpongRow {
   name: string
   /** Bytes of each datagram. */
   size: number
-  /** That were sent one way; of echoes both ways. */
+  /** Number of datagrams that were sent one way; of echoes both ways. */
   sent: number
-  /** That came: of echoes all, because what is lost is sent again. */
+  /** Number of datagrams that arrived: of echoes all, because a lost one is sent again. */
   transfers: number
   bytes: number
   seconds: number
@@ -61,12 +61,12 @@ export interface UdpongResult extends CommonResult {
   tool: 'udpong'
   socket: 'rsocket' | 'udp'
   rows: UdpongRow[]
-  /** Of the server. */
+  /** Number of logins at the server. */
   logins?: number
 }
 
 const sizes = [64, 128, 192, 256, 384, 512, 768, 1024, 1536]
-/** So long the answer to a LOGIN, START may take; to an ECHO or END, before it is sent again. */
+/** Milliseconds after which an unanswered LOGIN or START is sent again, and an unanswered ECHO or END. */
 const slowMs = 1000
 const quickMs = 1
 
@@ -116,7 +116,7 @@ export async function runUdpong(settings: UdpongSettings, { stop, tell }: Run): 
   return result
 }
 
-/** Before a call, with `-T a`: until it can be done. */
+/** Waits until a call can be made, with `-T a`. */
 function ready(
   waiter: Waiter,
   { async }: UdpongSettings,
@@ -144,7 +144,7 @@ function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, t
   const flags = callFlags(settings)
   for (;;) {
     ready(waiter, settings, socket, POLLIN, true)
-    // Also where calls block: so that somebody can end it.
+    // The wait is done here, also for blocking sockets, so that it can be interrupted.
     if (settings.blocking) waiter.ready(socket, POLLIN, 'a datagram', true)
     const n = socket.receive(buffer, flags)
     if (isEagain(n)) {
@@ -171,7 +171,7 @@ function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, t
   }
 }
 
-/** An answer that cannot be sent is lost, like any datagram: the client asks again. */
+/** Sends an answer. One that cannot be sent is lost, like any datagram: the client sends its request again. */
 function answer(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, bytes: Uint8Array): void {
   for (;;) {
     ready(waiter, settings, socket, POLLOUT, false)
@@ -252,9 +252,9 @@ class Client {
     if (this.#waiter.stopped) throw new EndError('INTERRUPTED', 'interrupted')
   }
 
-  /** Sends until the answer comes, which is then in `#in`. */
+  /** Sends until the answer arrives, which is then in `#in`. */
   #ask(op: Op, size: number, againMs: number): void {
-    // Nobody says whether a server is there but the server: waiting for one is asking it again.
+    // Only the server's answer shows that it is running: waiting for a server is repeating the request.
     const stallMs = this.#settings.stallMs === 0 ? 0 : Math.max(this.#settings.stallMs, this.#settings.waitMs)
     const start = performance.now()
     for (;;) {
@@ -277,7 +277,7 @@ class Client {
       if (n > 0) continue
       const left = until - performance.now()
       if (left <= 0) return false
-      // A refusal of the kernel means that nobody listens, yet.
+      // ECONNREFUSED of the kernel indicates that no process listens yet.
       if (!isEagain(n)) this.#waiter.pause(Math.min(left, 50))
       else this.#socket.poll(POLLIN, Math.min(left, 50))
       if (this.#waiter.stopped) throw new EndError('INTERRUPTED', 'interrupted')
