@@ -11,12 +11,12 @@ export interface CompareOptions {
   data: boolean
 }
 
-/** What differs between two samples, or between the numbers of samples. */
+/** Difference between two samples, or between the numbers of samples. */
 export interface Difference {
   what: 'length' | 'sequence' | 'timestamp' | 'count' | 'data'
   /** Both, the first one first: "12 and 13". */
   values: string
-  /** Of the value in the sample, for data. */
+  /** Index of the value in the sample, for data. */
   index?: number
 }
 
@@ -62,7 +62,7 @@ export class SampleReader {
     if (samples.count === samples.capacity) return
     if (this.#ended || decoder.problems.fatal) {
       this.#ended = true
-      // What is left is no sample.
+      // The rest is not a sample.
       if (samples.count === 0 || this.#at === before) this.#at = this.#filled
       return
     }
@@ -86,7 +86,7 @@ interface Sample {
   word: number
 }
 
-/** What differs between two samples; null if they are equal. `signals`: types of their values. */
+/** Returns the difference between two samples; null if they are equal. `signals`: types of their values. */
 export function differenceOf(
   a: Sample,
   b: Sample,
@@ -124,7 +124,7 @@ function dataDifference(a: Sample, b: Sample, signals: readonly Signal[], epsilo
   return null
 }
 
-/** Of the value at a word behind the begin of the records. */
+/** True if the values at the word `at` after the beginning of both records are equal. */
 function isEqual(a: Sample, b: Sample, at: number, type: SignalType, epsilon: number): boolean {
   const from = a.word + at
   const to = b.word + at
@@ -161,7 +161,7 @@ function flagsOf({ samples, word }: Sample): number {
   return samples.u32[word + SampleField.flags]!
 }
 
-/** Null if both have it, or neither. */
+/** Returns null if both have it, or neither has. */
 function missingOf(a: number, b: number): string | null {
   return (a === 0) === (b === 0) ? null : a === 0 ? 'none and one' : 'one and none'
 }

@@ -9,7 +9,7 @@ export interface ConvertOptions {
   write(bytes: Uint8Array): void | Promise<void>
   /** Signals: values that a sample may have. */
   values: number
-  /** What samples run through on their way: hooks, as a rule. What it holds back comes at the end. */
+  /** Stage that samples pass on their way, usually hooks. Samples that it holds back come at the end. */
   between?: { process(samples: Samples, word: number): number; drain(samples: Samples, word: number): boolean }
   /** Samples that are read at once; 128. */
   batch?: number

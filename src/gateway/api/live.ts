@@ -13,7 +13,7 @@ import type { SuperNode } from '../runtime/index.ts'
 
 const periodMs = 20
 const batch = 256
-/** Of a viewer that is too slow; more is left out. */
+/** Bytes that may be buffered for a slow viewer; while there are more, samples are left out. */
 const mostBufferedBytes = 1 << 20
 const mostViewers = 64
 const binary: readonly string[] = ['villas.binary', 'villas.web', 'raw', 'gtnet', 'protobuf', 'opal.asyncip']
@@ -34,7 +34,7 @@ export class LiveData {
     this.#ticker.unref()
   }
 
-  /** Takes a connection that wants to become a WebSocket, or says why not. Throws if its address is none. */
+  /** Accepts a connection that requests a WebSocket, or returns the reason for a refusal. Throws if the address is not valid. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | null {
     const address = new URL(request.url ?? '/', 'http://localhost')
     const [node, format] = split(decodeURIComponent(address.pathname.slice(1)))
@@ -156,13 +156,13 @@ class Viewer {
   }
 }
 
-/** "node.csv" is node and format; names of nodes have no point. */
+/** Splits "node.csv" into node and format; names of nodes have no dot. */
 function split(path: string): [string, string] {
   const at = path.indexOf('.')
   return at < 0 ? [path, 'villas.web'] : [path.slice(0, at), path.slice(at + 1)]
 }
 
-/** Gives a connection to a node, with what it has sent so far. */
+/** Passes a connection on to a node, with the bytes received so far. */
 function passOn(request: IncomingMessage, socket: Duplex, head: Buffer, door: string): void {
   const node = connect(door)
   const end = (): void => {

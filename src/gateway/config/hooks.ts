@@ -22,7 +22,7 @@ export function readHooks(of: string, group: Settings, placeOf: PlaceOf): HookCo
   })
 }
 
-/** What the type of a hook reads its settings from. */
+/** Returns the reader from which the type of a hook reads its settings. */
 export function settingsOfHook(of: string, hook: HookConfig, placeOf?: PlaceOf): SettingsReader {
   return new SettingsReader(`${of}: hook ${hook.type}`, hook.settings, hookKeys, placeOf)
 }

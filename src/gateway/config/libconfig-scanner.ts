@@ -1,6 +1,6 @@
 /**
- * Words of libconfig: names, numbers, strings, signs, without comments. `@include "FILE"` continues in the file and returns
- * behind it, wherever it stands, as in the library.
+ * Words of libconfig: names, numbers, strings, signs, without comments. `@include "FILE"` continues in the file and returns to the text
+ * after it, wherever it stands, as in the library.
  */
 import { type Budget, refuseText, type SourceText } from './places.ts'
 
@@ -44,7 +44,7 @@ export class LibconfigScanner {
   /** A name or the contents of a string. */
   text: string = ''
   number: number = 0
-  /** Of the word: file and line. */
+  /** File and line of the word. */
   source: string
   line: number = 1
 
@@ -82,7 +82,7 @@ export class LibconfigScanner {
     }
   }
 
-  /** Ends the reading with what is wrong at the current word. */
+  /** Throws an error that describes what is wrong at the current word. */
   refuse(what: string): never {
     refuseText(this.place, what)
   }
@@ -159,7 +159,7 @@ export class LibconfigScanner {
     this.#open.push({ source, at: source.text.startsWith('\ufeff') ? 1 : 0, line: 1 })
   }
 
-  /** Goes behind what matches here; null if nothing does. */
+  /** Moves past the text that matches here; returns null if none does. */
   #skip(from: Position, pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = from.at
     const found = pattern.exec(from.source.text)

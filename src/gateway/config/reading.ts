@@ -1,4 +1,4 @@
-/** What is known while a configuration is read, and what was found. */
+/** State of the reading of a configuration: what is known beforehand, and the errors and notices that were found. */
 import { GatewayError } from '../errors.ts'
 import type { PlaceOf, Settings } from '../settings.ts'
 import type { Notice } from './types.ts'
@@ -15,7 +15,7 @@ export interface Reading {
 
 export interface KnownUuids {
   readonly gateway: string
-  /** Of each path of the list; undefined: it is new. */
+  /** UUID of each path of the list; undefined for a new path. */
   readonly paths: readonly (string | undefined)[]
 }
 

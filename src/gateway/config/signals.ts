@@ -32,7 +32,7 @@ export function readSignals(of: string, type: string, group: Settings, placeOf: 
   })
 }
 
-/** As many of the same, with their index behind the name. */
+/** Reads `count` signals of the same kind, whose names end in their index. */
 function counted(reader: SettingsReader, isAll: boolean): Signal[] {
   const count = reader.integer('count', 0, 1, mostSignals)
   const { name, ...rest } = readSignal(reader, 'signal')

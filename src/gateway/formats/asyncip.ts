@@ -1,12 +1,12 @@
 /**
- * opal.asyncip: what OPAL-RT's asynchronous process sends and takes, little-endian:
+ * opal.asyncip: the messages that OPAL-RT's asynchronous process sends and receives, little-endian:
  *
  *     device          2
  *     sequence        4
  *     bytes of data   2
  *     data            8 for each value, floats, at most 64
  *
- * Samples have no times. Nothing marks where a message begins, so nothing is read behind a malformed one.
+ * Samples have no times. Nothing marks where a message begins, so that nothing is read after a malformed one.
  */
 import { Problems } from '../problems.ts'
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'

@@ -18,7 +18,7 @@ import type { TextSettings } from './text-settings.ts'
 
 export interface ColumnSettings extends TextSettings, LineSettings {
   separator: number
-  /** A line that is read may lack the offset. */
+  /** True if a line that is read may lack the offset. */
   offsetMayLack: boolean
 }
 
@@ -27,7 +27,7 @@ const offsetColumn = 2
 
 export class ColumnDecoder extends LineDecoder {
   readonly #separator: number
-  /** Which of the columns before the values there are. */
+  /** Indices of the columns before the values that are present. */
   readonly #columns: readonly number[]
   readonly #offsetMayLack: boolean
   #at = 0
@@ -79,7 +79,7 @@ export class ColumnDecoder extends LineDecoder {
     return undefined
   }
 
-  /** Whether the column that begins at `at` is an offset, and not the sequence number. */
+  /** True if the column that begins at `at` is an offset, and not the sequence number. */
   #isOffset(bytes: Uint8Array, at: number, end: number): boolean {
     if (!isNan(bytes, at)) return !this.#isWhole(bytes, at, end)
     const next = this.#next(bytes, at, end)
@@ -91,7 +91,7 @@ export class ColumnDecoder extends LineDecoder {
     return at + 1
   }
 
-  /** Whether there are nothing but digits up to the separator. */
+  /** True if there are only digits up to the separator. */
   #isWhole(bytes: Uint8Array, at: number, end: number): boolean {
     let digits = 0
     for (; at < end && bytes[at] !== this.#separator; at++) {
@@ -102,7 +102,7 @@ export class ColumnDecoder extends LineDecoder {
     return digits > 0
   }
 
-  /** Goes behind the separator; false if there is something else. */
+  /** Moves past the separator; returns false if there is something else. */
   #behind(bytes: Uint8Array, at: number, end: number): boolean {
     while (at < end && bytes[at] !== this.#separator && isSpace(bytes[at]!)) at++
     this.#at = at < end ? at + 1 : end

@@ -1,12 +1,12 @@
-/** How jansson, with which VILLASnode writes JSON, lays it out. */
+/** Layout of JSON as jansson writes it, the library that VILLASnode uses. */
 import type { SettingsReader } from '../settings.ts'
 
 export interface JsonStyle {
-  /** Members are in the order of their names. */
+  /** True if members are in the order of their names. */
   readonly sorted: boolean
   readonly comma: string
   readonly colon: string
-  /** What stands before the members of an object or array at this depth, and behind the last one of the depth below. */
+  /** Returns the text before the members of an object or array at this depth, and after the last one of the depth below. */
   lineBreak(depth: number): string
 }
 

@@ -37,10 +37,10 @@ export class JsonEncoder implements Encoder {
   readonly #precision: number
   readonly #colon: string
   readonly #members: readonly Member[]
-  /** Between members, and before the first and behind the last, for each depth. */
+  /** Text between members, and before the first and after the last, for each depth. */
   readonly #commas: readonly string[]
   readonly #breaks: readonly string[]
-  /** Of an object. */
+  /** Depth of an object: 1 in the array of a message, else 0. */
   readonly #depth: number
   readonly #end: string
 
@@ -126,7 +126,7 @@ export class JsonEncoder implements Encoder {
     return this.#close(out, at)
   }
 
-  /** How many values there are before the first that is not finite. */
+  /** Returns the number of values before the first that is not finite. */
   #finite({ f32, f64 }: Samples, word: number, length: number): number {
     const types = this.#types
     for (let i = 0, at = word + SampleField.data; i < length; i++, at += 2) {

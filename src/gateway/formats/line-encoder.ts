@@ -1,4 +1,4 @@
-/** What the formats write alike that have a line for each sample and names of signals in a first one. */
+/** Encoder common to the formats that have a line for each sample and the names of signals in a first line. */
 import { SampleField, type Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { type Encoder, valueBound } from './codec.ts'
@@ -31,7 +31,7 @@ export abstract class LineEncoder<Settings extends TextSettings & LineSettings> 
     return new TextEncoder().encode(this.#headerOf(signals) + String.fromCharCode(this.settings.delimiter))
   }
 
-  /** Of signals that nobody has named, those that the first sample has. */
+  /** Writes the header. Of signals that were only assumed, it has those that the first sample has. */
   #writeHeader(length: number, out: Uint8Array, at: number): number {
     this.#needsHeader = false
     const header = this.#header(this.#signals.filter(({ assumed }, i) => !assumed || i < length))

@@ -1,6 +1,6 @@
 /**
- * What the formats of lines share: finding the lines in chunks of any size, comments, a first line that is skipped, names of
- * signals in a header. A line that is malformed is counted and skipped, and so is one that is longer than `longestRest`.
+ * Decoder common to the formats of lines: finding the lines in chunks of any size, comments, a first line that is skipped, names of signals
+ * in a header. A line that is malformed is counted and skipped, and so is one that is longer than `longestRest`.
  */
 import { Problems } from '../problems.ts'
 import { SampleField, type Samples } from '../samples.ts'
@@ -36,10 +36,10 @@ export abstract class LineDecoder implements Decoder {
   readonly #types: Uint8Array
   readonly #comment: number
   #skipLine: boolean
-  /** Of the line that comes next. */
+  /** Number of the next line, from 1 on, and offset of its first byte. */
   #line = 1
   #offset = 0
-  /** Within a line that is too long. */
+  /** True within a line that is too long. */
   #discarding = false
   /** Bytes of the rest that are known to have no delimiter. */
   #searched = 0
@@ -128,8 +128,8 @@ export abstract class LineDecoder implements Decoder {
   }
 
   /**
-   * The values from `at` on, `separator` between them; any white space if it is 0. Returns what is wrong. What is behind the
-   * last signal is dropped.
+   * Reads the values from `at` on, `separator` between them; any white space if it is 0. Returns what is wrong. Values after the last
+   * signal are dropped.
    */
   protected readValues(
     bytes: Uint8Array,

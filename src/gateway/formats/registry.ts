@@ -137,8 +137,8 @@ const makers: Readonly<Record<string, Maker>> = {
 export const formatNames: readonly string[] = Object.keys(makers)
 
 /**
- * The format of a name, or of settings with the name as `type`. `inMessages`: of messages of a network, whose encoder may have a
- * `framing`; otherwise samples follow each other. Throws a `GatewayError` that says what there is.
+ * Returns the format of a name, or of settings with the name as `type`. `inMessages`: for messages of a network, whose encoder may have a
+ * `framing`; otherwise samples follow each other. Throws a `GatewayError` that lists the known formats.
  */
 export function formatOf(description: string | Settings, inMessages = false): Format {
   const settings = typeof description === 'string' ? { type: description } : description

@@ -1,6 +1,6 @@
 /**
- * Where the boxes of a graph go, from left to right: a box is right of all that leads to it, boxes of a column are ordered so that few
- * lines cross, and lines that lead back run below everything. After Sugiyama, Tagawa and Toda (1981), in short.
+ * Layout of a graph, from left to right: a box is right of all that leads to it, boxes of a column are ordered so that few lines cross, and
+ * lines that lead back run below everything. After Sugiyama, Tagawa and Toda (1981), in short.
  */
 export interface Box {
   readonly width: number
@@ -23,7 +23,7 @@ export interface Layout {
 
 const columnGap = 70
 const rowGap = 22
-/** Between lines that lead back, and how far these go out to turn. */
+/** Distance between lines that lead back, and distance that these go out to turn. */
 const backGap = 16
 const turn = 32
 

@@ -1,4 +1,4 @@
-/** What is drawn of a gateway: its nodes, its paths, and what goes from where to where. */
+/** Model of a drawing of a gateway: its nodes, its paths, and the connections between them. */
 import { mappingText } from '../config/mapping.ts'
 import type { GatewayConfig, PathConfig } from '../config/types.ts'
 

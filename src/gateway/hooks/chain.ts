@@ -32,8 +32,8 @@ export class HookChain {
   }
 
   /**
-   * There will be no more samples: fills a record with the next of those that hooks held back, and have let pass now. False: there are
-   * none left.
+   * Drains the hooks after the last sample: fills a record with the next of the samples that hooks held back, and have let pass now.
+   * Returns false if none is left.
    */
   drain(samples: Samples, word: number): boolean {
     const hooks = this.#hooks
@@ -54,7 +54,7 @@ export class HookChain {
     for (const hook of this.#hooks) hook.restart?.()
   }
 
-  /** What was gathered is written. Samples that were held back and not drained are lost. */
+  /** Writes what was gathered. Samples that were held back and not drained are lost. */
   stop(): void {
     for (const hook of this.#hooks) hook.stop?.()
   }

@@ -9,12 +9,12 @@ export interface DftSettings {
   /** Samples per second, and in a window. */
   sampleRate: number
   size: number
-  /** Of the first frequency, and from one to the next, in Hz. */
+  /** First frequency, and distance from one frequency to the next, in Hz. */
   start: number
   resolution: number
   count: number
   windowType: WindowType
-  /** How often the window is repeated, for a resolution that is finer than 1 / its duration; 1: it is padded with zeros. */
+  /** Number of times that the window is repeated, for a resolution that is finer than 1 / its duration; 1: it is padded with zeros. */
   repeats: number
 }
 
@@ -106,7 +106,7 @@ export function coefficientsOf({ sampleRate, size, start, resolution, count, win
   return { size, start, resolution, real, imaginary, re: results(), im: results(), magnitude: results() }
 }
 
-/** What `estimate` has found: one object for all, so that nothing is allocated. */
+/** Result of `estimate`: one object for all calls, so that nothing is allocated. */
 export const estimated: { frequency: number; amplitude: number; phase: number } = {
   frequency: 0,
   amplitude: 0,

@@ -117,7 +117,7 @@ class Digest implements Hook {
   }
 }
 
-/** Of all that there are. */
+/** Replaces any NaN by the same one. */
 function oneNan(value: number): number {
   return Number.isNaN(value) ? Number.NaN : value
 }

@@ -74,9 +74,9 @@ const types: readonly HookType[] = [
 export const hookTypes: Readonly<Record<string, HookType>> = Object.fromEntries(types.map((type) => [type.name, type]))
 
 export interface HookOptions {
-  /** What has the hooks, for messages: "path 2". */
+  /** Owner of the hooks, for messages: "path 2". */
   of?: string
-  /** Where settings stand in a file. */
+  /** Places of settings in a file. */
   placeOf?: PlaceOf
   /** Types to choose from; `hookTypes` without it. */
   types?: Readonly<Record<string, HookType>>
@@ -85,8 +85,9 @@ export interface HookOptions {
 }
 
 /**
- * The hooks of a path, or of a direction of a node. They run in the order of their priorities, lowest first, and where these are the
- * same, in the order of the list; `enabled: false` leaves one out. Throws a `GatewayError` that says what is wrong, and where.
+ * Returns the hooks of a path, or of a direction of a node. They run in the order of their priorities, lowest first, and where these are
+ * the same, in the order of the list; `enabled: false` leaves one out. Throws a `GatewayError` that describes what is wrong, with its
+ * place.
  */
 export function hooksOf(list: readonly HookConfig[], context: HookContext, options: HookOptions = {}): HookChain {
   const { of = context.owner, types: known = hookTypes, builtin = false, placeOf } = options

@@ -1,6 +1,6 @@
 /**
- * reorder_ts: sorts samples by their origins, within a window: a sample passes when `window_size` others came behind it. One that is
- * older than the last that has passed comes too late and is dropped. What is in the window at the end is drained.
+ * reorder_ts: sorts samples by their origins, within a window: a sample passes when `window_size` others came after it. One that is older
+ * than the last that has passed comes too late and is dropped. Samples that are in the window at the end are drained.
  */
 import { SampleField, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
@@ -16,7 +16,7 @@ class ReorderTs implements Hook {
   /** The window, one more to exchange with, and the last that has passed. */
   readonly #kept: Samples
   readonly #last = new Samples(1, 0)
-  /** Which of `#kept` are in the window, oldest first; behind them those that are free. */
+  /** Indices into `#kept`: of the window, oldest first, then of the free ones. */
   readonly #order: Int32Array
   #count = 0
   #any = false

@@ -1,4 +1,4 @@
-/** Which signals a hook works on: those that `signals` or `signal` name, by their names or their indices from 0. */
+/** Selection of the signals that a hook works on: those that `signals` or `signal` name, by their names or their indices from 0. */
 import { didYouMean } from '../../spelling/index.ts'
 import type { SettingsReader } from '../settings.ts'
 import { type Signal, SignalType, signalTypeNames } from '../signals.ts'

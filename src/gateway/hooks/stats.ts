@@ -24,7 +24,7 @@ class Stats implements Hook {
   readonly #statistics: Statistics
   readonly #last = new Samples(1, 0)
   #any = false
-  /** How many samples the last line was about, and when it was written. */
+  /** Number of samples up to the last line, and the time of that line. */
   #said = 0
   #saidNs = 0
   #output: HookOutput | undefined
@@ -46,12 +46,12 @@ class Stats implements Hook {
   periodic(): void {
     const statistics = this.#statistics
     const count = countOf(statistics)
-    // Nothing has come since the last time: there is nothing to say.
+    // No sample has come since the last line.
     if (count === this.#said) return
     if (this.#settings.format === 'json') this.#write(`${JSON.stringify(statistics.summary())}\n`)
     else {
       const seconds = (this.#context.nowNs() - this.#saidNs) / 1e9
-      // Who has a file for them need not have them in the log.
+      // Statistics that have a file of their own are not needed in the log.
       const level = this.#settings.output === 'stdout' ? 'info' : 'debug'
       this.#context.log(level, lineOf(statistics, count, (count - this.#said) / seconds))
     }

@@ -1,4 +1,4 @@
-/** What hooks with a window share: times of its samples, which of them an output has, and the unit of angles. */
+/** Parts common to hooks with a window: times of its samples, which of them an output has, and the unit of angles. */
 import { SampleField, Samples } from '../samples.ts'
 import type { SettingsReader } from '../settings.ts'
 import { copyTime } from '../words.ts'

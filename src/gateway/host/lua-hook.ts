@@ -36,7 +36,7 @@ class LuaHook implements Hook {
   readonly #lua: Lua
   readonly #script: LuaReference | null
   readonly #expressions: readonly Expression[]
-  /** Of the signals that come, as keys; null: they have indices. */
+  /** Names of the incoming signals, as keys; null: they have indices. */
   readonly #names: readonly Uint8Array[] | null
   readonly #global: Uint8Array
   readonly #functions: Partial<Record<Moment, LuaReference>> = {}
@@ -143,13 +143,13 @@ class LuaHook implements Hook {
     if (this.#failures > 1) this.#say('error', `${this.#failures} samples were dropped, because the script failed`)
   }
 
-  /** Throws what the script says. */
+  /** Calls the script's function of this name, if there is one. Throws the script's errors. */
   #call(moment: Moment): void {
     const found = this.#functions[moment]
     if (found !== undefined) this.#lua.call(found)
   }
 
-  /** What the script says there is no reason to stop. */
+  /** Calls the script's function of this name; its errors are logged, and do not stop the hook. */
   #attempt(moment: Moment): void {
     try {
       this.#call(moment)

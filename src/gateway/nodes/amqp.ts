@@ -142,7 +142,7 @@ class AmqpNode implements RunningNode {
       channel.on('error', (error) => {
         why = `: ${error.message}`
       })
-      // A channel that the broker has closed is good for nothing more.
+      // A channel that the broker has closed cannot be used any more.
       channel.on('close', () => void opened.close().catch(() => {}))
       await channel.assertExchange(exchange, 'direct', { durable: false })
       if (this.source) await this.#consume(channel)

@@ -29,7 +29,7 @@ class FileNode implements RunningNode {
   readonly #timer: Timer | null = null
   #stopped = false
 
-  /** Throws an error of the system with the path. */
+  /** Opens the files. Throws an error of the system with the path. */
   constructor(context: NodeContext, settings: FileSettings, directions: { in: boolean; out: boolean }) {
     this.#context = context
     const { uri, format } = settings

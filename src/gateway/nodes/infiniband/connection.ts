@@ -69,14 +69,14 @@ export class Connection {
     this.id.connect(this.#isUd ? { privateData: udRequest(this.#qp.qpNum) } : retries)
   }
 
-  /** `request`: with UD, it says where the peer is, if that is one of ours. */
+  /** Accepts a request. With UD, it indicates the address of the peer, if that is one of ours. */
   accept({ ah, privateData }: CmEventParam): void {
     const qpNum = this.#isUd ? qpOfUdRequest(privateData) : undefined
     if (qpNum !== undefined) this.send.sendTo(ah!, qpNum, udpQkey)
     this.id.accept(this.#isUd ? {} : { rnrRetryCount: retries.rnrRetryCount })
   }
 
-  /** UD: what the peer has replied is where messages go. */
+  /** UD: sends messages to the address in the peer's reply. */
   sendTo({ ah, qpNum, qkey }: CmEventParam): void {
     this.send.sendTo(ah!, qpNum!, qkey!)
   }

@@ -1,4 +1,4 @@
-/** Where the gateway's pool is in other memory than the device's, samples are copied from and to a pool of the node's own. */
+/** Copying of samples from and to a pool of the node's own, where the gateway's pool is in other memory than the device's. */
 import {
   type Clock,
   copySample,

@@ -88,7 +88,7 @@ class InfinibandSource implements Source {
     return read
   }
 
-  /** What a connection that has ended left. */
+  /** Reads samples that a connection has left at its end. */
   #readArrived(samples: Int32Array, count: number): number {
     const arrived = this.#manager.arrived.splice(0, count)
     for (const [i, sample] of arrived.entries()) {

@@ -24,9 +24,9 @@ import type { InfinibandSettings } from './settings.ts'
 const filled = SampleFlag.tsOrigin | SampleFlag.tsReceived | SampleFlag.sequence | SampleFlag.data
 
 export class ReceiveSide {
-  /** How many of the last `read` the caller owns. */
+  /** Number of indices of the last `read` that the caller owns. */
   released = 0
-  /** What made the connection unusable, empty if another error has flushed the queue. Undefined: nothing has. */
+  /** Error that made the connection unusable, empty if another error has flushed the queue; undefined while there is none. */
   failure: string | undefined
   readonly #memory: RegisteredSamples
   readonly #pool: Pool
@@ -82,14 +82,14 @@ export class ReceiveSide {
     return this.posted >= this.#threshold
   }
 
-  /** Whether something has arrived; gives the device time to find out. */
+  /** True if something has arrived; gives the device time to detect it. */
   get filled(): boolean {
     if (this.#cq.filled) return true
     this.#cq.poll(this.#wc, 0)
     return this.#cq.filled
   }
 
-  /** `polls`: the connection is established. At most `in.vectorize` samples. */
+  /** Reads at most `in.vectorize` samples. `polls`: the connection is established. */
   read(samples: Int32Array, count: number, polls: boolean): number {
     if (!this.isFull) {
       this.released = 0
@@ -105,7 +105,7 @@ export class ReceiveSide {
     }
     const arrived = this.#arrived(polled)
     if (arrived < polled) {
-      // The queue pair is in error: nothing is posted any more, and the samples of requests that failed belong to nobody else.
+      // The queue pair is in error: nothing is posted any more, and the samples of requests that failed have no other owner.
       for (let i = arrived; i < polled; i++) this.#pool.drop(this.#wc[i]!.wrId)
     }
     if (arrived > 0) this.#post(samples, arrived)
