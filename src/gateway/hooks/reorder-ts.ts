@@ -68,7 +68,7 @@ class ReorderTs implements Hook {
     this.#any = false
   }
 
-  /** The oldest one. */
+  /** Moves the oldest sample of the window to the record at `word`. */
   #take(samples: Samples, word: number): void {
     const order = this.#order
     const first = order[0]!

@@ -86,7 +86,7 @@ class LoopbackDestination implements Destination {
     let lost = 0
     for (let i = 0; i < count; i++) {
       const index = samples[i]!
-      // Those that find no room go to the head: the caller gives them back.
+      // Samples for which there is no room go to the head: the caller gives them back.
       if (!this.#queue.push(index)) samples[lost++] = index
     }
     this.released = lost
@@ -128,7 +128,7 @@ class Loopback implements RunningNode {
 
   async stop(): Promise<void> {
     this.state = 'stopped'
-    // What was written is the reader's, who stops later. Without one nobody else gives it back.
+    // The reader, which stops later, owns what was written. Without a reader, this side gives it back.
     if (this.source === null && Atomics.load(this.#words, Word.hasReader) === 1) return
     for (let index = this.#queue.shift(); index >= 0; index = this.#queue.shift()) this.#pool.drop(index)
   }

@@ -128,7 +128,7 @@ class MqttNode implements RunningNode {
   readonly #backoff: Backoff
   #inFlight = 0
   #failures = 0
-  /** The broker has acknowledged the subscription, if there is one. */
+  /** True if the broker has acknowledged the subscription, if there is one. */
   #subscribed = false
   #stopped = false
 
@@ -154,7 +154,7 @@ class MqttNode implements RunningNode {
       ...(password !== undefined && { password }),
       ...(ssl && tlsOptions(ssl)),
       keepalive,
-      // Connecting again is up to us: with a back-off.
+      // This node connects again by itself: with a back-off.
       reconnectPeriod: 0,
       connectTimeout: 10_000,
       resubscribe: false,

@@ -21,7 +21,7 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = {
   zeromq: async () => (await import('./zeromq.ts')).zeromq,
 }
 
-/** Settings of each type that nobody may see, not even through the API. Whatever is an address is looked at in any case. */
+/** Secret settings of each type, which no user may see, not even through the API. Addresses are examined in any case. */
 export const secretSettings: SecretSettings = {
   amqp: ['password'],
   exec: ['environment'],

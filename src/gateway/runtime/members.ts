@@ -1,4 +1,4 @@
-/** What is in the thread of a group: its nodes, started, and its paths, connected to them. */
+/** Members of a group in its thread: its nodes, started, and its paths, connected to them. */
 
 import { loadHookTypes } from '../host/index.ts'
 import {
@@ -31,16 +31,16 @@ import { Repeater } from './repeater.ts'
 import { Watch } from './watch.ts'
 import { Writer } from './writer.ts'
 
-/** What the members say to their thread. */
+/** Reports of the members to their thread. */
 export interface MembersOptions {
   log(level: LogLevel, node: string, line: string): void
-  /** A node cannot go on; its paths have stopped. */
+  /** Reports that a node cannot continue; its paths have stopped. */
   failed(node: string, error: Error): void
-  /** A node has done what the gateway was started for. */
+  /** Reports that a node has done what the gateway was started for. */
   finished(node: string): void
-  /** The gateway is to stop. */
+  /** True if the gateway is to stop. */
   isStopping(): boolean
-  /** The loop should look at its sources. */
+  /** Makes the loop look at its sources. */
   wake(): void
 }
 

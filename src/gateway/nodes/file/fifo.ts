@@ -60,7 +60,7 @@ export class Fifo implements Sink {
     return this.#rest.length === 0 && this.#fd >= 0
   }
 
-  /** Returns the number of bytes written. */
+  /** Writes as many bytes as the reader takes within `ms`, and returns their number. */
   #attempt(bytes: Uint8Array, count: number, ms: number): number {
     let at = 0
     for (let waited = 0; at < count; ) {

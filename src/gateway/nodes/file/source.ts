@@ -161,7 +161,7 @@ export class FileSource implements Source {
     return count >= 0
   }
 
-  /** The end was reached, and everything before is decoded. Whether there is more now. */
+  /** Handles the end of the file, when everything before it is decoded. Returns true if there is more now. */
   #beyondEnd(): boolean {
     const { eof } = this.#settings
     if (eof === 'wait') {

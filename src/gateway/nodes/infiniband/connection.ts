@@ -69,7 +69,9 @@ export class Connection {
     this.id.connect(this.#isUd ? { privateData: udRequest(this.#qp.qpNum) } : retries)
   }
 
-  /** Accepts a request. With UD, it indicates the address of the peer, if that is one of ours. */
+  /**
+   * Accepts a request. With UD, the event has the address of the peer, and the private data its queue pair, if it is a node of this type.
+   */
   accept({ ah, privateData }: CmEventParam): void {
     const qpNum = this.#isUd ? qpOfUdRequest(privateData) : undefined
     if (qpNum !== undefined) this.send.sendTo(ah!, qpNum, udpQkey)

@@ -129,7 +129,7 @@ export class ReceiveSide {
     this.#qp.postRecv(requests[0]!)
   }
 
-  /** How many of the polled completions, from the first on, are messages. */
+  /** Returns how many of the polled completions, from the first on, are messages. */
   #arrived(polled: number): number {
     this.#tail += polled
     let arrived = 0
@@ -143,7 +143,7 @@ export class ReceiveSide {
     return arrived
   }
 
-  /** Puts the samples that have arrived to the begin of a list, malformed ones last; how many are well-formed. */
+  /** Moves the samples that have arrived to the beginning of a list, malformed ones last; returns the number of well-formed ones. */
   #exchange(samples: Int32Array, arrived: number): number {
     let stamped = -1
     let good = 0
@@ -164,7 +164,7 @@ export class ReceiveSide {
     return good
   }
 
-  /** Sets what a message does not carry; false if it is no sample. */
+  /** Sets the fields that a message does not carry; returns false if it is not a sample. */
   #fill(word: number, byteLen: number): boolean {
     const { u32 } = this.#pool.samples
     const values = (byteLen - this.#metaBytes) / valueBytes
@@ -183,8 +183,8 @@ export class ReceiveSide {
   }
 
   /**
-   * The connection ends: takes all that has arrived, in `into`, and gives back what was flushed. What the queue pair still holds is
-   * given back by `releaseAll`.
+   * Collects all samples that have arrived, in `into`, at the end of the connection, and gives back what was flushed. Samples that the
+   * queue pair still holds are given back by `releaseAll`.
    */
   collect(into: number[]): void {
     const list = new Int32Array(this.#wc.length)
@@ -201,7 +201,7 @@ export class ReceiveSide {
     }
   }
 
-  /** Gives back what is still posted, when the queue pair is closed. */
+  /** Gives back the samples that are still posted, when the queue pair is closed. */
   releaseAll(): void {
     for (; this.#tail < this.#head; this.#tail++) this.#pool.drop(this.#held[this.#tail & this.#mask]!)
   }

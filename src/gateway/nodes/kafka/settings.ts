@@ -1,4 +1,4 @@
-/** Settings of the node-type kafka, and what of them decides how its sockets are opened. */
+/** Settings of the node-type kafka, and those of them that decide how its sockets are opened. */
 import { readFileSync } from 'node:fs'
 import type { Format, SettingsReader } from '../../index.ts'
 import { formatSetting, inMessages } from '../kit/settings.ts'
@@ -12,7 +12,7 @@ export interface KafkaSettings {
   /** Empty if nothing is consumed. */
   readonly groupId: string
   readonly produce: string | undefined
-  /** For a connection to be made, and for what is outstanding when the node stops. */
+  /** Time for a connection to be made, and for what is outstanding when the node stops. */
   readonly timeoutMs: number
   readonly tls: { readonly ca?: Buffer } | undefined
   readonly sasl: Sasl | undefined

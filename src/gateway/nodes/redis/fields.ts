@@ -18,7 +18,7 @@ function toNumber(text: string): number {
   )
 }
 
-/** False if the text is no value of the type. */
+/** Reads a value; returns false if the text is not a value of the type. */
 export function readField(samples: Samples, word: number, type: number, text: string): boolean {
   if (type === SignalType.float) {
     if (!float.test(text)) return false

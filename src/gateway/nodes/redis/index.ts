@@ -1,6 +1,6 @@
 /**
  * Redis, through the client ioredis: samples in messages of a channel, in a key, or with a field of a hash for each signal. A key and a
- * hash have the latest samples only; what they were before may be overwritten before it is read.
+ * hash have the latest samples only; earlier ones may be overwritten before they are read.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -348,7 +348,7 @@ class RedisNode implements RunningNode {
     clearInterval(this.#timer)
     for (const client of [this.#subscriber, this.#commands]) {
       if (client?.status === 'ready') {
-        // QUIT is answered behind all that was sent before.
+        // QUIT is answered after all that was sent before.
         const timer = setTimeout(() => client.disconnect(), 1000)
         await client.quit().catch(() => {})
         clearTimeout(timer)

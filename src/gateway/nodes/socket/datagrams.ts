@@ -29,7 +29,7 @@ interface Link {
 }
 
 const EAGAIN = -11
-/** So that a flood of what is malformed does not keep a path from its other sources. */
+/** Maximum number of frames at a time, so that a flood of malformed ones does not keep a path from its other sources. */
 const mostFrames = 256
 const roomBytes = 1 << 16
 const lowDelay = 0x10
@@ -98,7 +98,7 @@ class UdpLink implements Link {
   readonly #destination: number
   readonly #from: string | undefined
   readonly #remote: { bytes: Uint8Array; port: number } | undefined
-  /** What was received at once and not read yet, cut into datagrams of one size. */
+  /** Range of what was received at once and not read yet, cut into datagrams of one size. */
   #at = 0
   #end = 0
   #sawDrops = 0
@@ -155,7 +155,7 @@ class UdpLink implements Link {
     return false
   }
 
-  /** Datagrams that the kernel has dropped since, because the socket's buffer was full. */
+  /** Counts datagrams that the kernel has dropped since, because the socket's buffer was full. */
   counters(): void {
     const drops = (this.#socket.kernelDrops - this.#sawDrops) >>> 0
     if (drops > 0)
@@ -172,7 +172,7 @@ function datagramsIn(bytes: number, segment: number): number {
   return segment > 0 ? Math.ceil(bytes / segment) : 1
 }
 
-/** 16 bytes; IPv4 as ::ffff:a.b.c.d. */
+/** Returns 16 bytes; IPv4 as ::ffff:a.b.c.d. */
 function gidOf(host: string): Uint8Array {
   const address = parseIp(host.replace(/%.*/, ''))!
   if (address.length === 16) return address
@@ -266,7 +266,7 @@ export async function startUnix(context: NodeContext, settings: SocketSettings):
   return node(context, settings, counters, link, remote !== undefined, 1 << 16)
 }
 
-/** What the system refuses is an error of the node. */
+/** Opens a socket; an error of the system is an error of the node. */
 function opened<T>(open: () => T): T {
   try {
     return open()

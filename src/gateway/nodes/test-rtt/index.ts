@@ -34,7 +34,7 @@ class Run {
   sent = 0
   received = 0
   receivedWarmup = 0
-  /** Until when the cool-down lasts, in nanoseconds of the clock; 0: samples are sent. */
+  /** End of the cool-down, in nanoseconds of the clock; 0: samples are sent. */
   endsNs = 0
   readonly #file: OutputFile
   readonly #encoder: Encoder
@@ -50,7 +50,7 @@ class Run {
     return this.of.warmup + this.of.count
   }
 
-  /** A sample is back. */
+  /** Records a sample that is back. */
   take({ pool: { samples } }: NodeContext, index: number): void {
     const word = samples.word(index)
     this.received++
