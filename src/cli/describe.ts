@@ -21,9 +21,9 @@ export interface OptionDescription {
   long?: string
   /** The value: its name, and whether the option may stand without one. */
   argument?: { name: string; optional: boolean }
-  /** Without the default. */
+  /** Description without the default. */
   description: string
-  /** In words, what counts if the option is not given. */
+  /** Default in words, which counts if the option is not given. */
   default?: string
   /** The environment variable that gives a default. */
   env?: string
@@ -33,7 +33,7 @@ export interface OptionDescription {
 }
 
 export interface CommandDescription {
-  /** As it is typed behind `verbena`: `bench latency`; empty for `verbena` itself. */
+  /** Name as it is typed after `verbena`: `bench latency`; empty for `verbena` itself. */
   name: string
   aliases: readonly string[]
   summary: string
@@ -42,7 +42,7 @@ export interface CommandDescription {
   usage: string
   arguments: ArgumentDescription[]
   options: OptionDescription[]
-  /** What help says behind the options, without the examples. */
+  /** Notes that help shows after the options, without the examples. */
   notes: string
   examples: { command: string; comment: string }[]
   /** Its subcommands. */
@@ -51,7 +51,7 @@ export interface CommandDescription {
 
 export interface CommandLineDescription {
   program: CommandDescription
-  /** The same for all commands. */
+  /** Exit codes, the same for all commands. */
   exitCodes: { code: number; meaning: string }[]
 }
 
@@ -79,7 +79,7 @@ function describeCommand(command: Command): CommandDescription {
   }
 }
 
-/** With `--help`, which every command has. */
+/** Returns the options, with `--help`, which every command has. */
 function optionsOf(command: Command): Option[] {
   const help = command.createHelp()
   const hidden = command.options.filter((option) => option.hidden)
@@ -108,13 +108,13 @@ function describeOption(option: Option): OptionDescription {
   }
 }
 
-/** Of the value that commander knows, or in the words of the description. */
+/** Returns the default: the value that commander knows, or the words of the description. */
 function defaultOf({ defaultValue, defaultValueDescription }: Option, words: string | undefined): { default?: string } {
   const text = words ?? defaultValueDescription ?? (defaultValue === undefined ? undefined : String(defaultValue))
   return text === undefined ? {} : { default: text }
 }
 
-/** What `addHelpText('after', …)` added. */
+/** Returns the text that `addHelpText('after', …)` added. */
 function helpAfter(command: Command): string {
   let text = ''
   command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()

@@ -2,7 +2,7 @@
 import { currentRun } from './io.ts'
 import { isTerminal } from './output.ts'
 
-/** What such a line needs of a stream. */
+/** Part of a stream that such a line needs. */
 export interface StatusStream {
   isTTY?: boolean | undefined
   columns?: number | undefined
@@ -32,7 +32,7 @@ export class StatusLine {
     this.#stream.write(`\r\u001b[K${text.slice(0, this.room)}`)
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     if (this.#shown) this.#stream.write('\r\u001b[K')
     this.#shown = false
