@@ -15,17 +15,17 @@ export interface ArgumentDescription {
 }
 
 export interface OptionDescription {
-  /** As help shows them: `-d, --ib-dev <dev>`. */
+  /** Flags as help shows them: `-d, --ib-dev <dev>`. */
   flags: string
   short?: string
   long?: string
-  /** The value: its name, and whether the option may stand without one. */
+  /** Value of the option: its name, and whether the option may stand without one. */
   argument?: { name: string; optional: boolean }
   /** Description without the default. */
   description: string
   /** Default in words, which counts if the option is not given. */
   default?: string
-  /** The environment variable that gives a default. */
+  /** Environment variable that provides a default. */
   env?: string
   choices?: readonly string[]
   /** Accepted, but left out of help: another spelling, or an option of the original with a reason why it is not here. */
@@ -122,8 +122,8 @@ function helpAfter(command: Command): string {
 }
 
 /**
- * Examples stand below `Examples:`, one on each line, the comment behind two blanks or alone on the next line, deeply
- * indented. A paragraph that follows belongs to the notes.
+ * Splits the text of help. Examples stand below `Examples:`, one on each line, the comment after two blanks or alone on the next line,
+ * deeply indented. A paragraph that follows belongs to the notes.
  */
 function splitHelp(text: string): Pick<CommandDescription, 'notes' | 'examples'> {
   const [before = '', rest = ''] = text.split(/^Examples:\n/m)

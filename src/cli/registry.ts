@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { PerfTest } from '../tools/perf/index.ts'
 
 export interface CommandFile {
-  /** Starts what takes long to start, before anything else, in a process of its own. Gets the words after the command's name. */
+  /** Starts slow parts early, before anything else, in a process of its own. Gets the words after the command's name. */
   early?(words: readonly string[]): void
   /** Adds options, arguments and the action. `words` are those after the command's name; without them, all options are added. */
   configure(command: Command, words?: readonly string[]): void | Promise<void>
@@ -13,7 +13,7 @@ export interface CommandEntry {
   summary: string
   /** Name of the original command, for users who type that. */
   alias?: string
-  /** Another name of a command that is listed elsewhere. */
+  /** True for another name of a command that is listed elsewhere. */
   hidden?: boolean
   load(): Promise<CommandFile>
 }

@@ -1,4 +1,4 @@
-/** Comparing samples, as `villas compare`: what differs, and how. */
+/** Comparison of samples, as `villas compare`. */
 import type { Decoder } from './formats/codec.ts'
 import { SampleField, SampleFlag, Samples } from './samples.ts'
 import { type Signal, SignalType } from './signals.ts'
@@ -14,7 +14,7 @@ export interface CompareOptions {
 /** Difference between two samples, or between the numbers of samples. */
 export interface Difference {
   what: 'length' | 'sequence' | 'timestamp' | 'count' | 'data'
-  /** Both, the first one first: "12 and 13". */
+  /** Both values, the first one first: "12 and 13". */
   values: string
   /** Index of the value in the sample, for data. */
   index?: number
@@ -35,14 +35,14 @@ export class SampleReader {
   /** The sample of `samples` that was given last. */
   #index = 0
 
-  /** `read` fills bytes from their begin and returns how many; 0 at the end. */
+  /** Makes a reader. `read` fills bytes from their beginning and returns how many; 0 at the end. */
   constructor(decoder: Decoder, values: number, read: (into: Uint8Array) => number) {
     this.decoder = decoder
     this.samples = new Samples(128, values)
     this.#read = read
   }
 
-  /** The word at which the next sample begins; -1 if there is none. */
+  /** Returns the word at which the next sample begins; -1 if there is none. */
   next(): number {
     const { samples } = this
     while (++this.#index >= samples.count) {
@@ -146,7 +146,7 @@ function isEqual(a: Sample, b: Sample, at: number, type: SignalType, epsilon: nu
   }
 }
 
-/** NaN equals NaN here: it is what a file has for a value that was not there. */
+/** True if two values are equal within `epsilon`. NaN equals NaN here: a file has it for a value that was not there. */
 function isNear(a: number, b: number, epsilon: number): boolean {
   return a === b || Math.abs(a - b) <= epsilon || (Number.isNaN(a) && Number.isNaN(b))
 }

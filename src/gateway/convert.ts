@@ -46,13 +46,13 @@ export class Converter {
     await this.#convert(false)
   }
 
-  /** There is no more input. */
+  /** Ends the conversion: there is no more input. */
   async end(): Promise<void> {
     await this.#convert(true)
     await this.drain()
   }
 
-  /** Writes what is held back; `end` does it, too. */
+  /** Writes the samples that are held back; `end` does so, too. */
   async drain(): Promise<void> {
     while (this.#between?.drain(this.#samples, 0)) {
       if (this.#filled > outputBytes) await this.#flush()

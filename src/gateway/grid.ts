@@ -15,7 +15,7 @@ export class Grid {
   /** True if `due` was called before the next moment. */
   #armed = false
 
-  /** The first moment is one period after `startNs`. */
+  /** Makes a grid, whose first moment is one period after `startNs`. */
   constructor(rateHz: number, startNs: number) {
     this.#periodNs = 1e9 / rateHz
     this.#startNs = startNs

@@ -35,7 +35,7 @@ export interface Source {
 export interface Destination {
   /** Number of indices that the caller of the last `write` owns. */
   released: number
-  /** Writes samples; never waits. Returns how many were taken; the others are lost, and counted by the node. */
+  /** Writes samples; never waits. Returns how many were taken; the other ones are lost, and counted by the node. */
   write(samples: Int32Array, count: number): number
   /** Sends what was gathered, if anything: there is nothing to write for now. */
   flush?(): void
@@ -90,7 +90,7 @@ export interface RunningNode {
   stop(): Promise<void>
 }
 
-/** The settings of a node, checked, and what its two directions share. */
+/** Settings of a node, checked, and the properties that its two directions share. */
 export interface ParsedNode {
   /** Signals of what is read from it; null: as many floats as a sample has values. */
   readonly signals: readonly Signal[] | null
@@ -103,7 +103,7 @@ export interface ParsedNode {
   readonly mirrors?: boolean
   /** Samples that it may keep at a time, in both directions; the pool is made for that. Undefined: no more than a call passes. */
   readonly keeps?: number
-  /** The verbs device in whose memory the pool should be; undefined: any memory will do. */
+  /** Name of the verbs device in whose memory the pool should be; undefined: any memory will do. */
   readonly memory?: string
   /**
    * Checks what is not possible: signals that the format does not carry, samples that are too long. Called before anything starts, with the
@@ -136,10 +136,10 @@ export interface NodeCommon {
   readonly initialSequence?: number
 }
 
-/** A type of node. */
+/** Type of nodes. */
 export interface NodeType {
   readonly name: string
-  /** One line for `--help` and the API. */
+  /** Description in one line for `--help` and the API. */
   readonly is: string
   /**
    * Reads the settings of one node; `in` and `out` are groups of them. Throws a `GatewayError` that names the key. Settings that all

@@ -1,6 +1,5 @@
 /**
- * Samples in shared memory: a block of records of one size, so that threads pass indices, and nothing is copied or allocated
- * for a sample.
+ * Samples in shared memory: a block of records of one size, so that threads pass indices, and nothing is copied or allocated for a sample.
  *
  *     byte 0    number of values (u32)
  *          4    flags (u32, SampleFlag)
@@ -9,8 +8,8 @@
  *          40   origin: seconds, nanoseconds (2 × i64)
  *          56   values, 8 bytes each: f64, i64, boolean (u32), or complex (2 × f32)
  *
- * A record begins on a cache line. From the sequence number on it is what VILLASnode's InfiniBand node puts on the wire. 64-bit
- * integers are stored as in C on a little-endian machine, and are read and written as two words: a bigint for each is too slow.
+ * A record begins on a cache line. From the sequence number on, it is the message of VILLASnode's InfiniBand node. 64-bit integers are
+ * stored as in C on a little-endian machine, and are read and written as two words: a bigint for each is too slow.
  */
 
 export const SampleFlag = {
@@ -34,9 +33,9 @@ export class Samples {
   readonly values: number
   /** Samples that there is room for. */
   readonly capacity: number
-  /** The samples from 0 to `count` are filled. */
+  /** Number of samples that are filled, from index 0 on. */
   count: number = 0
-  /** The records. */
+  /** Memory of the records. */
   readonly memory: Uint8Array
   readonly u32: Uint32Array
   readonly i32: Int32Array

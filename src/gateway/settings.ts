@@ -148,7 +148,7 @@ export class SettingsReader {
     return this.#placeOf?.(this.settings, key)
   }
 
-  /** Throws an error: the value of a key is not valid, and what is expected. */
+  /** Throws an error: the value of a key is not valid; `expected` is. */
   refuse(key: string, expected: string, example: string): never {
     const value = JSON.stringify(this.settings[key] ?? null)
     const type = typeof this.settings.type === 'string' ? `"type":"${this.settings.type}",` : ''

@@ -1,7 +1,7 @@
 /** Signals: names, types and units of the values of a sample. */
 import { GatewayError } from './errors.ts'
 
-/** The numbers are stored in `Samples`; the letters are those of VILLASnode's format strings ("8f2i"). */
+/** Numbers of the types, as stored in `Samples`; the letters are those of VILLASnode's format strings ("8f2i"). */
 export const SignalType = { float: 0, integer: 1, boolean: 2, complex: 3 } as const
 export type SignalType = (typeof SignalType)[keyof typeof SignalType]
 

@@ -13,7 +13,7 @@ export function roundStep(least: number): number {
   return 10 * power
 }
 
-/** Returns times in nanoseconds between two others, at most `most` of them. All have one unit, and as many digits as their step needs. */
+/** Returns times in nanoseconds in a range, at most `most` of them. All have one unit, and as many digits as their step needs. */
 export function timeTicks(fromNs: number, toNs: number, most: number): Tick[] {
   const step = roundStep((toNs - fromNs) / Math.max(1, most))
   const largest = Math.max(Math.abs(fromNs), Math.abs(toNs))

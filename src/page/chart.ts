@@ -17,15 +17,15 @@ export interface ChartData {
   /** Position of each value; ascending. */
   x: readonly number[]
   lines: readonly ChartLine[]
-  /** The values hold from their place to the next one: their common width. Lines are interrupted where places are further apart. */
+  /** Common width of the values, which hold from their place to the next one. Lines are interrupted where places are further apart. */
   width: number
   xTicks(from: number, to: number, most: number): Tick[]
-  /** A value of x in full, and one of y. */
+  /** Formats a value of x in full, and one of y. */
   xText(x: number): string
   yText(y: number): string
-  /** A level to compare with. */
+  /** Level to compare with. */
   level?: { label: string; value: number }
-  /** The place that is marked as chosen. */
+  /** Index of the place that is marked as chosen. */
   chosen?: number
 }
 

@@ -10,7 +10,7 @@ export interface PageParts {
   style: string
   /** HTML, in which text is escaped. */
   body: string
-  /** The script, in one piece. */
+  /** Script, in one piece. */
   script: string
   /** Further directives of the policy: "connect-src 'self'". */
   permits?: readonly string[]

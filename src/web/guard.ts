@@ -9,7 +9,7 @@ export interface GuardedRequest {
   readonly host: string | undefined
   readonly origin: string | undefined
   readonly authorization: string | undefined
-  /** A token that is in the address, as browsers need it for WebSockets. */
+  /** Token in the address, as browsers need it for WebSockets. */
   readonly token: string | undefined
 }
 

@@ -20,7 +20,7 @@ export interface Interruption {
 }
 
 export interface InterruptibleOptions {
-  /** True if it runs until it is stopped: with SIGTERM, and stopped in order, it has done what it was to do. */
+  /** True for a service, which runs until it is stopped: with SIGTERM, and stopped in order, it has done its work. */
   isService?: boolean
 }
 

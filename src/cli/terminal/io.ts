@@ -18,7 +18,7 @@ export interface Io {
 
 interface Run {
   io: Io
-  /** The command line, without `verbena`. */
+  /** Command line, without `verbena`. */
   argv: readonly string[]
   exitCode: number
 }

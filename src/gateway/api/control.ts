@@ -1,7 +1,7 @@
 /**
- * A running gateway as the API sees it: what it is configured to do, what of that is stopped for now, and changes of both. A change is
- * checked as a whole before anything happens; threads in which nothing changes go on. Changes happen one after the other, each as a
- * whole: what one reads, edits, checks and applies no other one touches.
+ * A running gateway as the API sees it: its configuration, the parts that are stopped for now, and changes of both. A change is checked as
+ * a whole before anything happens; threads in which nothing changes go on. Changes happen one after the other, each as a whole: no change
+ * touches what another one reads, edits, checks and applies.
  */
 import {
   type GatewayConfig,
@@ -50,7 +50,7 @@ export class GatewayControl {
   readonly gateway: SuperNode
   #wanted: Wanted
   #config: GatewayConfig
-  /** Fulfilled when the last change that was asked for is done. */
+  /** Fulfilled when the last requested change is done. */
   #last: Promise<unknown> = Promise.resolve()
 
   /** `gateway`: started, with `watched`. */
@@ -71,7 +71,7 @@ export class GatewayControl {
     return this.#config
   }
 
-  /** Settings without what should not be seen. */
+  /** Settings without secrets. */
   get settings(): unknown {
     return secrets.shown(this.#wanted.settings)
   }
@@ -241,7 +241,7 @@ export class GatewayControl {
     })
   }
 
-  /** Runs a change when all that were asked for before are done. */
+  /** Runs a change when all that were requested before are done. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#last.then(change)
     this.#last = done.catch(() => {})

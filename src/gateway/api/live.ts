@@ -1,7 +1,7 @@
 /**
- * Live data: what passes a node, over a WebSocket at `/NODE` or `/NODE.FORMAT`, sub-protocol "live". A message has all samples of a
- * fiftieth of a second; of nodes that are faster than 12,800 samples a second, some are left out, as their sequence numbers show.
- * A node of type websocket takes such connections itself, for samples in both directions; `?watch` looks at it all the same.
+ * Live data: samples that pass a node, over a WebSocket at `/NODE` or `/NODE.FORMAT`, sub-protocol "live". A message has all samples of a
+ * fiftieth of a second; of nodes that are faster than 12,800 samples a second, some are left out, as their sequence numbers show. A node of
+ * type websocket takes such connections itself, for samples in both directions; with `?watch` it can be viewed nevertheless.
  */
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
@@ -128,7 +128,7 @@ class Viewer {
     this.#watch = undefined
   }
 
-  /** The node is in another thread now, perhaps with other signals; or it does not run. */
+  /** Attaches to the node, which is in another thread now, perhaps with other signals, or does not run. */
   #look(now: ReturnType<SuperNode['watch']>): void {
     this.leave()
     this.#encoder = null

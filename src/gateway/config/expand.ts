@@ -5,7 +5,7 @@ import { limits, type Places, refuseText } from './places.ts'
 export interface Expansion {
   readonly places: Places
   variable(name: string): string | undefined
-  /** The values of the files that a pattern names, expanded. Throws a `GatewayError` that begins with `place`. */
+  /** Returns the values of the files that a pattern names, expanded. Throws a `GatewayError` that begins with `place`. */
   include(pattern: string, place: string): readonly unknown[]
 }
 

@@ -81,7 +81,7 @@ function readPaths(reading: Reading, uuid: string, reader: SettingsReader, nodes
   const group = reader.any('nodes')
   const names = isGroup(group) ? Object.keys(group) : []
   const off = new Set(nodes.flatMap(({ enabled, name }) => (enabled ? [] : [name])))
-  // UUIDs come from settings, not from places, so that a path stays the same when others come and go.
+  // UUIDs come from settings, not from places, so that a path stays the same when other paths come and go.
   const same = new Map<string, number>()
   const { known } = reading
   const taken = new Set(known?.paths)
@@ -101,7 +101,7 @@ function readPaths(reading: Reading, uuid: string, reader: SettingsReader, nodes
   })
 }
 
-/** A node is the destination of at most one path, as in VILLASnode: samples of two would mix. */
+/** Checks that a node is the destination of at most one path, as in VILLASnode: samples of two would mix. */
 function checkDestinations(reading: Reading, paths: readonly PathConfig[]): void {
   const taken = new Map<string, PathConfig>()
   for (const path of paths)
@@ -144,7 +144,7 @@ function readHttp(reader: SettingsReader): HttpConfig {
   const port = http.integer('port', noHttp.port, 0, 65535)
   const host = http.string('host', noHttp.host, noHttp.host)
   const token = http.has('token') ? http.string('token', null, `\${GATEWAY_TOKEN}`) : null
-  // The message does not have the token: logs are read by more than those who may know it.
+  // The message does not have the token: logs have more readers than those who may know it.
   if (token !== null && token.length < 16) http.fail('http.token: expected at least 16 characters', 'token')
   const open = http.boolean('no_token', false)
   if (open && token !== null) http.fail('http: with no_token nobody needs the token; leave one of them out', 'no_token')

@@ -4,7 +4,7 @@ import type { HookConfig } from './types.ts'
 
 const hookKeys = ['type', 'priority', 'enabled']
 
-/** The setting `hooks` of `group`; empty if there is none. */
+/** Reads the setting `hooks` of `group`; empty if there is none. */
 export function readHooks(of: string, group: Settings, placeOf: PlaceOf): HookConfig[] {
   const value = group.hooks ?? []
   const reader = new SettingsReader(of, group, Object.keys(group), placeOf)

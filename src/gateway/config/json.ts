@@ -99,7 +99,7 @@ class Parser {
     }
   }
 
-  /** The next character that means something; undefined at the end. */
+  /** Returns the next character after blanks; undefined at the end. */
   #peek(): string | undefined {
     const { text } = this.#source
     blanks.lastIndex = this.#at

@@ -4,7 +4,7 @@
  */
 import { type Budget, refuseText, type SourceText } from './places.ts'
 
-/** The files of an `@include`, whose pattern stands in the file `from`. Throws a `GatewayError` that begins with `place`. */
+/** Returns the files of an `@include`, whose pattern stands in the file `from`. Throws a `GatewayError` that begins with `place`. */
 export type Include = (pattern: string, from: string, place: string) => readonly SourceText[]
 
 export type TokenKind = 'name' | 'number' | 'string' | '=' | '{' | '}' | '(' | ')' | '[' | ']' | ',' | ';' | 'end'
@@ -132,7 +132,7 @@ export class LibconfigScanner {
       this.refuse(`'${character}' means nothing here`)
     }
     const isWhole = !/[.eE]/.test(digits) || /^[-+]?0[xX]/.test(digits)
-    // What is wider than 32 bits has an L, or two.
+    // A number of more than 32 bits has an L, or two.
     if (isWhole) for (let i = 0; i < 2 && text[from.at] === 'L'; i++) from.at++
     if (/[\w.]/.test(text[from.at] ?? '')) {
       const rest = /^[-\w.+]*/.exec(text.slice(from.at, from.at + 40))![0]

@@ -85,7 +85,7 @@ export function mappingText(mapping: Mapping): string {
 export interface MappedValues {
   /** Index of the first value of the source that is taken; 0 if what is taken is not a value of it. */
   readonly first: number
-  /** Signals of what is taken, in order. */
+  /** Signals of the values that are taken, in order. */
   readonly signals: readonly Signal[]
 }
 

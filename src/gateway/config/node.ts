@@ -20,7 +20,7 @@ const directionKeys = {
 /** Maximum number of samples that a node reads or writes at once. */
 const mostVectorize = mostSignals
 
-/** The node `name` of the settings `nodes`. */
+/** Reads the node `name` of the settings `nodes`. */
 export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsReader, name: string): NodeConfig {
   const { placeOf } = reading
   if (!nodeName.test(name))
@@ -46,7 +46,7 @@ export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsR
         (found) => reading.notices.push(found),
         (each) => placeOf(own.settings, each),
       )
-    // What a direction has goes before what the node has.
+    // Settings of a direction take precedence over those of the node.
     const group = (setting: string): [string, Settings] => (own.has(setting) ? [where, own.settings] : [of, settings])
     const shared = (setting: string) => new SettingsReader(...group(setting), [], placeOf)
     return {

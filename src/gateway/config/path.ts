@@ -101,7 +101,7 @@ function mappingOf(reader: SettingsReader, of: string, text: string): Mapping {
   }
 }
 
-/** A path in a line: "node1 + node2.data[0-3] → node3". */
+/** Returns a path in a line: "node1 + node2.data[0-3] → node3". */
 export function pathText({ in: sources, out }: PathConfig): string {
   return `${sources.map(mappingText).join(' + ')} → ${out.join(', ') || 'nothing'}`
 }

@@ -2,7 +2,7 @@
 import { GatewayError } from '../errors.ts'
 import type { PlaceOf } from '../settings.ts'
 
-/** A text to read, and what it is called in messages: its path. */
+/** Text to read, and its name in messages: its path. */
 export interface SourceText {
   readonly name: string
   readonly text: string
@@ -18,7 +18,7 @@ export class Places {
     places.set(key, `${source}:${line}`)
   }
 
-  /** The place of a key; of the group where it has no such key. */
+  /** Returns the place of a key; of the group where it has no such key. */
   readonly of: PlaceOf = (group, key) => {
     const places = this.#of.get(group)
     return places?.get(key) ?? places?.get(undefined)

@@ -5,9 +5,9 @@ import type { Notice } from './types.ts'
 
 export interface Reading {
   readonly placeOf: PlaceOf
-  /** A UUID that is always the same for the same text in the same name space. */
+  /** Returns a UUID that is always the same for the same text in the same name space. */
   uuidOf(space: string, text: string): string
-  /** UUIDs of what has been here before, for settings that have none. */
+  /** UUIDs of an earlier configuration, for settings that have none. */
   readonly known?: KnownUuids
   readonly errors: GatewayError[]
   readonly notices: Notice[]
@@ -19,7 +19,7 @@ export interface KnownUuids {
   readonly paths: readonly (string | undefined)[]
 }
 
-/** Runs a part of the reading; what is wrong in it is kept, and the other parts are read all the same. */
+/** Runs a part of the reading; an error in it is kept, and the other parts are read in any case. */
 export function attempt<T>(reading: Reading, part: () => T): T | undefined {
   try {
     return part()

@@ -11,12 +11,12 @@ export interface GatewayConfig {
   readonly statsHz: number
   /** Cores that the gateway may run on, a bit for each; 0: all. */
   readonly affinity: number
-  /** The gateway stops when none of its paths runs any more. */
+  /** Flag: the gateway stops when none of its paths runs any more. */
   readonly idleStop: boolean
   readonly logging: { readonly level: LogLevel; readonly file: string | null }
   readonly http: HttpConfig
   readonly nodes: readonly NodeConfig[]
-  /** A path with `reverse` is here twice. */
+  /** Paths; one with `reverse` is here twice. */
   readonly paths: readonly PathConfig[]
   /** Settings as they were read, with includes and variables replaced. */
   readonly settings: Settings
@@ -47,7 +47,7 @@ export interface NodeConfig {
   readonly initialSequence: number
   readonly in: DirectionConfig
   readonly out: DirectionConfig
-  /** All of its settings; `settingsOfNode` makes the reader that its type gets. */
+  /** Settings of the node; `settingsOfNode` makes the reader that its type gets. */
   readonly settings: Settings
 }
 
@@ -67,7 +67,7 @@ export interface HookConfig {
   /** Priority; null: that of the type of the hook. */
   readonly priority: number | null
   readonly enabled: boolean
-  /** All of its settings; `settingsOfHook` makes the reader that its type gets. */
+  /** Settings of the hook; `settingsOfHook` makes the reader that its type gets. */
   readonly settings: Settings
 }
 
@@ -87,7 +87,7 @@ export interface PathConfig {
   readonly poll: boolean | null
   /** Samples that each destination may keep, a power of 2: paths have no queue of their own, the pool has room for so many. */
   readonly queueLength: number
-  /** Null: yes if there is one source. */
+  /** Flag: samples keep the sequence numbers of their sources; null: they do if there is one source. */
   readonly originalSequence: boolean | null
   readonly builtin: boolean
   readonly hooks: readonly HookConfig[]

@@ -8,9 +8,9 @@ import type { Samples } from '../samples.ts'
 export interface Decoder {
   readonly problems: Problems
   /**
-   * Appends samples from `bytes[from…]` until they are full or no whole one is left; returns how far it has read. The caller
-   * passes the rest again, followed by more. `last`: there is no more, so that what is incomplete is a problem.
-   * A rest is never longer than `longestRest`.
+   * Appends samples from `bytes[from…]` until they are full or no whole one is left; returns how far it has read. The caller passes the
+   * rest again, followed by more. `last`: there is no more, so that an incomplete sample is a problem. A rest is never longer than
+   * `longestRest`.
    */
   decode(bytes: Uint8Array, from: number, samples: Samples, last: boolean): number
 }

@@ -1,12 +1,12 @@
 /**
- * csv and tsv: seconds, nanoseconds, offset (received − origin, in seconds), sequence number, values. What a sample does not have
- * is "nan". Columns that the settings leave out are not read, either.
+ * csv and tsv: seconds, nanoseconds, offset (received − origin, in seconds), sequence number, values. Fields that a sample does not have
+ * are "nan". Columns that the settings leave out are not read, either.
  *
  *     # secs,nsecs,offset,sequence,signal0,signal1
  *     1553516817,042435000,0.000012500,7,0.50000000000000000,-1.00000000000000000
  *
  * Over networks VILLASnode writes no offset, and its reader expects one. So it is written, and lines of networks are read with it and
- * without: a sequence number is nothing but digits, which an offset is not; nan is an offset if a sequence number follows.
+ * without: a sequence number consists of digits only, which an offset does not; nan is an offset if a sequence number follows.
  */
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'

@@ -84,7 +84,7 @@ export class JsonDecoder implements Decoder {
       this.#scanned = this.#depth = this.#lines = 0
       this.#inString = this.#escaped = false
     }
-    // What comes after the end of a message is another one.
+    // After the end of a message, another one begins.
     if (last && at === bytes.length) {
       if (this.#inArray && !this.#lost) this.#add('the input ends within an array')
       this.#lost = this.#inArray = false
@@ -96,7 +96,10 @@ export class JsonDecoder implements Decoder {
     this.problems.add(what, this.#offset, this.#line)
   }
 
-  /** The next `{`; anything else but white space, and what an array has around it, is a problem, and skipped up to the end of its line. */
+  /**
+   * Returns the position of the next `{`. Any other text but white space and the brackets and commas of an array is a problem, and skipped
+   * up to the end of its line.
+   */
   #begin(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
       const c = bytes[at]!

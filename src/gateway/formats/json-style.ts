@@ -17,7 +17,7 @@ export function jsonStyle(reader: SettingsReader): JsonStyle {
   const indent = reader.integer('indent', 0, 0, mostIndent)
   const compact = reader.boolean('compact', false)
   const sorted = reader.boolean('sort_keys', false)
-  // What is written has neither other characters nor slashes.
+  // The written text has neither other characters nor slashes.
   reader.boolean('ensure_ascii', false)
   reader.boolean('escape_slash', false)
   return {

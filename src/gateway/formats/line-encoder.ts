@@ -9,7 +9,7 @@ import { typesOf, writeValue } from './values.ts'
 export abstract class LineEncoder<Settings extends TextSettings & LineSettings> implements Encoder {
   readonly bound: number
   protected readonly settings: Settings
-  /** Before each value. */
+  /** Character before each value. */
   protected abstract readonly separator: number
   readonly #signals: readonly Signal[]
   readonly #types: Uint8Array
@@ -39,7 +39,7 @@ export abstract class LineEncoder<Settings extends TextSettings & LineSettings> 
     return at + header.length
   }
 
-  /** Writes what comes before the values of the sample at `word`; returns where they come. */
+  /** Writes the fields before the values of the sample at `word`; returns the position of the values. */
   protected abstract writeHead(samples: Samples, word: number, out: Uint8Array, at: number): number
 
   encode(samples: Samples, index: number, out: Uint8Array, at: number): number {

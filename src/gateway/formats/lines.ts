@@ -104,7 +104,7 @@ export abstract class LineDecoder implements Decoder {
     this.#discarding = true
   }
 
-  /** The last line has no delimiter; numbers are read up to one. */
+  /** Reads the last line, which has no delimiter; numbers are read up to one. */
   #readUnended(bytes: Uint8Array, at: number, samples: Samples): void {
     const line = new Uint8Array(bytes.length - at + 1)
     line.set(bytes.subarray(at))
@@ -178,7 +178,7 @@ export function isSpace(c: number): boolean {
 
 const mostQuoted = 24
 
-/** The begin of what is there, for a message: printable, and not long. */
+/** Returns the beginning of the text there, for a message: printable, and not long. */
 export function quoted(bytes: Uint8Array, at: number, end: number): string {
   const part = bytes.subarray(at, Math.min(end, at + mostQuoted))
   const text = String.fromCharCode(...part).replace(/[^ -~]/g, '?')

@@ -131,7 +131,7 @@ export class ProtobufDecoder implements Decoder {
   readonly problems: Problems = new Problems()
   readonly #types: Uint8Array
   readonly #reader = new WireReader()
-  /** A field may not be aligned, and a view for each buffer would be garbage. */
+  /** Word for reading floats: a field may not be aligned, and a view for each buffer would be garbage. */
   readonly #word = new Uint8Array(8)
   readonly #float64 = new Float64Array(this.#word.buffer)
   readonly #float32 = new Float32Array(this.#word.buffer)

@@ -17,7 +17,7 @@ export interface Layout {
   readonly height: number
   /** Upper left corners, by box. */
   readonly at: readonly { readonly x: number; readonly y: number }[]
-  /** Points of each edge, from the right side of its begin to the left side of its end; a line that leads back turns at both. */
+  /** Points of each edge, from the right side of its first box to the left side of its last; a line that leads back turns at both. */
   readonly lines: readonly (readonly { readonly x: number; readonly y: number }[])[]
 }
 
@@ -101,14 +101,14 @@ function backEdges(count: number, edges: readonly Edge[]): boolean[] {
     }
     state[box] = 'done'
   }
-  // What nothing leads to comes first, so that lines lead back to it and not from it.
+  // Boxes without incoming edges come first, so that lines lead back to them and not from them.
   const reached = new Set(edges.map(({ to }) => to))
   for (let box = 0; box < count; box++) if (!reached.has(box)) visit(box)
   for (let box = 0; box < count; box++) if (state[box] === undefined) visit(box)
   return isBack
 }
 
-/** The longest way to each box, in edges. */
+/** Returns the number of edges on the longest path to each box. */
 function ranksOf(count: number, edges: readonly Edge[]): number[] {
   const ranks = Array.from({ length: count }, () => 0)
   for (let changed = true; changed; ) {
@@ -122,7 +122,7 @@ function ranksOf(count: number, edges: readonly Edge[]): number[] {
   return ranks
 }
 
-/** Joins two boxes; returns what stands for the line in the columns between them. */
+/** Joins two boxes; returns the vertices of the line in the columns between them. */
 function chain(from: Vertex, to: Vertex, columns: Vertex[][]): Vertex[] {
   const between: Vertex[] = []
   let last = from

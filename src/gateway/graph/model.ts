@@ -4,7 +4,7 @@ import type { GatewayConfig, PathConfig } from '../config/types.ts'
 
 export interface GraphNode {
   readonly name: string
-  /** Its type, and what else is worth a line. */
+  /** Type of the node, and other facts that are worth a line. */
   readonly lines: readonly string[]
   readonly enabled: boolean
 }
@@ -13,7 +13,7 @@ export interface GraphPath {
   readonly title: string
   readonly lines: readonly string[]
   readonly enabled: boolean
-  /** `masked`: what comes from there does not make the path go on. */
+  /** Sources of the path. `masked`: samples from there do not make the path go on. */
   readonly from: readonly { readonly node: string; readonly masked: boolean }[]
   readonly to: readonly string[]
 }

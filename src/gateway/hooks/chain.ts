@@ -1,4 +1,4 @@
-/** The hooks of one path, or of one direction of a node: what each lets pass goes to the next. */
+/** The hooks of one path, or of one direction of a node: samples that one of them lets pass go to the next. */
 import type { Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { type Hook, Verdict } from './hook.ts'
@@ -12,7 +12,7 @@ export class HookChain {
   skipped = 0
   errors = 0
   readonly #hooks: readonly Hook[]
-  /** The first hook that may still hold samples back. */
+  /** Index of the first hook that may still hold samples back. */
   #draining = 0
 
   /** `signals`: of the samples that come in. */
@@ -48,7 +48,7 @@ export class HookChain {
     for (const hook of this.#hooks) hook.periodic?.()
   }
 
-  /** Must be called once before the first sample. */
+  /** Restarts all hooks; must be called once before the first sample. */
   restart(): void {
     this.#draining = 0
     for (const hook of this.#hooks) hook.restart?.()

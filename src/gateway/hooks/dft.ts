@@ -1,4 +1,4 @@
-/** The transform of pmu_dft: some frequencies of a window of samples, and what is estimated from the strongest and its neighbours. */
+/** The transform of pmu_dft: some frequencies of a window of samples, and the estimate from the strongest and its neighbours. */
 import type { SettingsReader } from '../settings.ts'
 import { either } from './either.ts'
 
@@ -64,7 +64,7 @@ export interface Bins {
   readonly size: number
   readonly start: number
   readonly resolution: number
-  /** For each frequency: what a sample of the window is multiplied by, so that |X| is the amplitude. */
+  /** Factors of the samples of the window, for each frequency, such that |X| is the amplitude. */
   readonly real: readonly Float64Array[]
   readonly imaginary: readonly Float64Array[]
   /** Results. */
@@ -149,7 +149,7 @@ function transform(bins: Bins, bin: number, ring: Float64Array, oldest: number, 
   bins.magnitude[bin] = Math.hypot(re, im)
 }
 
-/** The vertex of the parabola through the magnitudes of the peak and its neighbours (M. Gasior, BIW 2004, equation 10). */
+/** Estimates by the vertex of the parabola through the magnitudes of the peak and its neighbours (M. Gasior, BIW 2004, equation 10). */
 function quadratic({ start, resolution, magnitude }: Bins, peak: number): void {
   const a = magnitude[peak - 1]!
   const b = magnitude[peak]!

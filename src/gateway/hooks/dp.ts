@@ -75,7 +75,7 @@ class Forward implements Hook {
       this.#imaginary[i]! += change * this.#sin[factor]!
     }
     this.#at = at + 1 === size ? 0 : at + 1
-    // Rounding errors do not grow, and what is not finite leaves with the window.
+    // Rounding errors do not grow, and a value that is not finite leaves with the window.
     if (this.#at === 0 || !Number.isFinite(oldest)) this.#again()
   }
 

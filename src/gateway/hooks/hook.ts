@@ -33,19 +33,19 @@ export interface HookContext {
   readonly values: number
   /** Name of the path or node of the hook, for its output. */
   readonly owner: string
-  /** The number of the first sample that comes without one; 0. */
+  /** Number of the first sample that comes without one; 0 by default. */
   readonly initialSequence?: number
   /** Place of the hook: in a path, or where samples are read from a node or written to it. */
   readonly place?: 'path' | 'in' | 'out'
   /** Time of day in seconds and nanoseconds since 1970, written at a word of samples. */
   stamp(samples: Samples, word: number): void
-  /** The monotonic clock, nanoseconds. */
+  /** Returns the time of the monotonic clock, in nanoseconds. */
   nowNs(): number
-  /** Opens what a hook writes to: a path, or 'stdout'. */
+  /** Opens the output of a hook: a path, or 'stdout'. */
   open(path: string): HookOutput
   /** Logs a line, without the owner. */
   log(level: 'debug' | 'info' | 'warn' | 'error', line: string): void
-  /** A hash function by its name, for example 'sha256'; undefined if there is none of that name. */
+  /** Returns a hash function by its name, for example 'sha256'; undefined if there is none of that name. */
   hash(algorithm: string): HookHash | undefined
   /** Publishes statistics that the hook keeps, for the API, the metrics and the node-type stats. */
   publish?(statistics: Statistics): void
@@ -61,13 +61,13 @@ export interface HookOutput {
 
 export interface HookHash {
   update(bytes: Uint8Array): void
-  /** The hash of all bytes since the last call. */
+  /** Returns the hash of all bytes since the last call. */
   finish(): Uint8Array
 }
 
 export interface HookType {
   readonly name: string
-  /** One line for `--help`. */
+  /** Description in one line for `--help`. */
   readonly is: string
   /** Hooks of one path or node run in the order of their priority, lowest first; this is the one without a setting. */
   readonly priority: number
@@ -77,5 +77,5 @@ export interface HookType {
   make(settings: SettingsReader, context: HookContext): Hook
 }
 
-/** The priority of hooks that need no particular one. */
+/** Priority of hooks that need no particular one. */
 export const usualPriority = 99

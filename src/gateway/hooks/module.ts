@@ -26,7 +26,7 @@ export interface HookModule {
 
 const kit: HookKit = { SampleField, SampleFlag, SignalType, Verdict, selectedSignal, selectedSignals }
 
-/** The hook `module`, with those modules that were loaded, by their paths as settings have them. */
+/** Returns the hook `module`, with those modules that were loaded, by their paths as settings have them. */
 export function moduleHook(modules: ReadonlyMap<string, HookModule>): HookType {
   return {
     name: 'module',

@@ -1,8 +1,8 @@
 /**
  * pmu_dft: a phasor measurement unit. `dft_rate` times a second it transforms the last samples of each signal at some frequencies, and
- * estimates frequency, amplitude, phase and rate of change of frequency (ROCOF) from the strongest one. These four values for each
- * signal replace those of the sample; other samples do not pass. The amplitude is the effective value, the phase that of a cosine at
- * the begin of the window.
+ * estimates frequency, amplitude, phase and rate of change of frequency (ROCOF) from the strongest one. These four values for each signal
+ * replace those of the sample; other samples do not pass. The amplitude is the effective value, the phase that of a cosine at the beginning
+ * of the window.
  */
 import { SampleField, type Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'

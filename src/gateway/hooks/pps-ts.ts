@@ -43,7 +43,7 @@ class PpsTs implements Hook {
   #second = 0
   /** horizon: `#count` at the last pulses. */
   readonly #counts: Float64Array
-  /** The last sample's number. */
+  /** Sequence number of the last sample. */
   readonly #sequence = new Samples(1, 0)
   #any = false
   #missed = 0

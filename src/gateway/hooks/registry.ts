@@ -70,7 +70,7 @@ const types: readonly HookType[] = [
   ts,
 ]
 
-/** All of them; `module` without modules, `lua` without Lua. */
+/** All types of hooks; `module` without modules, `lua` without Lua. */
 export const hookTypes: Readonly<Record<string, HookType>> = Object.fromEntries(types.map((type) => [type.name, type]))
 
 export interface HookOptions {
@@ -117,7 +117,7 @@ export function hooksOf(list: readonly HookConfig[], context: HookContext, optio
   return chain
 }
 
-/** The built-in hooks that a list lacks. */
+/** Returns the built-in hooks that a list lacks. */
 function missing(list: readonly HookConfig[], known: Readonly<Record<string, HookType>>): HookConfig[] {
   const added = Object.values(known).filter(({ name, builtin }) => builtin && !list.some(({ type }) => type === name))
   return added.map(({ name }) => ({ type: name, priority: null, enabled: true, settings: { type: name } }))
@@ -148,7 +148,7 @@ function priorityOf({ config, type }: { config: HookConfig; type: HookType }): n
   return config.priority ?? type.priority
 }
 
-/** The context of one hook of a chain. */
+/** Returns the context of one hook of a chain. */
 function contextOf(context: HookContext, signals: readonly Signal[], restart: () => void): HookContext {
   const { values, owner, initialSequence = 0, place = 'path' } = context
   return {

@@ -47,7 +47,7 @@ class Metric {
   /** Histogram of the magnitudes of negative values. */
   #below: LogHistogram | undefined
 
-  /** `scale`: what a value is multiplied by so that its whole part is fine enough to tell values apart. */
+  /** Makes a metric. `scale`: factor of a value by which its whole part becomes fine enough to distinguish values. */
   constructor(scale: number, options: StatisticsOptions) {
     this.#scale = scale
     this.#options = options
@@ -175,7 +175,7 @@ export class Statistics {
     return this.#metrics[metric].percentile(percent)
   }
 
-  /** All metrics; plain data. */
+  /** Returns the summaries of all metrics; plain data. */
   summary(): Record<StatsMetric, MetricSummary> {
     const entries = Object.entries(this.#metrics).map(([name, metric]) => [name, metric.summary()])
     return Object.fromEntries(entries) as Record<StatsMetric, MetricSummary>

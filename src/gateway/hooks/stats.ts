@@ -1,6 +1,7 @@
 /**
- * stats: statistics of the samples that come by. Of a path, and of what is read from a node: the times between samples by both clocks, the
- * one-way delay, steps of the sequence number other than 1, the number of values. Of what is written to a node: the age, from receipt on.
+ * stats: statistics of the samples that pass. Of a path, and of samples that are read from a node: the times between samples by both
+ * clocks, the one-way delay, steps of the sequence number other than 1, the number of values. Of samples that are written to a node: the
+ * age, from receipt on.
  */
 import { type StatsMetric, statsMetrics } from '../config/mapping.ts'
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
@@ -136,7 +137,7 @@ function lineOf(statistics: Statistics, count: number, rate: number): string {
   return parts.join(', ')
 }
 
-/** All metrics that have values. */
+/** Returns the text of all metrics that have values. */
 function textOf(summary: Readonly<Record<StatsMetric, MetricSummary>>, verbose: boolean): string {
   const lines: string[] = []
   for (const [name, metric] of Object.entries(summary) as [StatsMetric, MetricSummary][]) {

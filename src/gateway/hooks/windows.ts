@@ -5,12 +5,12 @@ import { copyTime } from '../words.ts'
 
 export type Align = 'left' | 'center' | 'right'
 
-/** The setting `timestamp_align`. */
+/** Reads the setting `timestamp_align`. */
 export function alignOf(settings: SettingsReader): Align {
   return settings.choice<Align>('timestamp_align', 'center', ['left', 'center', 'right'])
 }
 
-/** The setting `angle_unit`, as what a radian is in it. */
+/** Reads the setting `angle_unit`; returns the unit, and the factor from radians to it. */
 export function angleOf(settings: SettingsReader): { factor: number; unit: 'rad' | 'deg' } {
   const unit = settings.choice('angle_unit', 'rad', ['rad', 'degree'])
   return unit === 'rad' ? { factor: 1, unit } : { factor: 180 / Math.PI, unit: 'deg' }

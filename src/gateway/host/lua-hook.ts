@@ -163,7 +163,7 @@ class LuaHook implements Hook {
   }
 }
 
-/** The hook with its interpreter; relative paths begin in `folder`. */
+/** Returns the hook with its interpreter; relative paths begin in `folder`. */
 export function luaHook(fengari: FengariModule, folder: string): HookType {
   return {
     ...luaUnloaded,
@@ -174,7 +174,7 @@ export function luaHook(fengari: FengariModule, folder: string): HookType {
       const useNames = settings.boolean('use_names', true)
       if (script === null && expressions.length === 0)
         settings.fail(`${settings.of}: it has neither a script nor signals with expressions`, 'type')
-      // Whatever else there is belongs to the script: prepare(cfg) gets it.
+      // Any other settings belong to the script: prepare(cfg) gets them.
       for (const key of settings.keys()) settings.any(key)
       return new LuaHook(lua, context, settings.settings, { script, expressions, useNames })
     },

@@ -1,4 +1,6 @@
-/** A state of Lua: functions and expressions that were loaded, samples as tables. fengari's integers have 32 bits; what is larger is a float. */
+/**
+ * A state of Lua: functions and expressions that were loaded, samples as tables. fengari's integers have 32 bits; a larger one is a float.
+ */
 import type * as Fengari from 'fengari'
 import {
   GatewayError,
@@ -48,7 +50,7 @@ export class Lua {
     return lauxlib.luaL_ref(this.#state, lua.LUA_REGISTRYINDEX)
   }
 
-  /** The global function of a name; undefined if there is none. */
+  /** Returns the global function of a name; undefined if there is none. */
   global(name: string): LuaReference | undefined {
     const { lua, lauxlib } = this.#fengari
     const L = this.#state
@@ -57,7 +59,7 @@ export class Lua {
     return undefined
   }
 
-  /** A global function that gets its arguments as text, with tabs between them, as print does. */
+  /** Registers a global function that gets its arguments as text, with tabs between them, as print does. */
   register(name: string, call: (text: string) => void): void {
     const { lua, lauxlib, to_jsstring: text } = this.#fengari
     lua.lua_register(this.#state, this.bytes(name), (L) => {
@@ -156,9 +158,7 @@ export class Lua {
     lua.lua_pop(L, 2)
   }
 
-  /**
-   * Evaluates an expression into a value of a sample. nil leaves what is there if `keeps`. Throws an `Error` with Lua's message.
-   */
+  /** Evaluates an expression into a value of a sample. With `keeps`, nil leaves the present value. Throws an `Error` with Lua's message. */
   evaluate(expression: LuaReference, samples: Samples, word: number, signal: Signal, keeps: boolean): void {
     const { lua } = this.#fengari
     const L = this.#state

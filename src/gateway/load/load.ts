@@ -1,4 +1,4 @@
-/** Reads a configuration of files: libconfig, JSON or YAML, what they include, variables of the environment. */
+/** Reads a configuration of files: libconfig, JSON or YAML, included files, variables of the environment. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
@@ -35,8 +35,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads a configuration. Throws a `GatewayError` if it cannot be read at all; what is wrong in single settings is in `errors`.
- * `environment`: variables for `${NAME}`.
+ * Reads a configuration. Throws a `GatewayError` if it cannot be read at all; errors of single settings are in `errors`. `environment`:
+ * variables for `${NAME}`.
  */
 export function loadConfig(path: string, environment: Readonly<Record<string, string | undefined>>): LoadedConfig {
   return loadText({ name: path, text: read(path, path) }, environment)

@@ -1,6 +1,6 @@
 /**
- * AMQP 0-9-1 (RabbitMQ), through the client amqplib: messages of an exchange of type direct, to and from a routing key. What the broker
- * has not confirmed when a connection ends is counted as lost.
+ * AMQP 0-9-1 (RabbitMQ), through the client amqplib: messages of an exchange of type direct, to and from a routing key. Messages that the
+ * broker has not confirmed when a connection ends are counted as lost.
  */
 import { readFileSync } from 'node:fs'
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib'

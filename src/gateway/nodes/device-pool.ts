@@ -9,7 +9,7 @@ import { Pool, type PoolShare, Samples } from '../index.ts'
 export interface DevicePoolShare {
   readonly device: string
   readonly pool: PoolShare
-  /** The device's address of the records. */
+  /** Address of the records for the device. */
   readonly addr: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * loopback: what is written to it is read from it, in this gateway. Samples pass from thread to thread by their indices, without a copy.
- * The reader is busy until something comes (mode polling), or it sleeps (Atomics.wait) and the writer wakes it (all others).
+ * loopback: samples that are written to it are read from it, in this gateway. Samples pass from thread to thread by their indices, without
+ * a copy. The reader is busy until something comes (mode polling), or it sleeps (Atomics.wait) and the writer wakes it (all other modes).
  */
 import {
   type Destination,
@@ -25,7 +25,7 @@ interface Shared {
 
 /** Looks at the queue between two looks at the clock. */
 const looksPerTime = 64
-/** Before it sleeps, a reader looks this often: some 5 µs, a tenth of what waking takes. */
+/** Number of looks of a reader before it sleeps: some 5 µs, a tenth of the time that waking takes. */
 const looksBeforeSleep = 64
 
 class LoopbackSource implements Source {

@@ -234,7 +234,7 @@ class MqttNode implements RunningNode {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#backoff.cancel()
-    // What was published goes out first; a broker that does not answer is left.
+    // Published messages go out first; a broker that does not answer is left.
     await new Promise<void>((done) => {
       const timer = setTimeout(() => this.#client.end(true, () => done()), 1000)
       this.#client.end(!this.#client.connected, () => {

@@ -1,6 +1,6 @@
 /** Words by which the main thread commands the thread of a group, which looks at them in its loop. Each has a cache line. */
 export const Control = {
-  /** One of `Command`. */
+  /** Command: one of `Command`. */
   command: 0,
   /** Count of messages: when it changes there are some for the thread. */
   attention: 16,

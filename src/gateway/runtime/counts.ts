@@ -37,7 +37,7 @@ export type CountSet = typeof NodeCount | typeof PathCount
 
 const perSet = 8
 
-/** As many sets of counts as a group has nodes and paths. */
+/** Sets of counts, one for each node and path of a group. */
 export class Counts {
   readonly buffer: SharedArrayBuffer
   readonly values: Float64Array

@@ -14,7 +14,7 @@ import type { Writer } from './writer.ts'
 
 /** Longest sleep, in milliseconds, and so the interval at which commands are looked at. */
 const longestWaitMs = 20
-/** Longest sleep in one of several sources, and in one beside others that the event loop brings, in milliseconds. */
+/** Longest sleep in one of several sources, and in one beside sources that the event loop serves, in milliseconds. */
 const shortWaitMs = 0.2
 /** Longest sleep in a single source, while nodes need the event loop, in milliseconds. */
 const turnWaitMs = 1
@@ -134,7 +134,7 @@ export class Group {
     return samples
   }
 
-  /** Reads and writes everything that is left; `mirrored`: what sources that mirror others have left, too. */
+  /** Reads and writes everything that is left; `mirrored`: also what is left in sources that mirror. */
   drain(mirrored: boolean): void {
     const { readers, writers, paths } = this.#parts
     if (mirrored) for (const reader of readers) if (reader.mirrors) while (reader.poll() > 0);

@@ -44,7 +44,7 @@ export interface MembersOptions {
   wake(): void
 }
 
-/** A node that could not start. */
+/** Error of a node that could not start. */
 export class StartError extends Error {
   override readonly name = 'StartError'
   readonly node: string

@@ -32,7 +32,7 @@ export interface PathOptions {
   remaps: readonly Remap[] | null
   /** True if all sources that count have to have something new. */
   all: boolean
-  /** For each source, whether it counts for the mode. */
+  /** Flags, for each source: it counts for the mode. */
   counting: readonly boolean[]
   /** Flag: keep the sequence numbers of the sources. */
   originalSequence: boolean
@@ -56,7 +56,7 @@ export class Path {
   readonly #counted: number
   #freshCount = 0
   #sequence = 0
-  /** The sample with the last values; −1 if samples pass as they are. */
+  /** Index of the sample with the last values; −1 if samples pass as they are. */
   #last = -1
   readonly #one: Int32Array = new Int32Array(1)
 

@@ -45,7 +45,7 @@ export interface Plan {
   /** Samples that the pool has, a power of 2, and values of each. */
   readonly poolSize: number
   readonly values: number
-  /** The verbs device in whose memory the pool is; undefined: in any memory. */
+  /** Name of the verbs device in whose memory the pool is; undefined: in any memory. */
   readonly device: string | undefined
 }
 
@@ -75,7 +75,7 @@ export async function makePlan(config: GatewayConfig, placeOf?: PlaceOf): Promis
   return { config, nodes, groups, poolSize: poolSize(paths, nodes), values: signals.mostValues, device }
 }
 
-/** All hooks of a configuration. */
+/** Returns all hooks of a configuration. */
 export function hooksIn({ nodes, paths }: Pick<GatewayConfig, 'nodes' | 'paths'>): HookConfig[] {
   return [
     ...nodes.flatMap(({ in: { hooks }, out }) => [...hooks, ...out.hooks]),

@@ -13,7 +13,7 @@ export class Reader {
   /** True if an evented source has something to read, or may have. */
   ready = true
   readonly source: Source
-  /** Sees what passes. */
+  /** Watch that sees the samples that pass. */
   watch: Watch | null = null
   readonly #hooks: HookChain
   readonly #hasHooks: boolean

@@ -3,8 +3,8 @@
  *
  *     parsed ── start ──> started ── stop, or all sources have ended ──> stopping ──> stopped
  *
- * It stops in order: first the groups whose sources are real ones, then those that read what the others have written to a node of
- * this gateway (a loopback), when that has been read to its end.
+ * It stops in order: first the groups whose sources are real ones, then those that read from a node of this gateway (a loopback) what the
+ * first ones have written to it, when that has been read to its end.
  */
 import { type GatewayConfig, GatewayError, type PlaceOf, pathText, Samples, Secrets, type Signal } from '../index.ts'
 import { makePool, type OwnedPool, secretSettings } from '../nodes/index.ts'
@@ -41,7 +41,7 @@ export interface NodeStatus {
   readonly type: string
   /** State, as VILLASnode calls it; 'parsed' for one that no path uses. */
   readonly state: string
-  /** Samples: read, written, lost and so on; and what the node counts by itself. */
+  /** Numbers of samples read, written, lost and so on; and the counts that the node keeps by itself. */
   readonly counts: Readonly<Record<string, number>>
 }
 
@@ -56,7 +56,7 @@ export interface PathStatus {
 
 const secrets = new Secrets(secretSettings)
 
-/** Memory that all samples may have together: what typed arrays can have. The system gives it when it is written. */
+/** Maximum memory of all samples together: that of typed arrays. The system allocates it when it is written. */
 const mostPoolBytes = 2 ** 32 - 1
 /** Limit up to which a pool has room for changes to come. */
 const roomyPoolBytes = 2 ** 28

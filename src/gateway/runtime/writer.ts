@@ -7,7 +7,7 @@ export class Writer {
   readonly name: string
   /** True if the node has failed: samples are given back. */
   failed = false
-  /** Sees what is written. */
+  /** Watch that sees the samples that are written. */
   watch: Watch | null = null
   readonly #destination: Destination
   readonly #hooks: HookChain
@@ -52,7 +52,7 @@ export class Writer {
     if (own >= 0) this.#add(own)
   }
 
-  /** Writes what is gathered. */
+  /** Writes the gathered samples. */
   write(): void {
     const count = this.#count
     if (count === 0) return
@@ -89,7 +89,7 @@ export class Writer {
     else this.giveBack()
   }
 
-  /** Drops what is gathered; the node cannot take it any more. */
+  /** Drops the gathered samples, which the node cannot take any more. */
   giveBack(): void {
     this.#values[this.#at + NodeCount.lost]! += this.#count
     this.#pool.release(this.#batch, 0, this.#count)

@@ -25,7 +25,7 @@ export function writePadded(out: Uint8Array, at: number, value: number, width: n
   return at + width
 }
 
-/** The whole number that `writeWhole` writes. */
+/** Whole number that `writeWhole` writes. */
 const whole = new Float64Array(1)
 
 /** Writes the whole number in `whole`, from 0 to 2^53. */
@@ -65,11 +65,11 @@ export function writeInt64(out: Uint8Array, at: number, low: number, high: numbe
   return writeText(out, at, String(signed ? value : BigInt.asUintN(64, value)))
 }
 
-/** Fractions are fixed-point numbers of limbs of 28 bits: 168 bits, so that 31 digits of any double are exact. */
+/** Base of the limbs. Fractions are fixed-point numbers of limbs of 28 bits: 168 bits, so that 31 digits of any double are exact. */
 const limbScale = 2 ** 28
 const limbInverse = 2 ** -28
 const limbs = new Float64Array(6)
-/** A limb times 10^7 fits 53 bits. */
+/** Number of digits in a group: a limb times 10^7 fits 53 bits. */
 const groupDigits = 7
 const groups = new Int32Array(5)
 const powers = new Float64Array([1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7])

@@ -39,7 +39,7 @@ function fourDigits(word: number): number {
 export class NumberReader {
   /** Position after the last number; where it began if there was none. */
   end = 0
-  /** The last integer, as the words of a 64-bit integer. */
+  /** Last integer, as the words of a 64-bit integer. */
   low = 0
   high = 0
   /** Last number, and its first 15 digits and next 15: numbers that are passed or returned may be boxed. */

@@ -23,7 +23,7 @@ export function bodyOf(request: IncomingMessage, most: number): Promise<Buffer |
   })
 }
 
-/** Reads what is left of a request and discards it, for a while. */
+/** Reads the rest of a request and discards it, for a while. */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete) return
   const end = setTimeout(() => request.destroy(), restMs).unref()

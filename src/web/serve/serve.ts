@@ -83,7 +83,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     if (rejection !== null || mostBody === undefined) return rejection
     const rawBody = await bodyOf(request, mostBody)
     if (rawBody === undefined) return { status: 413, message: `a body has at most ${mostBody} bytes` }
-    // This is where hono's adapter looks for what was read before.
+    // This is where hono's adapter looks for a body that was read before.
     Object.assign(request, { rawBody })
     return null
   }
@@ -142,7 +142,10 @@ function responseOf({ status, message }: Refusal, form: ErrorForm): Response {
   return form === 'json' ? Response.json({ error: message }, init) : new Response(`${message}\n`, init)
 }
 
-/** The response to a request to become a WebSocket. The server no longer knows its socket: it is closed here, whatever its peer does. */
+/**
+ * Sends the response to a rejected request for a WebSocket. The server no longer knows its socket: it is closed here, whatever its peer
+ * does.
+ */
 function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.once('finish', () => socket.destroy())
   const body = JSON.stringify({ error: message })

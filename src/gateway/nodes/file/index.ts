@@ -35,7 +35,7 @@ class FileNode implements RunningNode {
     const { uri, format } = settings
     const path = uri === '-' ? uri : fileName(uri, new Date())
     if (directions.in) {
-      // What is written to it will be there to read, which may be at once.
+      // Samples that are written to it will be there to read, which may be at once.
       if (context.isWritten && path !== '-' && !existsSync(path))
         OutputFile.open(path, { bufferBytes: 0, append: true }).close()
       this.#input = new InputFile(path)

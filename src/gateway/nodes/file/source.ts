@@ -33,7 +33,7 @@ export interface FileInSettings {
   readonly epochSeconds: number
   /** Samples per second; 0: at the times of the file. */
   readonly rateHz: number
-  /** Samples at the begin that are left out. */
+  /** Number of samples at the beginning that are left out. */
   readonly skip: number
   /** Samples after which it ends; 0: none. */
   readonly limit: number
@@ -239,7 +239,7 @@ export class FileSource implements Source {
     const { samples } = this.#context.pool
     const word = samples.word(index)
     copySample(this.#samples, this.#samples.word(this.#next++), samples, word)
-    // Numbers and times begin anew: without the flag the hook drop would let nothing pass any more.
+    // Numbers and times start again: without the flag the hook drop would let no sample pass any more.
     if (this.#passed === 0 && this.rewound > 0)
       samples.u32[word + SampleField.flags] = samples.u32[word + SampleField.flags]! | SampleFlag.newSimulation
     this.#passed++

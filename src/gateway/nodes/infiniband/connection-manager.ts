@@ -37,10 +37,10 @@ const sayNs = 3600e9
 /** Time for which a node that stops waits for completions of what it has sent, and for the peer to disconnect. */
 const finishNs = 1e9
 const farewellNs = 0.3e9
-/** Calls until the next look at the event channel, of those that are made all the time; of others, nanoseconds. */
+/** Calls until the next look at the event channel, for those that are made all the time; nanoseconds, for other ones. */
 const serveCalls = 1024
 const serveNs = 1e6
-/** A reply of the peer's communication manager may take 1.07 s, 4.096 µs · 2^18, and there are so many more requests. */
+/** Time of a reply of the peer's communication manager: at most 1.07 s, 4.096 µs · 2^18, and the number of further requests. */
 const responseTimeout = 18
 const maxRetries = 4
 
@@ -269,7 +269,7 @@ export class ConnectionManager {
     this.#context.log('info', `${why}; ${this.#next()}`)
   }
 
-  /** Ends a connection of which a request has failed: the peer is gone, or does not do what it should. */
+  /** Ends a connection of which a request has failed: the peer is gone, or misbehaves. */
   broken(connection: Connection): void {
     const why = connection.send.failure || connection.receive.failure
     if (why) this.#context.log('warn', `${this.#peer}: ${why}`)
@@ -328,7 +328,7 @@ export class ConnectionManager {
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  /** Sends what is posted and disconnects, within limits of time; then closes all but `memory`. */
+  /** Sends the posted requests and disconnects, within limits of time; then closes all but `memory`. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#stopTrying()

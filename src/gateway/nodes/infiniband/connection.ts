@@ -83,7 +83,7 @@ export class Connection {
     this.send.sendTo(ah!, qpNum!, qkey!)
   }
 
-  /** The queue pair goes to ERR, and the peer is notified. What is posted is flushed. */
+  /** Moves the queue pair to ERR, and notifies the peer. Posted requests are flushed. */
   disconnect(): void {
     if (this.#isUd) {
       if (this.#qp.state !== QpState.Err) this.#qp.modify({ state: QpState.Err })
@@ -97,7 +97,7 @@ export class Connection {
   }
 
   /**
-   * Ends it. What has arrived and was not read is appended to `arrived`; every other sample that it held is given back.
+   * Ends the connection. Samples that have arrived and were not read are appended to `arrived`; every other one that it held is given back.
    */
   close(arrived: number[]): void {
     this.receive.collect(arrived)

@@ -1,5 +1,5 @@
 /**
- * A sample as a message: three scatter/gather elements of its record, and in front of them the GRH of what UD receives.
+ * A sample as a message: three scatter/gather elements of its record, and in front of them the GRH of a message received by UD.
  *
  *     GRH         40 bytes, UD only: received, never sent
  *     sequence     8

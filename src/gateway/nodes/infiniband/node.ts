@@ -1,4 +1,4 @@
-/** A running node: what paths read and write, on whatever connection there is. */
+/** A running node: the source and destination of paths, on any connection that there is. */
 import { nowNs } from '../../../memory/index.ts'
 import type { Destination, NodeContext, RunningNode, Source } from '../../index.ts'
 import { ConnectionManager } from './connection-manager.ts'
@@ -150,7 +150,7 @@ class InfinibandDestination implements Destination {
     return written
   }
 
-  /** Gives back what has been sent meanwhile. */
+  /** Gives back samples that have been sent meanwhile. */
   flush(): void {
     const manager = this.#manager
     const { connection } = manager

@@ -9,7 +9,7 @@ export const grhBytes = 40
 export interface RegisteredSamples {
   readonly pool: Pool
   readonly lkey: number
-  /** The device's address of the first record. */
+  /** Address of the first record for the device. */
   readonly addr: number
   /** UD: destination of all GRHs, which are not read. */
   readonly grh: Pick<MemoryRegion, 'addr' | 'lkey'> | null

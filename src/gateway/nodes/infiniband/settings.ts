@@ -21,7 +21,7 @@ export type TransportMode = 'RC' | 'UC' | 'UD'
 export interface InfinibandSettings {
   readonly mode: TransportMode
   readonly qpType: typeof QpType.RC | typeof QpType.UC | typeof QpType.UD
-  /** The verbs device, as `openDevice` and event channels take it. */
+  /** Name of the verbs device, as `openDevice` and event channels take it. */
   readonly device: string
   readonly in: {
     readonly address: IpPort

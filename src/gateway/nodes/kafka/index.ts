@@ -15,7 +15,7 @@ import { type KafkaSettings, kafkaSettings } from './settings.ts'
 const frameLimit = 1 << 18
 /** Maximum number of messages that wait or are not acknowledged; beyond it, samples are lost. */
 const mostWaiting = 1024
-/** Bytes of a request, with `messageBytes` for what a message has around its value. Brokers take 1 MiB by default. */
+/** Maximum number of bytes of a request, with `messageBytes` for the parts of a message around its value. Brokers take 1 MiB by default. */
 const requestLimit = 900_000
 const messageBytes = 100
 
@@ -173,7 +173,7 @@ class KafkaNode implements RunningNode {
     this.state = 'stopped'
   }
 
-  /** Waits until what was written is acknowledged; a broker that does not answer is left. */
+  /** Waits until all messages are acknowledged; a broker that does not answer is left. */
   async #finish(): Promise<void> {
     const session = this.#session
     if (session === undefined) return

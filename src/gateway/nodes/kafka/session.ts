@@ -1,6 +1,7 @@
 /**
  * A connection to a cluster of Kafka: a producer and a consumer of the client kafkajs, as far as the node has them, with all sockets that
- * they open. kafkajs repairs what concerns one broker of several; a session ends when none of its sockets is left, or when the consumer gives up.
+ * they open. kafkajs repairs failures of one broker of several; a session ends when none of its sockets is left, or when the consumer gives
+ * up.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -36,7 +37,7 @@ export class Session {
   readonly #producer: Producer | undefined
   readonly #consumer: Consumer | undefined
   readonly #sockets = new Set<Socket>()
-  /** Rejects what waits in `open`. */
+  /** Rejects the promise of `open`. */
   #giveUp: (error: Error) => void = () => {}
   #isOpen = false
   #takesMessages = false

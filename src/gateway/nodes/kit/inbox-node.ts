@@ -23,7 +23,7 @@ export function inboxNode({ signals }: NodeCommon, start: ParsedNode['start'], o
     writes,
     splits: false,
     keeps: inboxSamples,
-    // It has codecs for whatever its settings say, used or not.
+    // It has codecs for any format that its settings have, used or not.
     check: (known) => check(known, { in: reads, out: writes }),
     ...(needs && { needs }),
     start,

@@ -1,6 +1,6 @@
 /**
- * A source whose samples come in the event loop: what arrives is decoded at once into samples of the pool that the inbox keeps, and
- * `read` exchanges them for those of the path. It is bounded: a message that finds it full is lost and counted, a stream waits.
+ * A source whose samples come in the event loop: input is decoded at once into samples of the pool that the inbox keeps, and `read`
+ * exchanges them for those of the path. It is bounded: a message that finds it full is lost and counted, a stream waits.
  */
 import { type Format, type NodeContext, Samples, type Source } from '../../index.ts'
 import type { Counters } from './counters.ts'
@@ -140,7 +140,7 @@ export class Inbox implements Source {
   }
 }
 
-/** Decodes what is lost, to count it. */
+/** Decodes messages that are lost, to count their samples. */
 class Overflow {
   readonly #decoder
   readonly #samples: Samples

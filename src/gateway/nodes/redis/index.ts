@@ -144,7 +144,7 @@ class RedisNode implements RunningNode {
   readonly #subscriber: Redis | undefined
   #timer: NodeJS.Timeout | undefined
   #inFlight = 0
-  /** A value is being fetched; it has changed since. */
+  /** True while a value is being fetched; true if it has changed since. */
   #fetching = false
   #changed = false
   #subscribed: boolean
@@ -237,7 +237,7 @@ class RedisNode implements RunningNode {
     return client
   }
 
-  /** Adds what is missing to the events that the server sends: K keyspace, $ strings, h hashes. */
+  /** Adds the missing ones to the events that the server sends: K keyspace, $ strings, h hashes. */
   async #turnOnNotifications(client: Redis): Promise<void> {
     const [, flags = ''] = (await client.config('GET', 'notify-keyspace-events')) as string[]
     const missing = [...'K$h'].filter((flag) => !flags.includes(flag) && !(flag !== 'K' && flags.includes('A')))
@@ -275,7 +275,7 @@ class RedisNode implements RunningNode {
     this.#fetching = false
   }
 
-  /** A sample up to the last signal that the hash has; the others are 0. */
+  /** Reads a sample up to the last signal that the hash has; the other ones are 0. */
   #read(fields: Readonly<Record<string, string>>, samples: Samples, word: number): void {
     const signals = this.#context.signals.in
     samples.clear(word)

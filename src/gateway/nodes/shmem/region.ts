@@ -29,12 +29,12 @@ const headerBytes = 4096
 /** Room for rings; it takes memory as far as a ring needs it. */
 const ringBytes = 64 << 20
 const staticBytes: number = headerBytes + ringBytes
-/** Nothing is allocated in it, but a segment has some. */
+/** Bytes of the heap of the segment, in which nothing is allocated, but which a segment must have. */
 const heapBytes = 1 << 20
 
 export class Region {
   readonly name: string
-  /** The ring; null until the writer has made it. */
+  /** Ring; null until the writer has made it. */
   ring: Samples | null = null
   readonly #segment: Segment
   readonly #i32: Int32Array

@@ -25,7 +25,10 @@ export interface GeneratorSettings {
   readonly monitorMissed: boolean
   readonly firstSequence: number
   readonly timer: TimerName
-  /** Samples that come first, at a rate of their own: whatever they pass is ready then. Sequence numbers continue after them. */
+  /**
+   * Samples that come first, at a rate of their own, so that all stages that they pass are ready afterwards. Sequence numbers continue
+   * after them.
+   */
   readonly warmUp: { readonly samples: number; readonly rateHz: number; readonly pauseSeconds: number }
 }
 

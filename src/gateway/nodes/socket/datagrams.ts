@@ -1,6 +1,4 @@
-/**
- * Datagrams (UDP, UNIX) by system calls: a path waits for them in the kernel, and what comes is decoded into its samples at once.
- */
+/** Datagrams (UDP, UNIX) by system calls: a path waits for them in the kernel, and they are decoded into its samples at once. */
 import {
   errnoName,
   maxDatagramBytes,
@@ -21,7 +19,7 @@ import { fault, interfaceIndex, type Resolved, resolve } from './udp-address.ts'
 /** A socket of either kind. */
 interface Link {
   readonly fd: number
-  /** The next datagram; null if there is none. It is valid until the next call. */
+  /** Returns the next datagram; null if there is none. It is valid until the next call. */
   next(): Uint8Array | null
   send(frame: Uint8Array, count: number): boolean
   counters(): void
@@ -98,7 +96,7 @@ class UdpLink implements Link {
   readonly #destination: number
   readonly #from: string | undefined
   readonly #remote: { bytes: Uint8Array; port: number } | undefined
-  /** Range of what was received at once and not read yet, cut into datagrams of one size. */
+  /** Range of the bytes that were received at once and not read yet, cut into datagrams of one size. */
   #at = 0
   #end = 0
   #sawDrops = 0

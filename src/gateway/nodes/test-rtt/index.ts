@@ -1,6 +1,6 @@
 /**
- * test_rtt: samples that a loop brings back, at all rates and numbers of values of its cases; a file for each case has the round-trip
- * time of each sample (the offset of the format), and at its end what was sent, received, missed, and the percentiles.
+ * test_rtt: samples that a loop brings back, at all rates and numbers of values of its cases; a file for each case has the round-trip time
+ * of each sample (the offset of the format), and at its end the numbers of samples sent, received and missed, and the percentiles.
  */
 import { join } from 'node:path'
 import { LogHistogram } from '../../../stats/index.ts'
@@ -206,7 +206,7 @@ class TestRttNode implements RunningNode {
     return count
   }
 
-  /** A sample of an earlier case has another length, a higher number, or an earlier time. */
+  /** Handles a sample that is back. One of an earlier case has another length, a higher number, or an earlier time. */
   #arrive(index: number): void {
     const { samples } = this.#context.pool
     const run = this.#run
