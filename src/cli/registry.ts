@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { PerfTest } from '../tools/perf/index.ts'
 
 export interface CommandFile {
-  /** Starts slow parts early, before anything else, in a process of its own. Gets the words after the command's name. */
+  /** Starts slow parts before anything else, if `verbena` has a process of its own. Gets the words after the command's name. */
   early?(words: readonly string[]): void
   /** Adds options, arguments and the action. `words` are those after the command's name; without them, all options are added. */
   configure(command: Command, words?: readonly string[]): void | Promise<void>

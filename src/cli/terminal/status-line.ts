@@ -20,7 +20,10 @@ export class StatusLine {
     this.visible = isTerminal(stream)
   }
 
-  /** Characters that have room: the last column stays free, since a terminal may go on in the next line after it. A terminal of 0 columns does not know them. */
+  /**
+   * Number of characters that have room: the last column stays free, since a terminal may continue in the next line after it. A terminal
+   * that reports 0 columns does not know their number.
+   */
   get room(): number {
     return (this.#stream.columns || 80) - 1
   }

@@ -144,7 +144,7 @@ class RedisNode implements RunningNode {
   readonly #subscriber: Redis | undefined
   #timer: NodeJS.Timeout | undefined
   #inFlight = 0
-  /** True while a value is being fetched; true if it has changed since. */
+  /** Flags: a value is being fetched; it has changed since. */
   #fetching = false
   #changed = false
   #subscribed: boolean
