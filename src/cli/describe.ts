@@ -28,7 +28,7 @@ export interface OptionDescription {
   /** Environment variable that provides a default. */
   env?: string
   choices?: readonly string[]
-  /** Accepted, but left out of help: another spelling, or an option of the original with a reason why it is not here. */
+  /** Flag: accepted, but left out of help: another spelling, or an option of the original with a reason why it is not here. */
   hidden: boolean
 }
 
@@ -38,14 +38,14 @@ export interface CommandDescription {
   aliases: readonly string[]
   summary: string
   description: string
-  /** `[options] [host]`. */
+  /** Usage: `[options] [host]`. */
   usage: string
   arguments: ArgumentDescription[]
   options: OptionDescription[]
   /** Notes that help shows after the options, without the examples. */
   notes: string
   examples: { command: string; comment: string }[]
-  /** Its subcommands. */
+  /** Subcommands. */
   commands: CommandDescription[]
 }
 

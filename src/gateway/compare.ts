@@ -32,7 +32,7 @@ export class SampleReader {
   #filled = 0
   #at = 0
   #ended = false
-  /** The sample of `samples` that was given last. */
+  /** Index of the sample of `samples` that was returned last. */
   #index = 0
 
   /** Makes a reader. `read` fills bytes from their beginning and returns how many; 0 at the end. */
@@ -80,7 +80,7 @@ export class SampleReader {
   }
 }
 
-/** A sample: its record begins at a word of the samples. */
+/** Sample, whose record begins at a word of the samples. */
 interface Sample {
   samples: Samples
   word: number

@@ -71,18 +71,18 @@ export interface NodeContext {
 export interface Clock {
   /** Writes the time of day, seconds and nanoseconds as two 64-bit integers, at a word of the pool's samples. */
   stamp(word: number): void
-  /** Nanoseconds of a clock that never goes back. */
+  /** Returns the nanoseconds of a clock that never goes back. */
   nowNs(): number
 }
 
-/** A node that runs in a thread. */
+/** Node that runs in a thread. */
 export interface RunningNode {
-  /** Null if its settings do not have this direction. */
+  /** Source; null if its settings do not have this direction. */
   readonly source: Source | null
   readonly destination: Destination | null
   /** True if all that it does happens in `read`, `write`, `wait` and `flush`, so that its thread need not turn to the event loop for it. */
   readonly synchronous?: boolean
-  /** 'started', 'pending connect', 'connected', …, as VILLASnode calls them. */
+  /** State: 'started', 'pending connect', 'connected', …, as VILLASnode calls them. */
   readonly state: string
   /** Returns counts of events since the start, by name: drops, malformed frames, missed steps. */
   counters(): Readonly<Record<string, number>>

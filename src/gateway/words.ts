@@ -30,7 +30,7 @@ export function sequenceDistance(a: Samples, aWord: number, b: Samples, bWord: n
   return distance > two32 - mostLate ? distance - two32 : distance
 }
 
-/** Divides an unsigned 64-bit integer in place by a whole number from 1 to 2^31; the rest is dropped. */
+/** Divides an unsigned 64-bit integer in place by a whole number from 1 to 2^31; the remainder is dropped. */
 export function divide64(samples: Samples, word: number, divisor: number): void {
   const { u32 } = samples
   const low = u32[word]!

@@ -12,7 +12,7 @@ export type OutputStream = Writable & { isTTY?: boolean; columns?: number; hasCo
 export interface Io {
   stdout: OutputStream
   stderr: OutputStream
-  /** Aborted with reason 'SIGINT' or 'SIGTERM', as by Ctrl-C and `kill`; without it these signals of the process count. */
+  /** Signal that is aborted with reason 'SIGINT' or 'SIGTERM', as by Ctrl-C and `kill`; without it these signals of the process count. */
   signal?: AbortSignal
 }
 

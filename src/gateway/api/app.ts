@@ -9,7 +9,7 @@ import { metricsOf } from './metrics.ts'
 export interface AppOptions {
   readonly control: GatewayControl
   readonly version: string
-  /** The live page, as HTML. */
+  /** Live page, as HTML. */
   readonly page: string
   shutdown(): void
 }

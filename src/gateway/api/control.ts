@@ -50,10 +50,10 @@ export class GatewayControl {
   readonly gateway: SuperNode
   #wanted: Wanted
   #config: GatewayConfig
-  /** Fulfilled when the last requested change is done. */
+  /** Promise that is fulfilled when the last requested change is done. */
   #last: Promise<unknown> = Promise.resolve()
 
-  /** `gateway`: started, with `watched`. */
+  /** Makes the control of a gateway that has started, with `watched`. */
   constructor(gateway: SuperNode) {
     this.gateway = gateway
     const { settings, uuid, paths } = gateway.config

@@ -13,7 +13,7 @@ export type TokenKind = 'name' | 'number' | 'string' | '=' | '{' | '}' | '(' | '
 const blanks = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//y
 const name = /[A-Za-z*][-A-Za-z0-9_*]*/y
 const number = /[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)/y
-/** A string up to a backslash or its end. */
+/** String up to a backslash or its end. */
 const plain = /[^"\\]*/y
 const include = /@include[ \t]+"([^"\n]*)"/y
 const signs = '={}()[],;'
@@ -41,7 +41,7 @@ export class LibconfigScanner {
   /** Files that are read, the innermost last. */
   readonly #open: Position[] = []
   kind: TokenKind = 'end'
-  /** A name or the contents of a string. */
+  /** Name or contents of a string. */
   text: string = ''
   number: number = 0
   /** File and line of the word. */

@@ -77,7 +77,7 @@ export interface PathConfig {
   readonly in: readonly Mapping[]
   /** Names of nodes. */
   readonly out: readonly string[]
-  /** `any` of the sources that count has something new, or `all` of them have. */
+  /** Condition for sending: `any` of the sources that count has something new, or `all` of them have. */
   readonly mode: 'any' | 'all'
   /** Sources that count for the mode; null: all. */
   readonly mask: readonly string[] | null

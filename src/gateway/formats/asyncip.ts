@@ -84,7 +84,7 @@ export class AsyncIpEncoder implements Encoder {
     this.bound = headerBytes + Math.min(signals.length, mostValues) * valueBytes
   }
 
-  /** Values beyond the 64th are left out, as in VILLASnode. */
+  /** Encodes a sample. Values beyond the 64th are left out, as in VILLASnode. */
   encode(samples: Samples, index: number, out: Uint8Array, at: number): number {
     const { u32, f64, f32 } = samples
     if (this.#view.buffer !== out.buffer) this.#view = new DataView(out.buffer)

@@ -103,7 +103,7 @@ export class HumanEncoder extends LineEncoder<TextSettings & LineSettings> {
   }
 }
 
-/** `%09llu`: nine digits, or more if it is more than a second. */
+/** Writes nanoseconds as `%09llu`: nine digits, or more if it is more than a second. */
 export function writeNanoseconds(out: Uint8Array, at: number, value: number): number {
   return value < 1e9 ? writePadded(out, at, value, 9) : writeInt64(out, at, value, 0, false)
 }

@@ -10,7 +10,7 @@ export interface JsonStyle {
   lineBreak(depth: number): string
 }
 
-/** jansson's limit. */
+/** Maximum indent, as in jansson. */
 const mostIndent = 31
 
 export function jsonStyle(reader: SettingsReader): JsonStyle {

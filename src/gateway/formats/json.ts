@@ -148,7 +148,7 @@ export class JsonEncoder implements Encoder {
     return at + 1
   }
 
-  /** `start`: of the object's first member. */
+  /** Writes a name and its colon. `start`: position of the object's first member. */
   #key(out: Uint8Array, at: number, start: number, depth: number, name: string): number {
     at = writeText(out, at, (at === start ? this.#breaks : this.#commas)[depth]!)
     out[at] = 0x22

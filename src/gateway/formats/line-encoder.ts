@@ -16,7 +16,7 @@ export abstract class LineEncoder<Settings extends TextSettings & LineSettings> 
   readonly #headerOf: (signals: readonly Signal[]) => string
   #needsHeader: boolean
 
-  /** `headerOf` makes the first line, without its end. */
+  /** Makes an encoder. `headerOf` makes the first line, without its end. */
   constructor(signals: readonly Signal[], settings: Settings, headerOf: (signals: readonly Signal[]) => string) {
     this.settings = settings
     this.#signals = signals

@@ -185,7 +185,7 @@ export function quoted(bytes: Uint8Array, at: number, end: number): string {
   return `'${text}${end - at > mostQuoted ? '…' : ''}'`
 }
 
-/** "signal0[V]" and so on, as headers name the signals. */
+/** Returns "signal0[V]" and so on, as headers name the signals. */
 export function headerNames(signals: readonly Signal[]): string[] {
   return signals.map(({ name, unit }, i) => `${name || `signal${i}`}${unit && `[${unit}]`}`)
 }

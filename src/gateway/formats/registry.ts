@@ -18,10 +18,13 @@ import { RawDecoder, RawEncoder } from './raw.ts'
 import { textSettings } from './text-settings.ts'
 import { ValueDecoder, ValueEncoder } from './value.ts'
 
-/** A format whose settings were checked. */
+/** Format whose settings were checked. */
 export interface Format {
   readonly name: string
-  /** `inMessages`: each chunk that is decoded as the last one is a message of a network by itself, and not a part of a stream. */
+  /**
+   * Makes a decoder. `inMessages`: each chunk that is decoded as the last one is a message of a network by itself, and not a part of a
+   * stream.
+   */
   decoder(signals: readonly Signal[], inMessages?: boolean): Decoder
   encoder(signals: readonly Signal[]): Encoder
 }

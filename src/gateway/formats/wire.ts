@@ -24,7 +24,7 @@ export function writeVarint(out: Uint8Array, at: number, low: number, high = 0):
 export class WireReader {
   /** Position after what was read; −1: it is malformed, or extends beyond the end. */
   at = 0
-  /** The last varint, as the words of a 64-bit integer. */
+  /** Last varint, as the words of a 64-bit integer. */
   low = 0
   high = 0
 

@@ -86,7 +86,7 @@ function newVertex(width: number, height: number, rank: number): Vertex {
   return { width, height, rank, y: 0, before: [], after: [] }
 }
 
-/** Edges that lead back to where one comes from, in the order of the boxes. */
+/** Returns a flag for each edge: it leads back to a box on the path to its start, in the order of the boxes. */
 function backEdges(count: number, edges: readonly Edge[]): boolean[] {
   const leaving: number[][] = Array.from({ length: count }, () => [])
   for (const [i, { from }] of edges.entries()) leaving[from]!.push(i)
@@ -141,7 +141,7 @@ function chain(from: Vertex, to: Vertex, columns: Vertex[][]): Vertex[] {
   return between
 }
 
-/** Boxes of a column go where the mean of their neighbours is, to and fro. */
+/** Orders the boxes of each column by the mean of their neighbours, in sweeps to and fro. */
 function order(columns: readonly Vertex[][]): void {
   for (let sweep = 0; sweep < 8; sweep++) {
     const isForth = sweep % 2 === 0
@@ -158,7 +158,7 @@ function order(columns: readonly Vertex[][]): void {
   }
 }
 
-/** Heights: each box as near to the mean of its neighbours as the order and the gaps allow. */
+/** Sets the heights: each box is as near to the mean of its neighbours as the order and the gaps allow. */
 function place(columns: readonly Vertex[][]): void {
   const middle = ({ y, height }: Vertex) => y + height / 2
   const stack = (column: Vertex[], wanted: (vertex: Vertex) => number): void => {

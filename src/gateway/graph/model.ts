@@ -23,7 +23,7 @@ export interface GraphModel {
   readonly paths: readonly GraphPath[]
 }
 
-/** `states`: of nodes by name and of paths by UUID, where a gateway runs. */
+/** Returns the model. `states`: of nodes by name and of paths by UUID, where a gateway runs. */
 export function graphOf(config: GatewayConfig, states: ReadonlyMap<string, string> = new Map()): GraphModel {
   const nodes = config.nodes.map(({ name, type, enabled, in: { signals, hooks }, out }) => ({
     name,

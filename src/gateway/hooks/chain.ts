@@ -15,7 +15,7 @@ export class HookChain {
   /** Index of the first hook that may still hold samples back. */
   #draining = 0
 
-  /** `signals`: of the samples that come in. */
+  /** Makes a chain. `signals`: of the samples that come in. */
   constructor(hooks: readonly Hook[], signals: readonly Signal[]) {
     this.#hooks = hooks
     this.signals = hooks.at(-1)?.signals ?? signals

@@ -161,7 +161,7 @@ function quadratic({ start, resolution, magnitude }: Bins, peak: number): void {
   estimated.amplitude = b + ((c - a) * delta) / 4
 }
 
-/** Interpolation between the two strongest of a Hann window (doi 10.1109/TIM.2017.2708098, equations 4, 8, 9, 10). */
+/** Estimates by interpolation between the two strongest of a Hann window (doi 10.1109/TIM.2017.2708098, equations 4, 8, 9, 10). */
 function interpolated({ start, resolution, magnitude }: Bins, peak: number): void {
   const a = magnitude[peak - 1]!
   const b = magnitude[peak]!

@@ -127,7 +127,7 @@ function keep(samples: Samples, word: number, to: Samples): void {
   for (let i = SampleField.flags; i < SampleField.data; i++) to.i32[i] = samples.i32[word + i]!
 }
 
-/** "seconds.nanoseconds-sequence " */
+/** Writes "seconds.nanoseconds-sequence ". */
 function writeEnd(out: Uint8Array, at: number, { u32, i32 }: Samples): number {
   const { origin, sequence } = SampleField
   at = writeInt64(out, at, u32[origin]!, i32[origin + 1]!, true)

@@ -132,7 +132,7 @@ class Inverse implements Hook {
   }
 }
 
-/** Seconds from one sample to the next. */
+/** Returns the seconds from one sample to the next. */
 function stepOf(settings: SettingsReader): number {
   if (settings.has('rate') === settings.has('dt'))
     settings.fail(

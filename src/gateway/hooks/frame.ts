@@ -8,9 +8,9 @@ import { type Hook, type HookType, Verdict } from './hook.ts'
 class Frame implements Hook {
   readonly signals: readonly Signal[]
   readonly #bySequence: boolean
-  /** Milliseconds, or samples. */
+  /** Length of a frame: milliseconds, or samples. */
   readonly #interval: number
-  /** `sequence`: the number of the frame of the sample, or of the last one. */
+  /** Number of the frame of the sample, and of the last one, for `sequence`. */
   readonly #now = new Samples(1, 0)
   readonly #last = new Samples(1, 0)
   #any = false

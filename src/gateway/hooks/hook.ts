@@ -69,9 +69,9 @@ export interface HookType {
   readonly name: string
   /** Description in one line for `--help`. */
   readonly is: string
-  /** Hooks of one path or node run in the order of their priority, lowest first; this is the one without a setting. */
+  /** Priority if there is no setting: hooks of one path or node run in the order of their priority, lowest first. */
   readonly priority: number
-  /** Nodes have it in their `in` direction, unless `builtin` is false there. */
+  /** True if nodes have it in their `in` direction, unless `builtin` is false there. */
   readonly builtin?: boolean
   /** Reads the settings of one hook; `type`, `priority` and `enabled` were taken by the caller. Throws a `GatewayError` that names the key. */
   make(settings: SettingsReader, context: HookContext): Hook

@@ -18,7 +18,7 @@ export interface HookKit {
   readonly selectedSignals: typeof selectedSignals
 }
 
-/** The default export of a module. */
+/** Default export of a module. */
 export interface HookModule {
   /** Makes the hook, as `HookType.make` does. A setting that it does not read from `settings` is unknown, and an error. */
   make(settings: SettingsReader, context: HookContext, kit: HookKit): Hook

@@ -39,9 +39,9 @@ class PpsTs implements Hook {
   #pulses = 0
   /** Samples since the last pulse (simple) or the first (horizon). */
   #count = 0
-  /** simple: the second that the next pulse ends; 0: not known yet. */
+  /** Second that the next pulse ends, for simple; 0: not known yet. */
   #second = 0
-  /** horizon: `#count` at the last pulses. */
+  /** Values of `#count` at the last pulses, for horizon. */
   readonly #counts: Float64Array
   /** Sequence number of the last sample. */
   readonly #sequence = new Samples(1, 0)

@@ -13,7 +13,7 @@ class ReorderTs implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
   readonly #size: number
-  /** The window, one more to exchange with, and the last that has passed. */
+  /** Samples of the window, and one more to exchange with; then the last that has passed. */
   readonly #kept: Samples
   readonly #last = new Samples(1, 0)
   /** Indices into `#kept`: of the window, oldest first, then of the free ones. */

@@ -123,7 +123,7 @@ function countOf(statistics: Statistics): number {
   return statistics.get('signal_cnt', 'total') || statistics.get('age', 'total')
 }
 
-/** Figures that are not known are left out. */
+/** Returns the line. Figures that are not known are left out. */
 function lineOf(statistics: Statistics, count: number, rate: number): string {
   const parts = [`${count} samples`, ...(Number.isFinite(rate) ? [`${digits(rate)} per second`] : [])]
   for (const [metric, is] of [

@@ -16,7 +16,7 @@ export function angleOf(settings: SettingsReader): { factor: number; unit: 'rad'
   return unit === 'rad' ? { factor: 1, unit } : { factor: 180 / Math.PI, unit: 'deg' }
 }
 
-/** The origins of the last samples. */
+/** Origins of the last samples. */
 export class OriginWindow {
   readonly #times: Samples
   readonly #size: number

@@ -14,7 +14,7 @@ import {
 
 export type FengariModule = typeof Fengari
 
-/** A function in Lua's registry. */
+/** Function in Lua's registry. */
 export type LuaReference = number
 
 const isInt32 = (value: number): boolean => (value | 0) === value

@@ -25,7 +25,7 @@ interface AmqpSettings {
 type Connect = (uri: string, options: Readonly<Record<string, unknown>>) => Promise<ChannelModel>
 
 const frameLimit = 1 << 18
-/** Messages that the broker has not confirmed; then samples are lost. */
+/** Maximum number of messages that the broker has not confirmed; beyond it, samples are lost. */
 const mostInFlight = 1024
 const connectMs = 10_000
 
@@ -160,7 +160,7 @@ class AmqpNode implements RunningNode {
     }
   }
 
-  /** Messages come to a queue of this connection, which ends with it. */
+  /** Consumes messages, which come to a queue of this connection, which ends with it. */
   async #consume(channel: Channel): Promise<void> {
     const { exchange, routingKey } = this.#settings
     const { queue } = await channel.assertQueue('', { exclusive: true, durable: false, autoDelete: true })

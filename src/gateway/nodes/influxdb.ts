@@ -16,7 +16,7 @@ import {
 import { addressSetting, noMoreSettings } from './kit/settings.ts'
 import { startSocket } from './socket/index.ts'
 
-/** No field of a point is longer: a double has at most 24 characters. */
+/** Maximum length of a field of a point: a double has at most 24 characters. */
 const fieldBytes = 2 * 40
 const text = new TextEncoder()
 

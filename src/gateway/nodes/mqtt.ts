@@ -38,7 +38,7 @@ interface SslSettings {
 }
 
 const frameLimit = 1 << 18
-/** Messages that the broker has not acknowledged, or the connection not taken; then samples are lost. */
+/** Maximum number of messages that the broker has not acknowledged, or the connection not taken; beyond it, samples are lost. */
 const mostInFlight = 1024
 
 function mqttSettings(settings: SettingsReader): MqttSettings {

@@ -91,7 +91,7 @@ async function update(): Promise<void> {
   image.src = URL.createObjectURL(await get<Blob>('graph.svg'))
 }
 
-/** `sources`: names of nodes that paths read. */
+/** Returns the cells of a node. `sources`: names of nodes that paths read. */
 function nodeRow(
   { name, type, state, signals, counts }: NodeDocument,
   sources: ReadonlySet<string>,

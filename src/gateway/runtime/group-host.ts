@@ -25,9 +25,9 @@ export class GroupHost {
   /** True if all sources that are not mirrors have ended. */
   ended = false
   stopped = false
-  /** Fulfilled when all nodes have started; false: one has not, and everything is stopped. */
+  /** Promise that is fulfilled when all nodes have started; false: one has not, and everything is stopped. */
   readonly ready: Promise<boolean>
-  /** Fulfilled when everything is written and closed, or the thread has died. */
+  /** Promise that is fulfilled when everything is written and closed, or the thread has died. */
   readonly done: Promise<void>
   readonly #control: Int32Array = newControl()
   readonly #counts: Counts

@@ -51,7 +51,7 @@ export class Path {
   readonly #all: boolean
   readonly #counting: readonly boolean[]
   readonly #originalSequence: boolean
-  /** Sources that had something new since the last sample that was sent; and how many of those that count. */
+  /** Sources that had something new since the last sample that was sent; and the number of those that count. */
   readonly #fresh: Uint8Array
   readonly #counted: number
   #freshCount = 0

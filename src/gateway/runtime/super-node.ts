@@ -76,7 +76,7 @@ export class SuperNode {
   /** True if nothing runs, and that has been logged. */
   #isIdle = false
   #changing = false
-  /** Fulfilled when the last change is done. */
+  /** Promise that is fulfilled when the last change is done. */
   #changed: Promise<void> = Promise.resolve()
   readonly #epochNs: number = epochNs()
   readonly #statistics = new Map<string, SharedArrayBuffer>()
@@ -122,7 +122,7 @@ export class SuperNode {
     return this.#failures
   }
 
-  /** Fulfilled when everything has stopped: by `stop`, or because all sources have ended. */
+  /** Returns a promise that is fulfilled when everything has stopped: by `stop`, or because all sources have ended. */
   get done(): Promise<void> {
     return this.#done
   }

@@ -10,7 +10,7 @@
 import { SampleField, SampleFlag, Samples } from '../index.ts'
 
 const slots = 512
-/** Eight buckets for each power of two of nanoseconds: the width of one is at most an eighth of its lower end. */
+/** Number of buckets for each power of two of nanoseconds: the width of one is at most an eighth of its lower end. */
 const perOctave = 8
 const octaves = 42
 const head = 3

@@ -205,7 +205,7 @@ function writeUsual(out: Uint8Array, at: number, values: Doubles, index: number)
   return writePadded(out, at, Math.abs(exponent), 2)
 }
 
-/** Scaling is right to 4e-9 of the last digit. */
+/** Distance from a tie within which rounding is not decided: scaling is right to 4e-9 of the last digit. */
 const closeToHalf = 1e-6
 
 /** Formats as `toExponential`, but with ties to even as in C: JavaScript takes the larger number. */

@@ -34,7 +34,7 @@ export class Connections {
   readonly #outer = new WeakMap<Socket, Socket>()
   #isClosing = false
 
-  /** Must be made before the server listens. `most`: connections, besides WebSockets, whose server limits them. */
+  /** Follows the connections of a server that does not listen yet. `most`: connections, besides WebSockets, whose server limits them. */
   constructor(server: Server, most: number = mostConnections) {
     this.#server = server
     server.on('connection', (socket: Socket) => {

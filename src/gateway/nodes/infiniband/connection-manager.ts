@@ -296,7 +296,7 @@ export class ConnectionManager {
     return `${useFallback ? 'listens, and ' : ''}tries to connect to ${textOf(address)} again`
   }
 
-  /** Timers know whole milliseconds, and may be one early. */
+  /** Schedules the next attempt. Timers have whole milliseconds, and may be one early. */
   #awaitRetry(): void {
     const ms = (this.#retryAtNs - nowNs()) / 1e6 + 1
     this.#timer ??= setTimeout(() => {

@@ -78,7 +78,7 @@ export class Connection {
     this.id.accept(this.#isUd ? {} : { rnrRetryCount: retries.rnrRetryCount })
   }
 
-  /** UD: sends messages to the address in the peer's reply. */
+  /** Sends messages to the address in the peer's reply, with UD. */
   sendTo({ ah, qpNum, qkey }: CmEventParam): void {
     this.send.sendTo(ah!, qpNum!, qkey!)
   }

@@ -10,7 +10,7 @@ import {
   type Source,
 } from '../../index.ts'
 
-/** Stamps samples of the node's own pool, by a sample of the gateway's, since its clock knows no other. */
+/** Stamps samples of the node's own pool, by a sample of the gateway's, since its clock stamps no other. */
 export class Stamps implements Pick<Clock, 'stamp'> {
   readonly #context: NodeContext
   readonly #own: Pool

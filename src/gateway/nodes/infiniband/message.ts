@@ -22,7 +22,7 @@ export function elementsOf(memory: RegisteredSamples, dataBytes: number): Scatte
   return [sequenceBytes, originBytes, dataBytes].map((length) => new ScatterGather(0, length, lkey))
 }
 
-/** Lets the last three elements mean the record that begins at `word`. */
+/** Points the last three elements at the record that begins at `word`. */
 export function pointAt(list: ScatterGather[], memory: RegisteredSamples, word: number): void {
   const addr = memory.addr + word * 4
   const last = list.length - 1

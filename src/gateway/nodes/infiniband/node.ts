@@ -99,7 +99,7 @@ class InfinibandSource implements Source {
     return arrived.length
   }
 
-  /** Busy while it is connected, as in VILLASnode: a thread that sleeps is woken tens of microseconds late. */
+  /** Waits, busy while it is connected, as in VILLASnode: a thread that sleeps is woken tens of microseconds late. */
   wait(ms: number): void {
     const manager = this.#manager
     if (this.#isReady()) return

@@ -11,7 +11,7 @@ export interface RegisteredSamples {
   readonly lkey: number
   /** Address of the first record for the device. */
   readonly addr: number
-  /** UD: destination of all GRHs, which are not read. */
+  /** Destination of all GRHs, which are not read, with UD. */
   readonly grh: Pick<MemoryRegion, 'addr' | 'lkey'> | null
 }
 

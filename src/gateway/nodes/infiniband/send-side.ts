@@ -76,7 +76,7 @@ export class SendSide {
     for (let i = 0; i < out.maxWrs; i++) this.#requests[i]!.next = this.#requests[(i + 1) & this.#mask]!
   }
 
-  /** UD: sets the destination of messages. */
+  /** Sets the destination of messages, with UD. */
   sendTo(ah: AddressHandle, remoteQpn: number, remoteQkey: number): void {
     for (const request of this.#requests) Object.assign(request, { ah, remoteQpn, remoteQkey })
     this.hasPath = true

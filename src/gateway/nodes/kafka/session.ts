@@ -23,7 +23,7 @@ const requestMs = 10_000
 /** Maximum time for which the broker may hold a fetch back when there are no messages. */
 const longestFetchMs = 250
 const keepAliveMs = 60_000
-/** kafkajs tries again when a partition gets another leader, or one broker of several goes away. */
+/** Retries of kafkajs when a partition gets another leader, or one broker of several goes away. */
 const retry = { retries: 3, initialRetryTime: 100 }
 /** Minimum that brokers allow by default: for so long a member that was cut off may hold up its group. */
 const sessionMs = 6000

@@ -33,7 +33,7 @@ export class FramesOut implements Destination {
   readonly #options: FrameOptions
   readonly #bytes: Uint8Array
   readonly #most: number
-  /** `#bytes` up to the length of the last frame: frames are mostly of one length. */
+  /** View of `#bytes` up to the length of the last frame: frames are mostly of one length. */
   #frame: Uint8Array
   /** Index of the sample after the last frame, and number of samples in that frame. */
   #next = 0

@@ -16,7 +16,7 @@ export class StreamIn {
   #waits = false
   #ended = false
 
-  /** `broken`: called when nothing more can be read, as the format has no mark of a beginning. */
+  /** Reads the stream. `broken`: called when nothing more can be read, as the format has no mark of a beginning. */
   constructor(stream: Readable, inbox: Inbox, broken: () => void) {
     this.#stream = stream
     this.#inbox = inbox

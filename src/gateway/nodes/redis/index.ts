@@ -37,7 +37,7 @@ interface RedisSettings {
 }
 
 const frameLimit = 1 << 18
-/** Commands without an answer; then samples are lost. */
+/** Maximum number of commands without an answer; beyond it, samples are lost. */
 const mostInFlight = 1024
 
 const modes = {
@@ -96,7 +96,7 @@ function connectionOptions(settings: SettingsReader): RedisOptions {
   }
 }
 
-/** "tcp://[[user:]password@]host[:port][/db]", "unix://[[user:]password@]path[/db]"; also redis:// and rediss://. */
+/** Reads "tcp://[[user:]password@]host[:port][/db]", "unix://[[user:]password@]path[/db]"; also redis:// and rediss://. */
 function uriOptions(settings: SettingsReader): RedisOptions {
   const text = settings.string('uri', null, 'tcp://localhost:6379/0')
   const parts = /^(tcp|redis|rediss|unix):\/\/(?:(?:([^:@/]*):)?([^@/]*)@)?(.*?)(?:\/(\d+))?$/.exec(text)

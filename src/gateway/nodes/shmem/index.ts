@@ -170,7 +170,7 @@ class Shmem implements RunningNode {
   #child: ChildProcess | undefined
   #isStopped = false
 
-  /** `runs`: exchanged for 1 by the thread that starts the program. */
+  /** Makes the node. `runs`: exchanged for 1 by the thread that starts the program. */
   constructor(
     settings: ShmemSettings,
     context: NodeContext,

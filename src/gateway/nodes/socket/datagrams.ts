@@ -16,7 +16,7 @@ import { describeAddress } from '../kit/settings.ts'
 import type { SocketSettings } from './settings.ts'
 import { fault, interfaceIndex, type Resolved, resolve } from './udp-address.ts'
 
-/** A socket of either kind. */
+/** Socket of either kind. */
 interface Link {
   readonly fd: number
   /** Returns the next datagram; null if there is none. It is valid until the next call. */
@@ -67,7 +67,7 @@ class DatagramSource implements Source {
   }
 }
 
-/** A view of the first bytes of a buffer: the same one as long as frames are of one length. */
+/** View of the first bytes of a buffer: the same one as long as frames are of one length. */
 class View {
   readonly #bytes: Uint8Array
   #view: Uint8Array

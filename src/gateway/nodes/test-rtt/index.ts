@@ -24,7 +24,7 @@ import { type Case, type TestRttSettings, testRttSettings } from './settings.ts'
 const bufferBytes = 1 << 20
 const flags = SampleFlag.tsOrigin | SampleFlag.data | SampleFlag.sequence
 
-/** A case while it runs. */
+/** Case while it runs. */
 class Run {
   readonly of: Case
   readonly pace: Pace
