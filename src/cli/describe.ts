@@ -15,43 +15,43 @@ export interface ArgumentDescription {
 }
 
 export interface OptionDescription {
-  /** As help shows them: `-d, --ib-dev <dev>`. */
+  /** Flags as help shows them: `-d, --ib-dev <dev>`. */
   flags: string
   short?: string
   long?: string
-  /** The value: its name, and whether the option may stand without one. */
+  /** Value of the option: its name, and whether the option may stand without one. */
   argument?: { name: string; optional: boolean }
-  /** Without the default. */
+  /** Description without the default. */
   description: string
-  /** In words, what counts if the option is not given. */
+  /** Default in words, which counts if the option is not given. */
   default?: string
-  /** The environment variable that gives a default. */
+  /** Environment variable that provides a default. */
   env?: string
   choices?: readonly string[]
-  /** Accepted, but left out of help: another spelling, or an option of the original with a reason why it is not here. */
+  /** Flag: accepted, but left out of help: another spelling, or an option of the original with a reason why it is not here. */
   hidden: boolean
 }
 
 export interface CommandDescription {
-  /** As it is typed behind `verbena`: `bench latency`; empty for `verbena` itself. */
+  /** Name as it is typed after `verbena`: `bench latency`; empty for `verbena` itself. */
   name: string
   aliases: readonly string[]
   summary: string
   description: string
-  /** `[options] [host]`. */
+  /** Usage: `[options] [host]`. */
   usage: string
   arguments: ArgumentDescription[]
   options: OptionDescription[]
-  /** What help says behind the options, without the examples. */
+  /** Notes that help shows after the options, without the examples. */
   notes: string
   examples: { command: string; comment: string }[]
-  /** Its subcommands. */
+  /** Subcommands. */
   commands: CommandDescription[]
 }
 
 export interface CommandLineDescription {
   program: CommandDescription
-  /** The same for all commands. */
+  /** Exit codes, the same for all commands. */
   exitCodes: { code: number; meaning: string }[]
 }
 
@@ -79,7 +79,7 @@ function describeCommand(command: Command): CommandDescription {
   }
 }
 
-/** With `--help`, which every command has. */
+/** Returns the options, with `--help`, which every command has. */
 function optionsOf(command: Command): Option[] {
   const help = command.createHelp()
   const hidden = command.options.filter((option) => option.hidden)
@@ -108,13 +108,13 @@ function describeOption(option: Option): OptionDescription {
   }
 }
 
-/** Of the value that commander knows, or in the words of the description. */
+/** Returns the default: the value that commander knows, or the words of the description. */
 function defaultOf({ defaultValue, defaultValueDescription }: Option, words: string | undefined): { default?: string } {
   const text = words ?? defaultValueDescription ?? (defaultValue === undefined ? undefined : String(defaultValue))
   return text === undefined ? {} : { default: text }
 }
 
-/** What `addHelpText('after', …)` added. */
+/** Returns the text that `addHelpText('after', …)` added. */
 function helpAfter(command: Command): string {
   let text = ''
   command.configureOutput({ writeOut: (part) => (text += part) }).outputHelp()
@@ -122,8 +122,8 @@ function helpAfter(command: Command): string {
 }
 
 /**
- * Examples stand below `Examples:`, one on each line, the comment behind two blanks or alone on the next line, deeply
- * indented. A paragraph that follows belongs to the notes.
+ * Splits the text of help. Examples stand below `Examples:`, one on each line, the comment after two blanks or alone on the next line,
+ * deeply indented. A paragraph that follows belongs to the notes.
  */
 function splitHelp(text: string): Pick<CommandDescription, 'notes' | 'examples'> {
   const [before = '', rest = ''] = text.split(/^Examples:\n/m)

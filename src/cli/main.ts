@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * The `verbena` command. Each command is a folder under tools/ and is loaded only when it is asked for.
+ * The `verbena` command. Each command is a folder under tools/ and is loaded only when it is needed.
  *
  * Exit codes: 0 done, 1 failed, 2 usage error, 130 and 143 interrupted by SIGINT and SIGTERM.
  */
@@ -18,7 +18,7 @@ async function beginEarly([name = '', ...words]: readonly string[]): Promise<voi
   try {
     ;(await commands[name]!.load()).early?.(words)
   } catch {
-    // The command says so itself when it comes to that.
+    // The command reports the error itself when it needs the file.
   }
 }
 

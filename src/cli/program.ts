@@ -18,8 +18,8 @@ Examples:
 A setting may be a list; the run is the product of all lists. --json prints one JSON document and nothing else.`
 
 /**
- * The commands that `wanted` is true for get their options and subcommands; of the others, only names are known. `words` follow the
- * name of the command that is asked for: what they do not name is not loaded.
+ * Builds the program. The commands for which `wanted` is true get their options and subcommands; of the others, only names are known.
+ * `words` follow the name of the requested command: subcommands that they do not name are not loaded.
  */
 export async function buildProgram(
   io: Io,
@@ -54,7 +54,7 @@ export async function buildProgram(
   return program
 }
 
-/** Commander's text of an error, as all others begin; it does not know the commands that help does not list. */
+/** Returns commander's text of an error, in the form of all other ones; commander does not know the commands that help does not list. */
 function failureText(text: string): string {
   const [, unknown] = /^error: unknown command '(.+)'\n$/.exec(text) ?? []
   const unlisted = Object.keys(commands).filter((name) => commands[name]!.hidden)
@@ -62,7 +62,7 @@ function failureText(text: string): string {
   return text.replace(/^error: /, 'verbena: ').replace(/\n$/, near === undefined ? '\n' : `\n(Did you mean ${near}?)\n`)
 }
 
-/** The command that the first words of a command line name, as far as they name one. */
+/** Returns the command that the first words of a command line name, as far as they name one. */
 export function namedCommand(program: Command, argv: readonly string[]): Command {
   let command = program
   for (const word of argv) {
@@ -73,7 +73,7 @@ export function namedCommand(program: Command, argv: readonly string[]): Command
   return command
 }
 
-/** `bench latency`, as it is typed behind `verbena`. */
+/** Returns `bench latency`, as it is typed after `verbena`. */
 export function fullName(command: Command): string {
   return command.parent ? `${fullName(command.parent)} ${command.name()}`.trim() : ''
 }

@@ -1,19 +1,19 @@
-/** The commands of `verbena`: a summary of each, and the file that is loaded when it is asked for. */
+/** The commands of `verbena`: a summary of each, and the file that is loaded when the command is needed. */
 import type { Command } from 'commander'
 import type { PerfTest } from '../tools/perf/index.ts'
 
 export interface CommandFile {
-  /** Before anything else, in a process of its own: starts what takes long to start. Gets the words behind the command's name. */
+  /** Starts slow parts before anything else, if `verbena` has a process of its own. Gets the words after the command's name. */
   early?(words: readonly string[]): void
-  /** Adds options, arguments and the action. `words` are those behind the command's name; without them, all that there is. */
+  /** Adds options, arguments and the action. `words` are those after the command's name; without them, all options are added. */
   configure(command: Command, words?: readonly string[]): void | Promise<void>
 }
 
 export interface CommandEntry {
   summary: string
-  /** The name of the original, for those who type that. */
+  /** Name of the original command, for users who type that. */
   alias?: string
-  /** Another name of a command that is listed elsewhere. */
+  /** True for another name of a command that is listed elsewhere. */
   hidden?: boolean
   load(): Promise<CommandFile>
 }
@@ -113,7 +113,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   ...perftestNames(),
 }
 
-/** `ib_send_lat` and so on, which is `perf send_lat`. */
+/** Returns `ib_send_lat` and so on, which is `perf send_lat`. */
 function perftestNames(): Record<string, CommandEntry> {
   const tests = ['send', 'write', 'read', 'atomic'].flatMap((verb) => [`${verb}_lat`, `${verb}_bw`] as PerfTest[])
   const entry = (test: PerfTest): CommandEntry => ({

@@ -4,8 +4,8 @@ import { buildProgram, fullName, namedCommand } from './program.ts'
 import { currentRun, describeFailure, exitCodes, type Io, printFailure, runWith } from './terminal/index.ts'
 
 /**
- * The exit code (see `exitCodes`). Output goes to `io`, whose `signal` interrupts the command as Ctrl-C does; without `io`
- * they are the process's. Environment variables are those of the process in any case. Does not throw.
+ * Returns the exit code (see `exitCodes`). Output goes to `io`, whose `signal` interrupts the command as Ctrl-C does; without `io` they are
+ * the process's. Environment variables are those of the process in any case. Does not throw.
  */
 export async function run(argv: readonly string[], io?: Io): Promise<number> {
   return io === undefined ? await execute(argv) : await runWith(io, argv, () => execute(argv))

@@ -1,4 +1,4 @@
-/** Comparing samples, as `villas compare`: what differs, and how. */
+/** Comparison of samples, as `villas compare`. */
 import type { Decoder } from './formats/codec.ts'
 import { SampleField, SampleFlag, Samples } from './samples.ts'
 import { type Signal, SignalType } from './signals.ts'
@@ -11,12 +11,12 @@ export interface CompareOptions {
   data: boolean
 }
 
-/** What differs between two samples, or between the numbers of samples. */
+/** Difference between two samples, or between the numbers of samples. */
 export interface Difference {
   what: 'length' | 'sequence' | 'timestamp' | 'count' | 'data'
-  /** Both, the first one first: "12 and 13". */
+  /** Both values, the first one first: "12 and 13". */
   values: string
-  /** Of the value in the sample, for data. */
+  /** Index of the value in the sample, for data. */
   index?: number
 }
 
@@ -32,17 +32,17 @@ export class SampleReader {
   #filled = 0
   #at = 0
   #ended = false
-  /** The sample of `samples` that was given last. */
+  /** Index of the sample of `samples` that was returned last. */
   #index = 0
 
-  /** `read` fills bytes from their begin and returns how many; 0 at the end. */
+  /** Makes a reader. `read` fills bytes from their beginning and returns how many; 0 at the end. */
   constructor(decoder: Decoder, values: number, read: (into: Uint8Array) => number) {
     this.decoder = decoder
     this.samples = new Samples(128, values)
     this.#read = read
   }
 
-  /** The word at which the next sample begins; -1 if there is none. */
+  /** Returns the word at which the next sample begins; -1 if there is none. */
   next(): number {
     const { samples } = this
     while (++this.#index >= samples.count) {
@@ -62,7 +62,7 @@ export class SampleReader {
     if (samples.count === samples.capacity) return
     if (this.#ended || decoder.problems.fatal) {
       this.#ended = true
-      // What is left is no sample.
+      // The rest is not a sample.
       if (samples.count === 0 || this.#at === before) this.#at = this.#filled
       return
     }
@@ -80,13 +80,13 @@ export class SampleReader {
   }
 }
 
-/** A sample: its record begins at a word of the samples. */
+/** Sample, whose record begins at a word of the samples. */
 interface Sample {
   samples: Samples
   word: number
 }
 
-/** What differs between two samples; null if they are equal. `signals`: types of their values. */
+/** Returns the difference between two samples; null if they are equal. `signals`: types of their values. */
 export function differenceOf(
   a: Sample,
   b: Sample,
@@ -124,7 +124,7 @@ function dataDifference(a: Sample, b: Sample, signals: readonly Signal[], epsilo
   return null
 }
 
-/** Of the value at a word behind the begin of the records. */
+/** True if the values at the word `at` after the beginning of both records are equal. */
 function isEqual(a: Sample, b: Sample, at: number, type: SignalType, epsilon: number): boolean {
   const from = a.word + at
   const to = b.word + at
@@ -146,7 +146,7 @@ function isEqual(a: Sample, b: Sample, at: number, type: SignalType, epsilon: nu
   }
 }
 
-/** NaN equals NaN here: it is what a file has for a value that was not there. */
+/** True if two values are equal within `epsilon`. NaN equals NaN here: a file has it for a value that was not there. */
 function isNear(a: number, b: number, epsilon: number): boolean {
   return a === b || Math.abs(a - b) <= epsilon || (Number.isNaN(a) && Number.isNaN(b))
 }
@@ -161,7 +161,7 @@ function flagsOf({ samples, word }: Sample): number {
   return samples.u32[word + SampleField.flags]!
 }
 
-/** Null if both have it, or neither. */
+/** Returns null if both have it, or neither has. */
 function missingOf(a: number, b: number): string | null {
   return (a === 0) === (b === 0) ? null : a === 0 ? 'none and one' : 'one and none'
 }

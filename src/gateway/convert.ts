@@ -9,7 +9,7 @@ export interface ConvertOptions {
   write(bytes: Uint8Array): void | Promise<void>
   /** Signals: values that a sample may have. */
   values: number
-  /** What samples run through on their way: hooks, as a rule. What it holds back comes at the end. */
+  /** Stage that samples pass on their way, usually hooks. Samples that it holds back come at the end. */
   between?: { process(samples: Samples, word: number): number; drain(samples: Samples, word: number): boolean }
   /** Samples that are read at once; 128. */
   batch?: number
@@ -46,13 +46,13 @@ export class Converter {
     await this.#convert(false)
   }
 
-  /** There is no more input. */
+  /** Ends the conversion: there is no more input. */
   async end(): Promise<void> {
     await this.#convert(true)
     await this.drain()
   }
 
-  /** Writes what is held back; `end` does it, too. */
+  /** Writes the samples that are held back; `end` does so, too. */
   async drain(): Promise<void> {
     while (this.#between?.drain(this.#samples, 0)) {
       if (this.#filled > outputBytes) await this.#flush()

@@ -1,6 +1,6 @@
 /**
- * What a caller asked for and cannot have: signals, formats, settings; `ERR_GATEWAY_CONFIGURATION`: a configuration that cannot
- * be read; `ERR_GATEWAY_NODE`: a node that cannot start or go on. What input contains never throws.
+ * Codes of requests that cannot be fulfilled: signals, formats, settings; `ERR_GATEWAY_CONFIGURATION`: a configuration that cannot be read;
+ * `ERR_GATEWAY_NODE`: a node that cannot start or continue. No contents of input throw.
  */
 export type GatewayErrorCode =
   | 'ERR_GATEWAY_SIGNALS'

@@ -1,10 +1,10 @@
 /**
- * A bounded queue of numbers that any number of threads add to and take from, without locks. Each cell has a turn, which says who may
- * use it next: whoever adds the number `n` of the queue when the turn is n, whoever takes it when it is n + 1. Dmitry Vyukov's bounded queue,
- * with turns that wrap around.
+ * A bounded queue of numbers that any number of threads add to and take from, without locks. Each cell has a turn, which determines its
+ * next user: the thread that adds the number `n` of the queue when the turn is n, the one that takes it when it is n + 1. Dmitry Vyukov's
+ * bounded queue, with turns that wrap around.
  *
- *     word 0    how many were added
- *          16   how many were taken
+ *     word 0    count of numbers added
+ *          16   count of numbers taken
  *          32   cells: turn, number
  */
 const Field = { added: 0, taken: 16, cells: 32 } as const
@@ -15,7 +15,10 @@ export class IndexQueue {
   readonly #i32: Int32Array
   readonly #mask: number
 
-  /** `capacity`: a power of 2, at least 2: turns of one cell alone would not tell a full queue from an empty one. A `buffer` that another thread has made for the same capacity is shared. */
+  /**
+   * Makes a queue. `capacity`: a power of 2, at least 2: turns of one cell alone would not distinguish a full queue from an empty one. A
+   * `buffer` that another thread has made for the same capacity is shared.
+   */
   constructor(capacity: number, buffer?: SharedArrayBuffer) {
     if (capacity < 2 || (capacity & (capacity - 1)) !== 0)
       throw new RangeError(`${capacity} is not a power of 2 of at least 2`)
@@ -26,7 +29,7 @@ export class IndexQueue {
     if (!buffer) for (let i = 0; i < capacity; i++) this.#i32[Field.cells + 2 * i] = i
   }
 
-  /** False: it is full. */
+  /** Adds a number; returns false if the queue is full. */
   push(value: number): boolean {
     const i32 = this.#i32
     let at = Atomics.load(i32, Field.added)
@@ -46,7 +49,7 @@ export class IndexQueue {
     }
   }
 
-  /** The oldest number; −1: there is none. */
+  /** Takes the oldest number; returns −1 if there is none. */
   shift(): number {
     const i32 = this.#i32
     let at = Atomics.load(i32, Field.taken)
@@ -66,7 +69,7 @@ export class IndexQueue {
     }
   }
 
-  /** How many it holds, now or a moment ago. */
+  /** Number of entries, now or a moment ago. */
   get length(): number {
     const i32 = this.#i32
     return Math.max(0, (Atomics.load(i32, Field.added) - Atomics.load(i32, Field.taken)) | 0)

@@ -1,4 +1,7 @@
-/** The gateway of real-time samples, without I/O: samples, signals, formats, hooks, what a node is. Other folders import from here only. */
+/**
+ * The gateway of real-time samples, without I/O: samples, signals, formats, hooks, interfaces of nodes. Other folders import from here
+ * only.
+ */
 export { type CompareOptions, type Difference, differenceOf, SampleReader } from './compare.ts'
 export * from './config/index.ts'
 export { Converter, type ConvertOptions } from './convert.ts'

@@ -1,15 +1,15 @@
 /**
- * Samples that threads pass to each other: a block of records, how many hold each of them, and a queue of those that nobody holds.
- * Whoever holds a sample may read it; who alone holds it may write it.
+ * Samples that threads pass to each other: a block of records, the number of holders of each, and a queue of those that are free. A holder
+ * of a sample may read it; its only holder may write it.
  */
 import { IndexQueue } from './index-queue.ts'
 import { Samples } from './samples.ts'
 
-/** What another thread needs to use the same pool; may be posted to it. */
+/** Data with which another thread attaches to the same pool; may be posted to it. */
 export interface PoolShare {
   readonly capacity: number
   readonly values: number
-  /** Null: they lie in memory that each thread gets in another way, and passes to `attach`. */
+  /** Memory of the records; null: each thread gets it in another way, and passes it to `attach`. */
   readonly records: SharedArrayBuffer | null
   readonly holders: SharedArrayBuffer
   readonly free: SharedArrayBuffer
@@ -31,8 +31,8 @@ export class Pool {
   }
 
   /**
-   * `capacity`: samples, a power of 2; `values`: room in each; `records`: where they lie, `Samples.bytesOf(capacity, values)` that
-   * begin on a cache line, such as memory of a verbs device. Without it they get memory of their own.
+   * Makes a pool. `capacity`: samples, a power of 2; `values`: room in each; `records`: their memory, `Samples.bytesOf(capacity, values)`
+   * bytes that begin on a cache line, such as memory of a verbs device. Without it they get memory of their own.
    */
   static create(capacity: number, values: number, records?: Uint8Array): Pool {
     const free = new IndexQueue(capacity)
@@ -43,7 +43,7 @@ export class Pool {
     return new Pool({ capacity, values, records: shared, holders, free: free.buffer }, samples)
   }
 
-  /** The pool that another thread has made; `records` is what it gave to `create`, as this thread has it. */
+  /** Attaches to the pool that another thread has made; `records` is the memory that was passed to `create`, as this thread has it. */
   static attach(share: PoolShare, records?: Uint8Array): Pool {
     const { capacity, values } = share
     const memory = records ?? (share.records === null ? undefined : new Uint8Array(share.records))
@@ -55,12 +55,12 @@ export class Pool {
     return this.#share
   }
 
-  /** Samples that nobody holds, now or a moment ago. */
+  /** Number of samples without a holder, now or a moment ago. */
   get available(): number {
     return this.#free.length
   }
 
-  /** Takes at most `count` samples, which the caller holds alone, into `out[from…]`; how many there were. */
+  /** Takes at most `count` samples, which the caller holds alone, into `out[from…]`; returns how many there were. */
   take(out: Int32Array, from: number, count: number): number {
     for (let i = 0; i < count; i++) {
       const index = this.#free.shift()
@@ -71,12 +71,12 @@ export class Pool {
     return count
   }
 
-  /** One more holds the sample. */
+  /** Adds a holder to the sample. */
   hold(index: number): void {
     Atomics.add(this.#holders, index, 1)
   }
 
-  /** One less does; a sample that nobody holds is free. Throws if nobody held it. */
+  /** Removes a holder; a sample without holders is free. Throws if it had none. */
   drop(index: number): void {
     const before = Atomics.sub(this.#holders, index, 1)
     // The queue has room for all samples, but it looks full while a thread is between the two stores of `shift`.
@@ -84,12 +84,12 @@ export class Pool {
     else if (before < 1) throw new Error(`sample ${index} was given back twice`)
   }
 
-  /** `drop` of `samples[from … from + count)`. */
+  /** Drops `samples[from … from + count)`. */
   release(samples: Int32Array, from: number, count: number): void {
     for (let i = from; i < from + count; i++) this.drop(samples[i]!)
   }
 
-  /** Whether the caller is the only holder. */
+  /** True if the caller is the only holder. */
   isAlone(index: number): boolean {
     return Atomics.load(this.#holders, index) === 1
   }

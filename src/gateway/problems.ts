@@ -1,8 +1,8 @@
-/** What was wrong with an input: counted, the first ones with their place. Memory does not grow with their number. */
+/** Problem of an input. Problems are counted, and the first ones kept with their place: memory does not grow with their number. */
 export interface Problem {
-  /** From 1; undefined in a binary format. */
+  /** Number of the line, from 1; undefined in a binary format. */
   line: number | undefined
-  /** Of the first byte, from 0. */
+  /** Offset of the first byte, from 0. */
   offset: number
   what: string
 }
@@ -14,7 +14,7 @@ export class Problems {
   readonly first: Problem[] = []
   /** Samples that had more values than there are signals; the others were dropped. */
   surplus = 0
-  /** Nothing behind the last problem can be read: the format has no mark of a beginning. */
+  /** True if nothing after the last problem can be read: the format has no mark of a beginning. */
   fatal = false
 
   add(what: string, offset: number, line?: number): void {

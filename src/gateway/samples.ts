@@ -1,6 +1,5 @@
 /**
- * Samples in shared memory: a block of records of one size, so that threads pass indices, and nothing is copied or allocated
- * for a sample.
+ * Samples in shared memory: a block of records of one size, so that threads pass indices, and nothing is copied or allocated for a sample.
  *
  *     byte 0    number of values (u32)
  *          4    flags (u32, SampleFlag)
@@ -9,8 +8,8 @@
  *          40   origin: seconds, nanoseconds (2 × i64)
  *          56   values, 8 bytes each: f64, i64, boolean (u32), or complex (2 × f32)
  *
- * A record begins on a cache line. From the sequence number on it is what VILLASnode's InfiniBand node puts on the wire. 64-bit
- * integers are stored as in C on a little-endian machine, and are read and written as two words: a bigint for each is too slow.
+ * A record begins on a cache line. From the sequence number on, it is the message of VILLASnode's InfiniBand node. 64-bit integers are
+ * stored as in C on a little-endian machine, and are read and written as two words: a bigint for each is too slow.
  */
 
 export const SampleFlag = {
@@ -23,7 +22,7 @@ export const SampleFlag = {
   newSimulation: 0x20000,
 } as const
 
-/** Where the fields of a record are, in 32-bit words from its begin (`Samples.word`). */
+/** Offsets of the fields of a record, in 32-bit words from its beginning (`Samples.word`). */
 export const SampleField = { length: 0, flags: 1, received: 4, sequence: 8, origin: 10, data: 14 } as const
 
 const lineBytes = 64
@@ -34,9 +33,9 @@ export class Samples {
   readonly values: number
   /** Samples that there is room for. */
   readonly capacity: number
-  /** The samples from 0 to `count` are filled. */
+  /** Number of samples that are filled, from index 0 on. */
   count: number = 0
-  /** The records. */
+  /** Memory of the records. */
   readonly memory: Uint8Array
   readonly u32: Uint32Array
   readonly i32: Int32Array
@@ -46,8 +45,8 @@ export class Samples {
   readonly #offset = new Float64Array(1)
 
   /**
-   * `memory`: where the records lie, `bytesOf(capacity, values)` that begin on a cache line; what another thread has made with the
-   * same numbers is shared. Without it they get memory of their own.
+   * Makes samples. `memory`: of the records, `bytesOf(capacity, values)` bytes that begin on a cache line; memory that another thread has
+   * used with the same numbers is shared. Without it they get memory of their own.
    */
   constructor(capacity: number, values: number, memory?: Uint8Array) {
     this.capacity = capacity
@@ -62,12 +61,12 @@ export class Samples {
     this.f64 = new Float64Array(buffer, byteOffset, words / 2)
   }
 
-  /** Bytes of the records of so many samples with room for so many values. */
+  /** Returns the bytes of the records of `capacity` samples with room for `values` values each. */
   static bytesOf(capacity: number, values: number): number {
     return Math.ceil((SampleField.data * 4 + values * 8) / lineBytes) * lineBytes * capacity
   }
 
-  /** The first 32-bit word of a sample. */
+  /** Returns the first 32-bit word of a sample. */
   word(index: number): number {
     return index * this.#stride
   }
@@ -80,12 +79,12 @@ export class Samples {
     for (let i = word + SampleField.received; i < word + SampleField.data; i++) i32[i] = 0
   }
 
-  /** The signed 64-bit integer at a word; rounded if it is beyond 2^53. */
+  /** Returns the signed 64-bit integer at a word; rounded if it is beyond 2^53. */
   int64(word: number): number {
     return this.i32[word + 1]! * two32 + this.u32[word]!
   }
 
-  /** An integer, exact up to 2^53. */
+  /** Writes an integer, exact up to 2^53. */
   setInt64(word: number, value: number): void {
     if (value >= 0 && value <= 0x7fffffff) {
       this.i32[word] = value
@@ -113,7 +112,7 @@ export class Samples {
     this.setInt64(word + SampleField.received + 2, nsec)
   }
 
-  /** Seconds from origin to received, in an array of one that the next call overwrites. */
+  /** Returns the seconds from origin to received, in an array of one that the next call overwrites. */
   offset(word: number): Float64Array {
     const { received, origin } = SampleField
     let sec = this.int64(word + received) - this.int64(word + origin)

@@ -1,21 +1,21 @@
 /**
- * What of a configuration nobody may see: settings that the types of nodes declare secret, the token of the API, and whatever stands
- * before the '@' of an address. They are shown as stars; settings with stars that come back get what stood there, and are an
- * error where nothing did.
+ * Secrets of a configuration: settings that the types of nodes declare secret, the token of the API, and the text before the '@' of an
+ * address. They are shown as stars; settings with stars that come back get the secret that stood there, and are an error where there was
+ * none.
  */
 import { GatewayError } from './errors.ts'
 import { isGroup, type Settings } from './settings.ts'
 
-/** Of a type of node: keys, or "group.key". In groups `in` and `out` they mean the same. */
+/** Secret settings of each type of node: keys, or "group.key". In groups `in` and `out` they mean the same. */
 export type SecretSettings = Readonly<Record<string, readonly string[]>>
 
 const stars = '***'
 
-/** What is secret in a value: all of it, or what is in some of its keys. Strings of other keys may be addresses. */
+/** Secret parts of a value: all of it, or those in some of its keys. Strings of other keys may be addresses. */
 type Marks = true | { readonly [key: string]: Marks }
 
 const nothing: Marks = {}
-/** What is shorter would be found in other words, too. */
+/** Minimum length of a secret: a shorter one would be found in other words, too. */
 const leastLength = 3
 
 export class Secrets {
@@ -25,12 +25,12 @@ export class Secrets {
     this.#declared = declared
   }
 
-  /** A copy of a whole configuration, with stars for secrets. */
+  /** Returns a copy of a whole configuration, with stars for secrets. */
   shown(settings: Settings): unknown {
     return shownOf(settings, this.#marksOf(settings))
   }
 
-  /** The same for the settings of a node, and for those of a path. */
+  /** Returns the same for the settings of a node, and for those of a path. */
   shownNode(settings: Settings): unknown {
     return shownOf(settings, this.#marksOfNode(settings))
   }
@@ -40,7 +40,7 @@ export class Secrets {
   }
 
   /**
-   * Settings of a whole configuration that are to take the place of `before`, with its secrets where there are stars. Throws a
+   * Returns settings of a whole configuration that are to take the place of `before`, with its secrets where there are stars. Throws a
    * `GatewayError` that names the key where there was none, or perhaps another one.
    */
   restored(settings: Settings, before: Settings): Settings {
@@ -57,7 +57,7 @@ export class Secrets {
     return { ...rest, nodes: Object.fromEntries(entries) }
   }
 
-  /** The same for a node; `before`: undefined if there was none of that name. One of another type has other secrets. */
+  /** Returns the same for a node; `before`: undefined if there was none of that name. One of another type has other secrets. */
   restoredNode(settings: Settings, before: unknown, place = 'the node'): Settings {
     const old = isGroup(before) && before.type === settings.type ? before : undefined
     return restoredOf(settings, old, this.#marksOfNode(settings), place) as Settings
@@ -67,7 +67,7 @@ export class Secrets {
     return restoredOf(settings, before, nothing, 'the path') as Settings
   }
 
-  /** Texts, such as errors of nodes, without the secrets of a configuration. */
+  /** Returns a function that removes the secrets of a configuration from texts, such as errors of nodes. */
   scrubber(settings: Settings): (text: string) => string {
     const found = new Set<string>()
     collect(settings, this.#marksOf(settings), found)
@@ -83,7 +83,7 @@ export class Secrets {
 
   #marksOfNode(settings: Settings): Marks {
     const { type } = settings
-    // What a type that is not known calls a secret nobody knows; such a node never runs.
+    // The secrets of an unknown type are unknown, so that all its settings are hidden; such a node never runs.
     if (typeof type !== 'string' || !Object.hasOwn(this.#declared, type)) {
       const unknown = Object.keys(settings).filter((key) => key !== 'type' && key !== 'enabled')
       return Object.fromEntries(unknown.map((key) => [key, true]))
@@ -110,10 +110,10 @@ const insideOf = (marks: Marks, key: string): Marks => (marks === true ? true : 
 
 /** Parts of a text that may be addresses: passwords in them may have any characters but these. */
 const word = /[^\s"'<>]+/g
-/** What is passed as a parameter, as browsers have to. */
+/** Secret that is passed as a parameter, as browsers have to. */
 const parameter = /([?&](?:token|access_token|password|key|secret)=)([^\s&#"'<>]+)/gi
 
-/** Where user and password of an address are, up to the last '@': [from, to). Undefined: it has none. */
+/** Returns the range of user and password in an address, up to the last '@': [from, to); undefined if it has none. */
 function userInfoOf(address: string): [number, number] | undefined {
   const from = address.search(/[a-z0-9+.-]:\/\//i) + 4
   const to = address.lastIndexOf('@')
@@ -128,7 +128,7 @@ function shownText(text: string): string {
   return shown.replace(parameter, `$1${stars}`)
 }
 
-/** What `shownText` does not show. */
+/** Returns the parts of a text that `shownText` does not show. */
 function hiddenIn(text: string): string[] {
   const users = [...text.matchAll(word)].flatMap(([address]) => {
     const place = userInfoOf(address)
@@ -166,7 +166,7 @@ function restoredOf(value: unknown, before: unknown, marks: Marks, place: string
   return isScalar && shownOf(before, marks) === value ? before : refuse(place)
 }
 
-/** An item of a list may have moved: what it was is known by what is shown of it, unless that is true of several. */
+/** Restores an item of a list, which may have moved: it is identified by what is shown of it, unless several items show the same. */
 function restoredItem(value: unknown, before: readonly unknown[], at: number, marks: Marks, place: string): unknown {
   if (!containsStars(value, marks)) return value
   const text = JSON.stringify(value)
@@ -175,7 +175,7 @@ function restoredItem(value: unknown, before: readonly unknown[], at: number, ma
   return at >= 0 && same.includes(before[at]) ? before[at] : refuse(place)
 }
 
-/** Whether a value is what is shown in place of a secret. */
+/** True if a value is what is shown in place of a secret. */
 function hasStars(value: unknown, marks: Marks): boolean {
   if (typeof value !== 'string') return false
   return marks === true ? value === stars : hiddenIn(value).includes(stars)

@@ -4,26 +4,26 @@ import { GatewayError } from './errors.ts'
 
 export type Settings = Record<string, unknown>
 
-/** Where a group of settings, or one of them, stands in a file: "gateway.conf:12". Undefined: nobody knows. */
+/** Returns the place of a group of settings, or of one of them, in a file: "gateway.conf:12"; undefined if it is unknown. */
 export type PlaceOf = (group: Settings, key?: string) => string | undefined
 
-/** Keys of groups, by the key of the group, that somebody else reads. */
+/** Keys of groups, by the key of the group, that are read elsewhere. */
 export type TakenInside = Readonly<Record<string, readonly string[]>>
 
-/** Reads settings one by one; `done` complains about what nobody asked for. A key that is missing, or null, has its fallback. */
+/** Reads settings one by one; `done` rejects those that were not read. A key that is missing, or null, has its fallback. */
 export class SettingsReader {
   readonly settings: Settings
-  /** What the settings are of, for messages. */
+  /** Owner of the settings, for messages. */
   readonly of: string
   readonly #known: string[]
   readonly #placeOf: PlaceOf | undefined
   readonly #takenInside: TakenInside
-  /** Groups of `#takenInside` that nobody has read. */
+  /** Groups of `#takenInside` that have not been read. */
   readonly #unread: Set<string>
 
   /**
-   * `taken`: keys that somebody else reads; `takenInside`: those of groups in these;
-   * such a group may be left unread as a whole.
+   * Makes a reader. `taken`: keys that are read elsewhere; `takenInside`: those of groups in these; such a group may be left unread as a
+   * whole.
    */
   constructor(
     of: string,
@@ -66,14 +66,14 @@ export class SettingsReader {
     return value as number
   }
 
-  /** `fallback` null: it must be there. `example`: one that is right. */
+  /** Reads a string. `fallback` null: it must be there. `example`: one that is valid. */
   string(key: string, fallback: string | null, example: string): string {
     const value = this.any(key) ?? fallback
     if (typeof value !== 'string') this.refuse(key, 'a string', JSON.stringify(example))
     return value as string
   }
 
-  /** A string, or a list of strings. */
+  /** Reads a string, or a list of strings. */
   strings(key: string, fallback: readonly string[], example: string): readonly string[] {
     const value = this.any(key) ?? fallback
     const list = (typeof value === 'string' ? [value] : value) as readonly string[]
@@ -89,7 +89,7 @@ export class SettingsReader {
     return value as T
   }
 
-  /** A single character, as its code. Letters, digits, signs and points would be taken for parts of numbers. */
+  /** Reads a single character, as its code. Letters, digits, signs and points would be taken for parts of numbers. */
   character(key: string, fallback: string): number {
     const value = this.any(key) ?? fallback
     if (typeof value !== 'string' || !/^[\t-\x7f]$/.test(value) || /[\w+.-]/.test(value))
@@ -97,18 +97,18 @@ export class SettingsReader {
     return (value as string).charCodeAt(0)
   }
 
-  /** A group of settings in these; an empty one if the key is missing. Its reader's `done` is the caller's to call. */
+  /** Returns the reader of a group of settings in these; an empty one if the key is missing. The caller has to call its `done`. */
   group(key: string, taken: readonly string[] = []): SettingsReader {
     const value = this.any(key) ?? {}
     if (!isGroup(value)) this.refuse(key, 'a group of settings', '{}')
-    // What is missing in a group that is not there itself is missing here.
+    // The place of a setting that is missing in a group that is missing itself is the place of the group's key here.
     const placeOf: PlaceOf = (group, inside) => this.#placeOf?.(group, inside) ?? this.#placeOf?.(this.settings, key)
     this.#unread.delete(key)
     const all = [...taken, ...(Object.hasOwn(this.#takenInside, key) ? this.#takenInside[key]! : [])]
     return new SettingsReader(`${this.of}.${key}`, value, all, placeOf)
   }
 
-  /** A list of groups; a single group is a list of one. */
+  /** Returns the readers of a list of groups; a single group is a list of one. */
   groups(key: string, taken: readonly string[] = []): SettingsReader[] {
     const value = this.any(key) ?? []
     const list = Array.isArray(value) ? value : [value]
@@ -116,18 +116,18 @@ export class SettingsReader {
     return list.map((each, i) => new SettingsReader(`${this.of}.${key}[${i}]`, each, taken, this.#placeOf))
   }
 
-  /** Whatever the key has; undefined if it is missing, or null. */
+  /** Returns the value of a key of any type; undefined if it is missing, or null. */
   any(key: string): unknown {
     if (!this.#known.includes(key)) this.#known.push(key)
     return Object.hasOwn(this.settings, key) ? (this.settings[key] ?? undefined) : undefined
   }
 
-  /** All keys that there are, for groups whose keys are names. */
+  /** Returns all keys that there are, for groups whose keys are names. */
   keys(): string[] {
     return Object.keys(this.settings)
   }
 
-  /** Throws an error that names all keys that nobody has read. */
+  /** Throws an error that names all keys that have not been read. */
   done(): void {
     for (const key of this.#unread) this.group(key).done()
     const unknown = this.keys().filter((key) => !this.#known.includes(key))
@@ -143,12 +143,12 @@ export class SettingsReader {
     this.fail(`${this.of} has no settings ${names}.${unknown.map(near).join('')}${has}`, first)
   }
 
-  /** Where a key stands in a file, or the settings without one; undefined: nobody knows. */
+  /** Returns the place of a key in a file, or of the settings without one; undefined if it is unknown. */
   placeOf(key?: string): string | undefined {
     return this.#placeOf?.(this.settings, key)
   }
 
-  /** Says that the value of a key is not valid, and what is. */
+  /** Throws an error: the value of a key is not valid; `expected` is. */
   refuse(key: string, expected: string, example: string): never {
     const value = JSON.stringify(this.settings[key] ?? null)
     const type = typeof this.settings.type === 'string' ? `"type":"${this.settings.type}",` : ''
@@ -157,7 +157,7 @@ export class SettingsReader {
     this.fail(`${this.of}: ${key}: ${what}`, key)
   }
 
-  /** Says what is wrong with these settings, and where they stand. */
+  /** Throws an error about these settings, with their place. */
   fail(message: string, key?: string): never {
     const place = this.placeOf(key)
     throw new GatewayError('ERR_GATEWAY_SETTING', place === undefined ? message : `${place}: ${message}`)

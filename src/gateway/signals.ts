@@ -1,7 +1,7 @@
-/** Signals: what the values of a sample are called, of which type, in which unit. */
+/** Signals: names, types and units of the values of a sample. */
 import { GatewayError } from './errors.ts'
 
-/** The numbers are stored in `Samples`; the letters are those of VILLASnode's format strings ("8f2i"). */
+/** Numbers of the types, as stored in `Samples`; the letters are those of VILLASnode's format strings ("8f2i"). */
 export const SignalType = { float: 0, integer: 1, boolean: 2, complex: 3 } as const
 export type SignalType = (typeof SignalType)[keyof typeof SignalType]
 
@@ -9,21 +9,21 @@ export const signalTypeNames: readonly string[] = ['float', 'integer', 'boolean'
 
 export interface Signal {
   readonly name: string
-  /** Empty if it has none. */
+  /** Unit; empty if it has none. */
   readonly unit: string
   readonly type: SignalType
-  /** Nobody has said that there is such a value: it is one of as many as a sample may have. */
+  /** True if the signal is not declared: it is one of as many as a sample may have. */
   readonly assumed?: boolean
-  /** What it has until there is a sample; 0 without. */
+  /** Initial value, until there is a sample; 0 if missing. */
   readonly init?: number | boolean | { readonly real: number; readonly imag: number }
 }
 
-/** As many values as VILLASnode lets a sample have. */
+/** Maximum number of values of a sample, as in VILLASnode. */
 export const mostSignals = 512
 
 const letters = 'fibc'
 
-/** The signals that a format string describes: "8f2i" is eight floats and two integers, called signal0 to signal9. */
+/** Returns the signals that a format string describes: "8f2i" is eight floats and two integers, called signal0 to signal9. */
 export function signalsOf(format: string): Signal[] {
   const example = 'for example: 8f2i (eight floats, two integers); letters: f float, i integer, b boolean, c complex'
   const signals: Signal[] = []

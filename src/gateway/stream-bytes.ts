@@ -1,14 +1,14 @@
-/** Bytes of a stream that are not decoded yet: what comes is appended, and what was decoded is taken from the front. */
+/** Bytes of a stream that are not decoded yet: new ones are appended, and decoded ones are removed from the front. */
 export class StreamBytes {
   length = 0
   #bytes: Uint8Array
 
-  /** `sizeBytes`: what there is room for at first; it grows. */
+  /** Makes an empty stream. `sizeBytes`: initial room; it grows. */
   constructor(sizeBytes: number) {
     this.#bytes = new Uint8Array(sizeBytes)
   }
 
-  /** All of them; valid until the next call. */
+  /** All bytes; valid until the next call. */
   get bytes(): Uint8Array {
     return this.#bytes.subarray(0, this.length)
   }
@@ -24,9 +24,9 @@ export class StreamBytes {
     this.length = total
   }
 
-  /** Drops the first `count`. */
+  /** Drops the first `count` bytes. */
   drop(count: number): void {
-    // What waits for its end is not copied again with each chunk.
+    // An incomplete sample is not copied again with each chunk.
     if (count === 0) return
     this.#bytes.copyWithin(0, count, this.length)
     this.length -= count

@@ -7,7 +7,7 @@ export interface TimeOfDay {
   nsec: number
 }
 
-/** Now. */
+/** Returns the present time. */
 export function timeOfDay(): TimeOfDay {
   const { timeOrigin } = performance
   const originMs = Math.floor(timeOrigin)
@@ -17,7 +17,7 @@ export function timeOfDay(): TimeOfDay {
   return { sec: sec + over, nsec: nsec - over * 1e9 }
 }
 
-/** Steps of a grid behind a moment, to the nanosecond nearest to it. `into` may be `from`. */
+/** Returns, in `into`, the time a number of steps of a grid after a moment, to the nearest nanosecond. `into` may be `from`. */
 export function stepsBehind(from: TimeOfDay, steps: number, rateHz: number, into: TimeOfDay): void {
   const whole = Math.floor(steps / rateHz)
   const nsec = from.nsec + Math.round(((steps - whole * rateHz) / rateHz) * 1e9)

@@ -1,4 +1,4 @@
-/** What VILLASnode has and this gateway has not, by name, each with the reason and what to use instead. */
+/** Parts of VILLASnode that this gateway does not have, by name, each with the reason and its replacement. */
 
 function device(needs: string): string {
   return `it needs ${needs}. Leave it to a VILLASnode and join the two by the node-type socket, or join a program that speaks it by exec`

@@ -6,7 +6,7 @@ import { SampleField, type Samples } from './samples.ts'
 
 const two32 = 2 ** 32
 
-/** `a` − `b` modulo 2^64, as a signed integer: how far one sequence number is ahead of another. */
+/** Returns `a` − `b` modulo 2^64, as a signed integer: how far one sequence number is ahead of another. */
 export function distance64(a: Samples, aWord: number, b: Samples, bWord: number): number {
   const low = a.u32[aWord]! - b.u32[bWord]!
   const borrow = low < 0 ? 1 : 0
@@ -15,12 +15,13 @@ export function distance64(a: Samples, aWord: number, b: Samples, bWord: number)
 }
 
 const two31 = 2 ** 31
-/** How late a sample of 32 bits may be that comes behind the wrap. */
+/** Maximum lateness, in sequence numbers, of a sample with a number of 32 bits that comes after the wrap. */
 const mostLate = 2 ** 20
 
 /**
- * How far the sequence number at `aWord` is ahead of that at `bWord`. Several formats carry 32 bits of it, so that it wraps there: a
- * number of 32 bits that is more than 2^31 behind one of about as many has wrapped, and one that is almost 2^32 ahead is from before.
+ * Returns how far the sequence number at `aWord` is ahead of that at `bWord`. Several formats carry 32 bits of it, so that it wraps there:
+ * a number of 32 bits that is more than 2^31 less than one of about as many has wrapped, and one that is almost 2^32 ahead is from before
+ * the wrap.
  */
 export function sequenceDistance(a: Samples, aWord: number, b: Samples, bWord: number): number {
   const distance = distance64(a, aWord, b, bWord)
@@ -29,7 +30,7 @@ export function sequenceDistance(a: Samples, aWord: number, b: Samples, bWord: n
   return distance > two32 - mostLate ? distance - two32 : distance
 }
 
-/** Divides an unsigned 64-bit integer in place by a whole number from 1 to 2^31; the rest is dropped. */
+/** Divides an unsigned 64-bit integer in place by a whole number from 1 to 2^31; the remainder is dropped. */
 export function divide64(samples: Samples, word: number, divisor: number): void {
   const { u32 } = samples
   const low = u32[word]!
@@ -64,7 +65,7 @@ export function copyTime(from: Samples, fromWord: number, to: Samples, toWord: n
   copy64(from, fromWord + 2, to, toWord + 2)
 }
 
-/** Seconds from a time to another, to the same digits as VILLASnode's `time_delta`. */
+/** Returns the seconds from a time to another, to the same digits as VILLASnode's `time_delta`. */
 export function secondsBetween(start: Samples, startWord: number, end: Samples, endWord: number): number {
   let sec = end.int64(endWord) - start.int64(startWord)
   let nsec = end.int64(endWord + 2) - start.int64(startWord + 2)
@@ -75,13 +76,13 @@ export function secondsBetween(start: Samples, startWord: number, end: Samples, 
   return sec + nsec * 1e-9
 }
 
-/** Whole nanoseconds from a time to another, exact up to 100 days. */
+/** Returns the whole nanoseconds from a time to another, exact up to 100 days. */
 export function nanosecondsBetween(start: Samples, startWord: number, end: Samples, endWord: number): number {
   const sec = end.int64(endWord) - start.int64(startWord)
   return sec * 1e9 + (end.int64(endWord + 2) - start.int64(startWord + 2))
 }
 
-/** Below 0 if a time is before another, 0 if they are the same. */
+/** Returns a number below 0 if a time is before another, 0 if they are the same. */
 export function compareTimes(a: Samples, aWord: number, b: Samples, bWord: number): number {
   const sec = a.int64(aWord) - b.int64(bWord)
   return sec !== 0 ? sec : a.int64(aWord + 2) - b.int64(bWord + 2)

@@ -6,14 +6,14 @@ export interface Tick {
   text: string
 }
 
-/** The smallest of 1, 2 or 5 times a power of ten that is at least `least`. */
+/** Returns the smallest of 1, 2 or 5 times a power of ten that is at least `least`. */
 export function roundStep(least: number): number {
   const power = 10 ** Math.floor(Math.log10(least))
   for (const factor of [1, 2, 5]) if (factor * power >= least * (1 - 1e-9)) return factor * power
   return 10 * power
 }
 
-/** Times in nanoseconds between two others, at most `most` of them. All have one unit, and as many digits as their step needs. */
+/** Returns times in nanoseconds in a range, at most `most` of them. All have one unit, and as many digits as their step needs. */
 export function timeTicks(fromNs: number, toNs: number, most: number): Tick[] {
   const step = roundStep((toNs - fromNs) / Math.max(1, most))
   const largest = Math.max(Math.abs(fromNs), Math.abs(toNs))
@@ -25,7 +25,7 @@ export function timeTicks(fromNs: number, toNs: number, most: number): Tick[] {
   }))
 }
 
-/** The multiples of a step between two values. */
+/** Returns the multiples of a step between two values. */
 export function multiples(from: number, to: number, step: number): number[] {
   const values: number[] = []
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9 && values.length < 1000; i++)
@@ -38,14 +38,14 @@ const clockSteps = [
   86_400,
 ]
 
-/** Times of day between two moments, milliseconds since 1970, where they are round. */
+/** Returns round times of day between two moments, in milliseconds since 1970. */
 export function clockTicks(fromMs: number, toMs: number, most: number): Tick[] {
   const least = (toMs - fromMs) / 1000 / Math.max(1, most)
   const step = (clockSteps.find((one) => one >= least) ?? roundStep(least)) * 1000
   return multiples(fromMs, toMs, step).map((value) => ({ value, text: clockText(value) }))
 }
 
-/** 12:34:56, with the fraction if there is one. */
+/** Returns 12:34:56, with the fraction if there is one. */
 export function clockText(ms: number): string {
   const text = new Date(ms).toLocaleTimeString('en-GB')
   return ms % 1000 === 0 ? text : `${text}.${String(Math.floor(ms % 1000)).padStart(3, '0')}`

@@ -1,7 +1,6 @@
 /**
- * Lines over time as SVG: values, and around them the band in which the true ones lie. What is under the pointer, or chosen by the
- * arrow keys, stands in the legend in figures; else what was chosen, the last value, or the highest of a line that has a level to
- * compare with.
+ * Lines over time as SVG: values, and around them the band in which the true ones lie. The values under the pointer, or chosen by the arrow
+ * keys, are in the legend; else those that were chosen, the last ones, or the highest of a line that has a level to compare with.
  */
 import { roundStep, type Tick } from './axis.ts'
 import { element } from './dom.ts'
@@ -15,18 +14,18 @@ export interface ChartLine {
 }
 
 export interface ChartData {
-  /** Where each value is; ascending. */
+  /** Position of each value; ascending. */
   x: readonly number[]
   lines: readonly ChartLine[]
-  /** The values hold from their place to the next one: their common width. Lines are interrupted where places are further apart. */
+  /** Common width of the values, which hold from their place to the next one. Lines are interrupted where places are further apart. */
   width: number
   xTicks(from: number, to: number, most: number): Tick[]
-  /** A value of x in full, and one of y. */
+  /** Formats a value of x in full, and one of y. */
   xText(x: number): string
   yText(y: number): string
-  /** A level to compare with. */
+  /** Level to compare with. */
   level?: { label: string; value: number }
-  /** The place that is marked as chosen. */
+  /** Index of the place that is marked as chosen. */
   chosen?: number
 }
 
@@ -95,7 +94,7 @@ export class Chart {
     const all = [...data.lines.flatMap(({ values, upper }) => upper ?? values), data.level?.value ?? 0]
     const largest = all.reduce((a, b) => Math.max(a, b), 0) || 1
     const step = roundStep(largest / 4)
-    // The axis ends at a tick, so that what the highest value is can be read.
+    // The axis ends at a tick, so that the highest value can be read.
     const most = Math.ceil(largest / step - 1e-9) * step
     const x = (value: number): number => left + ((value - from) / (to - from || 1)) * (width - left - right)
     const y = (value: number): number => height - bottom - (value / most) * (height - top - bottom)
@@ -137,7 +136,7 @@ export class Chart {
     this.#figures(data)
   }
 
-  /** Runs of places without a gap, as pairs of the first and the last. */
+  /** Returns the runs of places without a gap, as pairs of the first and the last. */
   #runs(): [number, number][] {
     const { x, width } = this.#data!
     const runs: [number, number][] = []

@@ -19,7 +19,7 @@ export function button(text: string, title: string, press: () => void): HTMLButt
   return made
 }
 
-/** The element of the document with that id. */
+/** Returns the element of the document with that id. */
 export function byId<T extends HTMLElement>(id: string): T {
   return document.getElementById(id) as T
 }

@@ -1,4 +1,4 @@
-/** What the scripts of pages share, in browsers: elements, colours, axes. Other folders import from here only. */
+/** Parts common to the scripts of pages, in browsers: elements, colours, axes. Other folders import from here only. */
 
 export { clockText, clockTicks, multiples, roundStep, type Tick, timeTicks } from './axis.ts'
 export { Chart, type ChartData, type ChartLine } from './chart.ts'

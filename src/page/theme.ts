@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, or as the reader does. */
+/** Colours, light or dark: as the system or the reader chooses. */
 
 /**
  * @param choose has the values "" (as the system), "light" and "dark"
@@ -23,7 +23,7 @@ export function theme(choose: HTMLSelectElement, key: string, changed: () => voi
   matchMedia('(prefers-color-scheme: dark)').addEventListener('change', changed)
 }
 
-/** A file may be denied its storage. */
+/** Returns the remembered choice. A page from a file may be denied storage. */
 function remembered(key: string): string {
   try {
     const value = localStorage.getItem(key)

@@ -1,8 +1,8 @@
-/** The token that a server asks for, in this tab: it came with the address of the page, or somebody typed it. */
+/** The token that a server requires, in this tab: it came with the address of the page, or the user typed it. */
 export class PageToken {
   readonly #key: string
 
-  /** `key`: of the session's storage. What the address has behind '#token=' is kept, and is taken out of the address. */
+  /** Takes the token. `key`: of the session's storage. The text after '#token=' in the address is kept, and is removed from the address. */
   constructor(key: string) {
     this.#key = key
     this.#take()

@@ -8,15 +8,15 @@ import { readFileSync } from 'node:fs'
 export interface PageParts {
   title: string
   style: string
-  /** HTML, whatever is text in it escaped. */
+  /** HTML, in which text is escaped. */
   body: string
-  /** The script, in one piece. */
+  /** Script, in one piece. */
   script: string
-  /** What the policy permits besides: "connect-src 'self'". */
+  /** Further directives of the policy: "connect-src 'self'". */
   permits?: readonly string[]
-  /** Where images come from. */
+  /** Sources of images in the policy. */
   images?: string
-  /** There are styles in the body, too. */
+  /** True if there are styles in the body, too. */
   freeStyle?: boolean
 }
 
@@ -54,7 +54,7 @@ function hashOf(code: string): string {
   return `'sha256-${createHash('sha256').update(code).digest('base64')}'`
 }
 
-/** A script of a page, as the build made it (scripts/pages.mjs). @throws Error when the package was not built */
+/** Returns a script of a page, as the build made it (scripts/pages.mjs). @throws Error when the package was not built */
 export function pageScript(name: string): string {
   // Beside a bundle; in dist when the sources run, or a bundle elsewhere.
   for (const place of [name, `../../dist/${name}`]) {

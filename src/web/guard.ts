@@ -1,8 +1,7 @@
 /**
- * Who may call a server: whoever knows its token. Loopback protects nothing: every user of the host, and every container in its network,
- * reaches it. A server whose user wants it without a token still rejects pages of other sites, which could call it through the
- * browser of somebody on this host: their requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS
- * rebinding), another Host.
+ * Access to a server: a caller must know its token. Loopback protects nothing: every user of the host, and every container in its network,
+ * reaches it. A server whose user wants it without a token still rejects pages of other sites, which could call it through a browser on
+ * this host: their requests have another Origin, and, if the site's name points to 127.0.0.1 (DNS rebinding), another Host.
  */
 import { Token } from './token.ts'
 
@@ -10,11 +9,11 @@ export interface GuardedRequest {
   readonly host: string | undefined
   readonly origin: string | undefined
   readonly authorization: string | undefined
-  /** A token that is in the address, as browsers need it for WebSockets. */
+  /** Token in the address, as browsers need it for WebSockets. */
   readonly token: string | undefined
 }
 
-/** Why a request is rejected; null if it may pass. */
+/** Reason for which a request is rejected; null if it may pass. */
 export interface Rejection {
   readonly status: 401 | 403
   readonly message: string
@@ -26,7 +25,7 @@ export class Guard {
   readonly #token: Token | null
   readonly #unknown: string | undefined
 
-  /** `unknown`: what is said of a token that is missing, or another one. */
+  /** Makes a guard. `unknown`: message about a token that is missing, or another one. */
   constructor(token: string | null, unknown?: string) {
     this.#token = token === null ? null : new Token(token)
     this.#unknown = unknown
@@ -43,7 +42,7 @@ export class Guard {
     return { status: 401, message: this.#unknown ?? usual }
   }
 
-  /** What everybody may see, whoever comes from here. */
+  /** Checks a request for public content, which needs no token: rejects pages of other sites. */
   checkOrigin({ host, origin }: Pick<GuardedRequest, 'host' | 'origin'>): Rejection | null {
     if (this.#token === null && !loopbackHost.test(host ?? ''))
       return { status: 403, message: `'${host ?? ''}' is no name of this host; call localhost or 127.0.0.1` }

@@ -1,14 +1,14 @@
-/** Tokens that whoever calls a server must know. */
+/** Tokens that the callers of a server must know. */
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 
-/** One that nobody can guess: 256 bits, of letters, digits, '-' and '_'. */
+/** Returns a token that cannot be guessed: 256 bits, of letters, digits, '-' and '_'. */
 export function newToken(): string {
   return randomBytes(32).toString('base64url')
 }
 
 /**
- * The address of a page that knows its token. The part behind '#' stays in the browser: it is in no request, log or referrer, and the
- * page takes it out of the address.
+ * Returns the address of a page that knows its token. The part after '#' stays in the browser: it is in no request, log or referrer, and
+ * the page removes it from the address.
  */
 export function pageUrl(origin: string, token: string): string {
   return `${origin}/#token=${encodeURIComponent(token)}`
@@ -21,18 +21,18 @@ export class Token {
     this.#digest = digestOf(token)
   }
 
-  /** How long it takes says nothing of the token. */
+  /** True if the token is the given one. The time of the comparison does not depend on the token. */
   is(given: string): boolean {
     return timingSafeEqual(digestOf(given), this.#digest)
   }
 
-  /** `authorization`: the header of a request. */
+  /** True if the header of a request has the token. `authorization`: that header. */
   isBearer(authorization: string | undefined): boolean {
     return this.is(/^Bearer (.+)$/.exec(authorization ?? '')?.[1] ?? '')
   }
 }
 
-/** Of one length, so that comparing them says nothing of the token. */
+/** Returns a digest, which always has the same length, so that the comparison reveals nothing about the token. */
 function digestOf(token: string): Buffer {
   return createHash('sha256').update(token).digest()
 }

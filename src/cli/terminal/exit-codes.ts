@@ -1,7 +1,7 @@
-/** How a command ends. */
+/** Exit codes of commands. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const
 
-/** What each of them means, for help and documentation. */
+/** Meaning of each exit code, for help and documentation. */
 export const exitCodeTexts: Readonly<Record<number, string>> = {
   [exitCodes.done]: 'done',
   [exitCodes.failed]: 'failed: the message on standard error says why',

@@ -1,4 +1,4 @@
-/** What every command needs of the terminal: output, Ctrl-C, exit codes. It is below the tools, which `main.ts` starts. */
+/** Functions of the terminal for all commands: output, Ctrl-C, exit codes. It is below the tools, which `main.ts` starts. */
 export { exitCodes, exitCodeTexts } from './exit-codes.ts'
 export { describeFailure } from './failure.ts'
 export { type Interruption, interruptible } from './interrupt.ts'

@@ -1,6 +1,6 @@
 /**
- * Ctrl-C. The first one asks the measurement to stop, so that partial results are saved; the second ends the process.
- * Whatever happens, the cursor is visible afterwards.
+ * Ctrl-C. The first one stops the measurement, so that partial results are saved; the second ends the process. Whatever happens, the cursor
+ * is visible afterwards.
  */
 import { exitCodes } from './exit-codes.ts'
 import { currentRun } from './io.ts'
@@ -9,22 +9,22 @@ import { isTerminal } from './output.ts'
 const signals = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const
 const names = ['SIGINT', 'SIGTERM'] as const
 
-/** Launchers send one signal after the other: within so long, another kind of signal is no second request. */
+/** Time within which another kind of signal is not a second request: launchers send one signal after the other. */
 const sameMs = 1000
 
 export interface Interruption {
   signal: AbortSignal
-  /** The exit code once it was interrupted, if it then ends in order; undefined before. */
+  /** Returns the exit code once it was interrupted, if it then ends in order; undefined before. */
   exitCode(): number | undefined
   dispose(): void
 }
 
 export interface InterruptibleOptions {
-  /** It runs until it is told to stop: with SIGTERM, and stopped in order, it has done what it was to do. */
+  /** True for a service, which runs until it is stopped: with SIGTERM, and stopped in order, it has done its work. */
   isService?: boolean
 }
 
-/** `announcement` is what the first one says; nothing if it is empty. */
+/** Handles Ctrl-C. `announcement` is printed at the first one; nothing if it is empty. */
 export function interruptible(
   announcement = 'Stopping; what was measured is being saved. Once more ends at once.',
   { isService = false }: InterruptibleOptions = {},
@@ -73,12 +73,12 @@ function onSignals(interrupt: (code: number) => void): () => void {
 }
 
 /**
- * From now on this signal ends the process by `exit`, unless somebody else listens: a command that winds up leaves nothing behind,
- * such as a segment that it is the last to use. A thread that does not return to its event loop does not see it.
+ * Makes this signal end the process by `exit`, unless other code listens: so a command that is closing leaves nothing behind, such as a
+ * segment that it is the last to use. A thread that does not return to its event loop does not notice the signal.
  */
 function endInOrder(name: keyof typeof signals): void {
   if (process.listeners(name).includes(enders[name])) return
-  // First, so that it sees a listener that the same signal makes go.
+  // It runs first: the same signal may make another listener remove itself.
   process.prependListener(name, enders[name])
 }
 

@@ -4,8 +4,8 @@ import type { Writable } from 'node:stream'
 const batchLength = 1 << 16
 
 /**
- * Writes lines in batches. Node keeps in memory whatever the reader of a pipe has not taken, so a command that may write any
- * number of lines awaits `flush` now and then.
+ * Writes lines in batches. Node keeps in memory all that the reader of a pipe has not taken, so a command that may write any number of
+ * lines awaits `flush` now and then.
  */
 export class Lines {
   readonly #stream: Writable
@@ -21,7 +21,7 @@ export class Lines {
     if (this.#text.length >= batchLength) this.#write()
   }
 
-  /** Writes what has been added; resolves when the stream wants more, or has been closed. */
+  /** Writes the lines that were added; resolves when the stream wants more, or has been closed. */
   flush(): Promise<void> | undefined {
     this.#write()
     if (!this.#stream.writableNeedDrain) return undefined

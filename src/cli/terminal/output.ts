@@ -1,18 +1,18 @@
-/** What a command writes: results on stdout, words for the person on stderr. Colour where it is wanted. */
+/** Output of a command: results on stdout, words for the person on stderr. Colour where it is wanted. */
 import { stripVTControlCharacters, styleText } from 'node:util'
 import { currentRun, type OutputStream } from './io.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
 /**
- * Whether a person looks at the stream itself. Not so for a rank of Open MPI: mpirun gives it a terminal, and passes on what is written,
- * also to a file.
+ * True if a person looks at the stream itself. It is false for a rank of Open MPI: mpirun gives it a terminal, and passes on what is
+ * written, also to a file.
  */
 export function isTerminal(stream: { isTTY?: boolean | undefined }): boolean {
   return stream.isTTY === true && process.env.OMPI_COMM_WORLD_RANK === undefined
 }
 
-/** Colours for a terminal that has them; plain text elsewhere, and where NO_COLOR is set. */
+/** True for a terminal that has colours; plain text is written elsewhere, and where NO_COLOR is set. */
 export function wantsColour(stream: OutputStream = currentRun().io.stdout): boolean {
   return isTerminal(stream) && !process.env.NO_COLOR && stream.hasColors?.() === true
 }
@@ -25,23 +25,23 @@ export function print(text: string): void {
   printPart(`${text}\n`)
 }
 
-/** Without an end of line: more follows on it. */
+/** Prints without an end of line: more follows on it. */
 export function printPart(text: string): void {
   currentRun().io.stdout.write(text)
 }
 
-/** The one document of `--json`. */
+/** Prints the one document of `--json`. */
 export function printJson(document: unknown, replacer?: (key: string, value: unknown) => unknown): void {
   print(JSON.stringify(document, replacer))
 }
 
-/** For the person, never for the program that reads stdout. */
+/** Prints for the person, never for the program that reads stdout. */
 export function note(text: string): void {
   const { stderr } = currentRun().io
   stderr.write(`${paint('dim', text, stderr)}\n`)
 }
 
-/** Why the command fails, or what is wrong with its result. */
+/** Prints the reason why the command fails, or what is wrong with its result. */
 export function printFailure(text: string): void {
   currentRun().io.stderr.write(`verbena: ${text}\n`)
 }
@@ -50,7 +50,7 @@ export type Cell = string | number
 
 const columnGap = 2
 
-/** A table without lines; columns of numbers are aligned right. */
+/** Returns a table without lines; columns of numbers are aligned right. */
 export function table(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const texts = rows.map((row) => row.map(String))
   const numeric = head.map(

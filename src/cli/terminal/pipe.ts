@@ -2,7 +2,7 @@ import { exitCodes } from './exit-codes.ts'
 import { describeFailure } from './failure.ts'
 import { currentRun } from './io.ts'
 
-/** What becomes of output that cannot be written: `verbena … | head` closes the pipe, and that is no failure. */
+/** Ends the process when output cannot be written: `verbena … | head` closes the pipe, which is not a failure. */
 export function endOnFailedOutput(): void {
   process.stdout.on('error', (error) => {
     endIfClosedPipe(error)
@@ -16,7 +16,7 @@ export function endOnFailedOutput(): void {
   })
 }
 
-/** Ends the process if this is what a write to a pipe says that nobody reads. */
+/** Ends the process if this is the error of a write to a pipe that no process reads. */
 export function endIfClosedPipe(error: unknown): void {
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(currentRun().exitCode)
 }

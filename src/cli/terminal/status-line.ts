@@ -2,7 +2,7 @@
 import { currentRun } from './io.ts'
 import { isTerminal } from './output.ts'
 
-/** What such a line needs of a stream. */
+/** Part of a stream that such a line needs. */
 export interface StatusStream {
   isTTY?: boolean | undefined
   columns?: number | undefined
@@ -20,7 +20,10 @@ export class StatusLine {
     this.visible = isTerminal(stream)
   }
 
-  /** Characters that have room: the last column stays free, since a terminal may go on in the next line after it. A terminal of 0 columns does not know them. */
+  /**
+   * Number of characters that have room: the last column stays free, since a terminal may continue in the next line after it. A terminal
+   * that reports 0 columns does not know their number.
+   */
   get room(): number {
     return (this.#stream.columns || 80) - 1
   }
@@ -32,7 +35,7 @@ export class StatusLine {
     this.#stream.write(`\r\u001b[K${text.slice(0, this.room)}`)
   }
 
-  /** Takes the line away. */
+  /** Removes the line. */
   clear(): void {
     if (this.#shown) this.#stream.write('\r\u001b[K')
     this.#shown = false

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 
-/** The folder of the nearest package.json above this module, as source or as bundled. */
+/** Folder of the nearest package.json above this module, as source or as bundled. */
 export const packageFolder: URL = folderAbove(new URL('./', import.meta.url))
 
 export const version: string = (

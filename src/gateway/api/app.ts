@@ -9,7 +9,7 @@ import { metricsOf } from './metrics.ts'
 export interface AppOptions {
   readonly control: GatewayControl
   readonly version: string
-  /** The live page, as HTML. */
+  /** Live page, as HTML. */
   readonly page: string
   shutdown(): void
 }
@@ -114,10 +114,10 @@ function statsOf(control: GatewayControl, nameOrUuid: string): object {
   return { counts, delay: { unit: 's', count, mean: sumSeconds / count, max: maxSeconds, p10, p50, p90, p99, p999 } }
 }
 
-/** What a gateway can do, as VILLASnode names it: names of its requests, node-types, formats and hooks. */
+/** Returns the capabilities of a gateway in VILLASnode's terms: the names of its requests, node-types, formats and hooks. */
 export function capabilities(): object {
   const app = makeApp()
-  // Nobody makes a request of this one, so that it needs nothing.
+  // No request is made of this app, so that it needs no options.
   addRoutes(app, {} as AppOptions)
   return capabilitiesOf(app)
 }
@@ -126,7 +126,7 @@ function capabilitiesOf(app: App): object {
   return { apis: namesOf(app), nodes: Object.keys(nodeTypes), formats: formatNames, hooks: Object.keys(hookTypes) }
 }
 
-/** Of all requests, as VILLASnode names its own: "node/stats/reset" is that of `/node/:node/stats/reset`. */
+/** Returns the names of all requests, as VILLASnode names its own: "node/stats/reset" is that of `/node/:node/stats/reset`. */
 function namesOf(app: App): string[] {
   const paths = app.routes.map(({ path }) => path).filter((path) => path.startsWith(`${prefix}/`))
   const names = paths.map((path) => path.slice(prefix.length + 1).replace(/\/:(node|path)/, ''))
@@ -134,7 +134,7 @@ function namesOf(app: App): string[] {
   return [...new Set([...names.map((name) => name.replace(/^:graph.*/, 'graph')), 'node/file'])].sort()
 }
 
-/** What came as JSON; undefined if nothing did. */
+/** Returns the JSON body of a request; undefined if the body is empty. */
 async function bodyOf(c: Context): Promise<unknown> {
   const text = await c.req.text()
   if (text.trim() === '') return undefined
@@ -144,7 +144,7 @@ async function bodyOf(c: Context): Promise<unknown> {
   } catch (error) {
     throw new ApiError(400, `the body is no JSON: ${(error as Error).message}`)
   }
-  // As in files: what is deeper would end the stack of whoever descends into it.
+  // As in files: a deeper value would overflow the stack of recursive functions.
   const { depth } = configurationLimits
   if (isDeeper(body, depth)) throw new ApiError(400, `values are nested more than ${depth} deep`)
   return body

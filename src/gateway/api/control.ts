@@ -1,7 +1,7 @@
 /**
- * A running gateway as the API sees it: what it is configured to do, what of that is stopped for now, and changes of both. A change is
- * checked as a whole before anything happens; threads in which nothing changes go on. Changes happen one after the other, each as a
- * whole: what one reads, edits, checks and applies no other one touches.
+ * A running gateway as the API sees it: its configuration, the parts that are stopped for now, and changes of both. A change is checked as
+ * a whole before anything happens; threads in which nothing changes go on. Changes happen one after the other, each as a whole: no change
+ * touches what another one reads, edits, checks and applies.
  */
 import {
   type GatewayConfig,
@@ -18,7 +18,7 @@ import { checkSettings, loadConfig } from '../load/index.ts'
 import { secretSettings } from '../nodes/index.ts'
 import type { NodeStatus, PathStatus, SuperNode } from '../runtime/index.ts'
 
-/** What a caller asked for and cannot have: an HTTP status, and why. */
+/** Error of a request that cannot be fulfilled: an HTTP status, and the reason. */
 export class ApiError extends Error {
   override readonly name = 'ApiError'
   readonly status: 400 | 404 | 409
@@ -31,10 +31,10 @@ export class ApiError extends Error {
   }
 }
 
-/** What is changed together. */
+/** State that each change replaces as a whole. */
 interface Wanted {
   settings: Settings
-  /** What the gateway and its paths are called, so that they stay the same when settings change; paths in the order of the list. */
+  /** UUIDs of the gateway and its paths, which stay the same when settings change; paths in the order of the list. */
   uuids: { gateway: string; paths: (string | undefined)[] }
   /** Names of nodes that are stopped or paused, and UUIDs of paths that are stopped, for now. */
   stopped: Set<string>
@@ -50,10 +50,10 @@ export class GatewayControl {
   readonly gateway: SuperNode
   #wanted: Wanted
   #config: GatewayConfig
-  /** Fulfilled when the last change that was asked for is done. */
+  /** Promise that is fulfilled when the last requested change is done. */
   #last: Promise<unknown> = Promise.resolve()
 
-  /** `gateway`: started, with `watched`. */
+  /** Makes the control of a gateway that has started, with `watched`. */
   constructor(gateway: SuperNode) {
     this.gateway = gateway
     const { settings, uuid, paths } = gateway.config
@@ -71,7 +71,7 @@ export class GatewayControl {
     return this.#config
   }
 
-  /** Settings without what should not be seen. */
+  /** Settings without secrets. */
   get settings(): unknown {
     return secrets.shown(this.#wanted.settings)
   }
@@ -118,7 +118,7 @@ export class GatewayControl {
     return this.gateway.nodes().find((node) => node.name === name)?.state ?? 'initialized'
   }
 
-  /** What `action` of a node is. Its paths run only while all of their nodes do. Returns the node as it is then. */
+  /** Applies `action` to a node, whose paths run only while all of their nodes do. Returns the node as it is afterwards. */
   actOnNode(nameOrUuid: string, action: NodeAction): Promise<unknown> {
     return this.#inTurn(async () => {
       const { name } = this.findNode(nameOrUuid)
@@ -155,7 +155,7 @@ export class GatewayControl {
     })
   }
 
-  /** Adds a node, or takes another one's place. Returns the node, and whether it is new. */
+  /** Adds a node, or replaces the one of that name. Returns the node, and whether it is new. */
   putNode(name: string, settings: unknown): Promise<{ isNew: boolean; node: unknown }> {
     return this.#inTurn(async () => {
       if (!nodeName.test(name) || name === '__proto__')
@@ -169,7 +169,7 @@ export class GatewayControl {
     })
   }
 
-  /** A node that a path has cannot go. */
+  /** Deletes a node; rejects the deletion of one that a path uses. */
   deleteNode(nameOrUuid: string): Promise<void> {
     return this.#inTurn(async () => {
       const { name } = this.findNode(nameOrUuid)
@@ -199,7 +199,7 @@ export class GatewayControl {
     })
   }
 
-  /** Takes the place of a path, and returns it. It keeps its UUID. */
+  /** Replaces a path, which keeps its UUID, and returns it. */
   putPath(uuid: string, settings: unknown): Promise<unknown> {
     return this.#inTurn(async () => {
       const index = this.#indexOf(uuid)
@@ -213,7 +213,7 @@ export class GatewayControl {
     })
   }
 
-  /** With its reverse one, if it has one. */
+  /** Deletes a path, and its reverse path if it has one. */
   deletePath(uuid: string): Promise<void> {
     return this.#inTurn(async () => {
       const index = this.#indexOf(uuid)
@@ -224,7 +224,7 @@ export class GatewayControl {
     })
   }
 
-  /** Starts everything anew, with other settings if there are any: themselves, or the name of a file of this host. */
+  /** Restarts everything, with other settings if there are any: the settings themselves, or the name of a file of this host. */
   restart(settings?: unknown): Promise<void> {
     return this.#inTurn(async () => {
       const given = typeof settings === 'string' ? settingsOfFile(settings) : settings
@@ -241,14 +241,14 @@ export class GatewayControl {
     })
   }
 
-  /** Runs a change when all that were asked for before are done. */
+  /** Runs a change when all that were requested before are done. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#last.then(change)
     this.#last = done.catch(() => {})
     return done
   }
 
-  /** In turn only. */
+  /** Applies a change; called only from within `#inTurn`. */
   async #change(edit: (wanted: Wanted) => void, again: readonly string[] = []): Promise<void> {
     const wanted = structuredClone(this.#wanted)
     refusals(() => edit(wanted))
@@ -280,7 +280,7 @@ export class GatewayControl {
     const seen = this.gateway.watch(name)
     return {
       ...{ name, uuid, type, enabled, state: this.stateOf(name), in: direction(input), out: direction(out) },
-      // Of what passes it now; a browser plots them.
+      // Signals of what passes the node now; a browser plots them.
       signals: (seen?.signals ?? input.signals ?? []).map((signal) => ({ name: signal.name, unit: signal.unit })),
       counts: status?.counts ?? {},
     }
@@ -292,13 +292,13 @@ export class GatewayControl {
     return found
   }
 
-  /** Of a path in the list of the settings, where a path and its reverse one are the same. */
+  /** Returns the index of a path in the list of the settings, where a path and its reverse path are one entry. */
   #indexOf(uuid: string): number {
     return pathsIn(this.#config.settings).indexOf(this.#findPath(uuid).settings)
   }
 }
 
-/** What is to run now. */
+/** Returns the configuration that is to run now. */
 function effective(config: GatewayConfig, { stopped, paused, stoppedPaths }: Wanted): GatewayConfig {
   const isOff = (name: string) => stopped.has(name) || paused.has(name)
   const paths = config.paths.map((path) => {
@@ -331,7 +331,7 @@ function pathsIn(settings: Settings): Settings[] {
   return list
 }
 
-/** Of the paths of the list, without those that are the reverse of one. */
+/** Returns the UUIDs of the paths of the list, without those that are the reverse of one. */
 function uuidsOf(paths: readonly PathConfig[]): string[] {
   return paths.filter(({ reversed }) => !reversed).map(({ uuid }) => uuid)
 }
@@ -341,7 +341,7 @@ function groupOf(settings: unknown): Settings {
   return settings
 }
 
-/** Those of a file, with what it includes and its variables. */
+/** Returns the settings of a file, with its includes and variables replaced. */
 function settingsOfFile(path: string): Settings {
   return refusals(() => {
     const { config, errors } = loadConfig(path, process.env)
@@ -351,7 +351,7 @@ function settingsOfFile(path: string): Settings {
   })
 }
 
-/** What is wrong with settings is wrong with the request. */
+/** Runs a part of a request; an error in settings becomes an error of the request. */
 function refusals<T>(part: () => T): T {
   try {
     return part()

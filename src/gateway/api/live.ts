@@ -1,7 +1,7 @@
 /**
- * Live data: what passes a node, over a WebSocket at `/NODE` or `/NODE.FORMAT`, sub-protocol "live". A message has all samples of a
- * fiftieth of a second; of nodes that are faster than 12,800 samples a second, some are left out, as their sequence numbers show.
- * A node of type websocket takes such connections itself, for samples in both directions; `?watch` looks at it all the same.
+ * Live data: samples that pass a node, over a WebSocket at `/NODE` or `/NODE.FORMAT`, sub-protocol "live". A message has all samples of a
+ * fiftieth of a second; of nodes that are faster than 12,800 samples a second, some are left out, as their sequence numbers show. A node of
+ * type websocket takes such connections itself, for samples in both directions; with `?watch` it can be viewed nevertheless.
  */
 import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
@@ -13,7 +13,7 @@ import type { SuperNode } from '../runtime/index.ts'
 
 const periodMs = 20
 const batch = 256
-/** Of a viewer that is too slow; more is left out. */
+/** Bytes that may be buffered for a slow viewer; while there are more, samples are left out. */
 const mostBufferedBytes = 1 << 20
 const mostViewers = 64
 
@@ -33,7 +33,7 @@ export class LiveData {
     this.#ticker.unref()
   }
 
-  /** Takes a connection that wants to become a WebSocket, or says why not. Throws if its address is none. */
+  /** Accepts a connection that requests a WebSocket, or returns the reason for a refusal. Throws if the address is not valid. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | null {
     const address = new URL(request.url ?? '/', 'http://localhost')
     const [node, format] = split(decodeURIComponent(address.pathname.slice(1)))
@@ -128,7 +128,7 @@ class Viewer {
     this.#watch = undefined
   }
 
-  /** The node is in another thread now, perhaps with other signals; or it does not run. */
+  /** Attaches to the node, which is in another thread now, perhaps with other signals, or does not run. */
   #look(now: ReturnType<SuperNode['watch']>): void {
     this.leave()
     this.#encoder = null
@@ -158,13 +158,13 @@ class Viewer {
   }
 }
 
-/** "node.csv" is node and format; names of nodes have no point. */
+/** Splits "node.csv" into node and format; names of nodes have no dot. */
 function split(path: string): [string, string] {
   const at = path.indexOf('.')
   return at < 0 ? [path, 'villas.web'] : [path.slice(0, at), path.slice(at + 1)]
 }
 
-/** Gives a connection to a node, with what it has sent so far. */
+/** Passes a connection on to a node, with the bytes received so far. */
 function passOn(request: IncomingMessage, socket: Duplex, head: Buffer, door: string): void {
   const node = connect(door)
   const end = (): void => {

@@ -11,14 +11,14 @@ import { LiveData } from './live.ts'
 
 export interface ApiOptions {
   readonly version: string
-  /** Somebody asked for the end of the gateway. */
+  /** Handles a request to shut the gateway down. */
   shutdown(): void
 }
 
 export interface Api {
-  /** Where it listens: "http://127.0.0.1:8080". */
+  /** URL at which the server listens: "http://127.0.0.1:8080". */
   readonly url: string
-  /** What callers have to know: that of the configuration, or one that was made now. Null: nothing, as the configuration says. */
+  /** Token that callers must know: that of the configuration, or one that was generated now; null if the configuration requires none. */
   readonly token: string | null
   close(): Promise<void>
 }

@@ -1,11 +1,11 @@
-/** What strings stand for: `${NAME}` is a variable of the environment, and "@include FILE" what the file has. */
+/** Expansion of strings: `${NAME}` is replaced by a variable of the environment, and "@include FILE" by the contents of the file. */
 import { isGroup, type Settings } from '../settings.ts'
 import { limits, type Places, refuseText } from './places.ts'
 
 export interface Expansion {
   readonly places: Places
   variable(name: string): string | undefined
-  /** The values of the files that a pattern names, expanded. Throws a `GatewayError` that begins with `place`. */
+  /** Returns the values of the files that a pattern names, expanded. Throws a `GatewayError` that begins with `place`. */
   include(pattern: string, place: string): readonly unknown[]
 }
 
@@ -32,7 +32,7 @@ function expandText(text: string, place: string, expansion: Expansion): unknown 
   return expansion.include(whole.slice(keyword.length).trim(), place).reduce(merge)
 }
 
-/** As VILLASnode: lists one behind the other, groups key by key, otherwise the last one. */
+/** Merges as VILLASnode does: lists are concatenated, groups are merged key by key; otherwise the last value counts. */
 function merge(a: unknown, b: unknown): unknown {
   if (Array.isArray(a) && Array.isArray(b)) return [...a, ...b]
   if (!isGroup(a) || !isGroup(b)) return b

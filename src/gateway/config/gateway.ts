@@ -1,4 +1,4 @@
-/** A configuration as a whole: what the file says, checked as far as it does not depend on the types of nodes and hooks. */
+/** A configuration as a whole: the contents of the file, checked as far as they do not depend on the types of nodes and hooks. */
 import { isGroup, type Settings, SettingsReader } from '../settings.ts'
 import { missingSettings } from '../villas-only.ts'
 import { ignored, takeIgnored } from './ignored.ts'
@@ -10,8 +10,8 @@ import { type GatewayConfig, type HttpConfig, logLevels, type NodeConfig, type P
 const loopback = /^(127(\.\d{1,3}){3}|::1|localhost)$/
 
 /**
- * What is wrong is in `reading.errors` afterwards, each with its place: an error in one node or path does not hide those in
- * others. What was understood is returned all the same.
+ * Reads a configuration. Errors are in `reading.errors` afterwards, each with its place: an error in one node or path does not hide those
+ * in others. The parts that were understood are returned in any case.
  */
 export function readGateway(reading: Reading, settings: Settings): GatewayConfig {
   const reader = new SettingsReader('the configuration', settings, [], reading.placeOf)
@@ -62,7 +62,7 @@ export function readGateway(reading: Reading, settings: Settings): GatewayConfig
   return config
 }
 
-/** Whether a path writes a node that none reads. */
+/** True if a path writes the node and no path reads it. */
 function isFull(name: string, paths: readonly PathConfig[]): boolean {
   const on = paths.filter(({ enabled }) => enabled)
   return on.some(({ out }) => out.includes(name)) && !on.some((path) => path.in.some(({ node }) => node === name))
@@ -77,11 +77,11 @@ function readPaths(reading: Reading, uuid: string, reader: SettingsReader, nodes
   const list = reader.any('paths') ?? []
   if (!Array.isArray(list) || !list.every(isGroup))
     reader.refuse('paths', 'a list of paths', '[{"in":"node_1","out":"node_2"}]')
-  // Nodes that could not be read have names all the same.
+  // Nodes that could not be read have names in any case.
   const group = reader.any('nodes')
   const names = isGroup(group) ? Object.keys(group) : []
   const off = new Set(nodes.flatMap(({ enabled, name }) => (enabled ? [] : [name])))
-  // UUIDs come from settings, not from places, so that a path stays the same when others come and go.
+  // UUIDs come from settings, not from places, so that a path stays the same when other paths come and go.
   const same = new Map<string, number>()
   const { known } = reading
   const taken = new Set(known?.paths)
@@ -101,7 +101,7 @@ function readPaths(reading: Reading, uuid: string, reader: SettingsReader, nodes
   })
 }
 
-/** A node is the destination of at most one path, as in VILLASnode: samples of two would mix. */
+/** Checks that a node is the destination of at most one path, as in VILLASnode: samples of two would mix. */
 function checkDestinations(reading: Reading, paths: readonly PathConfig[]): void {
   const taken = new Map<string, PathConfig>()
   for (const path of paths)
@@ -136,7 +136,7 @@ function readLogging(reading: Reading, reader: SettingsReader): GatewayConfig['l
 
 const noHttp: HttpConfig = { enabled: false, port: 8080, host: '127.0.0.1', token: null, open: false, tls: null }
 
-/** The API listens if there is a group `http` that does not say otherwise. */
+/** Reads the group `http`; the API listens if the group is there and does not disable it. */
 function readHttp(reader: SettingsReader): HttpConfig {
   if (!reader.has('http')) return noHttp
   const http = reader.group('http')
@@ -144,7 +144,7 @@ function readHttp(reader: SettingsReader): HttpConfig {
   const port = http.integer('port', noHttp.port, 0, 65535)
   const host = http.string('host', noHttp.host, noHttp.host)
   const token = http.has('token') ? http.string('token', null, `\${GATEWAY_TOKEN}`) : null
-  // The message does not have the token: logs are read by more than those who may know it.
+  // The message does not have the token: logs have more readers than those who may know it.
   if (token !== null && token.length < 16) http.fail('http.token: expected at least 16 characters', 'token')
   const open = http.boolean('no_token', false)
   if (open && token !== null) http.fail('http: with no_token nobody needs the token; leave one of them out', 'no_token')

@@ -4,7 +4,7 @@ import type { HookConfig } from './types.ts'
 
 const hookKeys = ['type', 'priority', 'enabled']
 
-/** The setting `hooks` of `group`; empty if there is none. */
+/** Reads the setting `hooks` of `group`; empty if there is none. */
 export function readHooks(of: string, group: Settings, placeOf: PlaceOf): HookConfig[] {
   const value = group.hooks ?? []
   const reader = new SettingsReader(of, group, Object.keys(group), placeOf)
@@ -22,7 +22,7 @@ export function readHooks(of: string, group: Settings, placeOf: PlaceOf): HookCo
   })
 }
 
-/** What the type of a hook reads its settings from. */
+/** Returns the reader from which the type of a hook reads its settings. */
 export function settingsOfHook(of: string, hook: HookConfig, placeOf?: PlaceOf): SettingsReader {
   return new SettingsReader(`${of}: hook ${hook.type}`, hook.settings, hookKeys, placeOf)
 }

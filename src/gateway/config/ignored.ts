@@ -14,7 +14,7 @@ export const ignored = {
     expressions: 'there is one level for all lines',
     pattern: 'lines have one layout',
   },
-  /** What only older versions read, or what VILLASnode reads in another place. */
+  /** Settings that only older versions of VILLASnode read, or that VILLASnode reads in another place. */
   node: {
     description: 'what VILLASweb shows is not kept here',
     netem: 'it belongs into out, as in VILLASnode, and has no effect there either: use tc',
@@ -29,14 +29,14 @@ export const ignored = {
   },
 } as const
 
-/** Takes the ignored settings of a group, and says which there were. */
+/** Takes the ignored settings of a group, and passes a notice for each that is present. */
 export function takeIgnored(
   reader: SettingsReader,
   reasons: Readonly<Record<string, string>>,
   notice: (notice: Notice) => void,
   placeOf: (key: string) => string | undefined,
 ): void {
-  // Those that are not there are no advice for whoever has mistyped another one.
+  // Ignored settings that are absent are not read, so that none of them is suggested to a user who has mistyped another key.
   for (const [key, reason] of Object.entries(reasons))
     if (Object.hasOwn(reader.settings, key) && reader.any(key) !== undefined)
       notice({ place: placeOf(key), key, what: `${key} has no effect: ${reason}` })

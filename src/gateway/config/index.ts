@@ -1,4 +1,4 @@
-/** Configurations: libconfig, JSON, and what they mean. */
+/** Configurations: libconfig, JSON, and their meaning. */
 export { type Expansion, expand } from './expand.ts'
 export { readGateway } from './gateway.ts'
 export { readHooks } from './hooks.ts'

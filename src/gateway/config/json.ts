@@ -1,4 +1,4 @@
-/** JSON with the line of every setting, which `JSON.parse` does not tell. */
+/** JSON with the line of every setting, which `JSON.parse` does not report. */
 import type { Settings } from '../settings.ts'
 import { limits, type Places, refuseText, type SourceText } from './places.ts'
 
@@ -6,7 +6,7 @@ const blanks = /[ \t\r\n]+/y
 const scalar = /"(?:[^"\\\n]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/y
 const word = /[^\s,:[\]{}"]+|./y
 
-/** Throws a `GatewayError` with file and line. */
+/** Parses JSON. Throws a `GatewayError` with file and line. */
 export function parseJson(source: SourceText, places: Places): unknown {
   const parser = new Parser(source, places)
   return parser.whole()
@@ -70,7 +70,7 @@ class Parser {
     return list
   }
 
-  /** What stands between the sign here and `end`, with commas. */
+  /** Reads the items between the bracket here and `end`, which are separated by commas. */
   #each(end: '}' | ']', read: () => void): void {
     const begin = this.#line
     this.#at++
@@ -99,7 +99,7 @@ class Parser {
     }
   }
 
-  /** The next character that means something; undefined at the end. */
+  /** Returns the next character after blanks; undefined at the end. */
   #peek(): string | undefined {
     const { text } = this.#source
     blanks.lastIndex = this.#at

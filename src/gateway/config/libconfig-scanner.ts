@@ -1,10 +1,10 @@
 /**
- * Words of libconfig: names, numbers, strings, signs, without comments. `@include "FILE"` continues in the file and returns
- * behind it, wherever it stands, as in the library.
+ * Words of libconfig: names, numbers, strings, signs, without comments. `@include "FILE"` continues in the file and returns to the text
+ * after it, wherever it stands, as in the library.
  */
 import { type Budget, refuseText, type SourceText } from './places.ts'
 
-/** The files of an `@include`, whose pattern stands in the file `from`. Throws a `GatewayError` that begins with `place`. */
+/** Returns the files of an `@include`, whose pattern stands in the file `from`. Throws a `GatewayError` that begins with `place`. */
 export type Include = (pattern: string, from: string, place: string) => readonly SourceText[]
 
 export type TokenKind = 'name' | 'number' | 'string' | '=' | '{' | '}' | '(' | ')' | '[' | ']' | ',' | ';' | 'end'
@@ -13,7 +13,7 @@ export type TokenKind = 'name' | 'number' | 'string' | '=' | '{' | '}' | '(' | '
 const blanks = /\s+|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//y
 const name = /[A-Za-z*][-A-Za-z0-9_*]*/y
 const number = /[-+]?(?:0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)/y
-/** A string up to a backslash or its end. */
+/** String up to a backslash or its end. */
 const plain = /[^"\\]*/y
 const include = /@include[ \t]+"([^"\n]*)"/y
 const signs = '={}()[],;'
@@ -41,10 +41,10 @@ export class LibconfigScanner {
   /** Files that are read, the innermost last. */
   readonly #open: Position[] = []
   kind: TokenKind = 'end'
-  /** A name or the contents of a string. */
+  /** Name or contents of a string. */
   text: string = ''
   number: number = 0
-  /** Of the word: file and line. */
+  /** File and line of the word. */
   source: string
   line: number = 1
 
@@ -82,7 +82,7 @@ export class LibconfigScanner {
     }
   }
 
-  /** Ends the reading with what is wrong at the current word. */
+  /** Throws an error that describes what is wrong at the current word. */
   refuse(what: string): never {
     refuseText(this.place, what)
   }
@@ -132,7 +132,7 @@ export class LibconfigScanner {
       this.refuse(`'${character}' means nothing here`)
     }
     const isWhole = !/[.eE]/.test(digits) || /^[-+]?0[xX]/.test(digits)
-    // What is wider than 32 bits has an L, or two.
+    // A number of more than 32 bits has an L, or two.
     if (isWhole) for (let i = 0; i < 2 && text[from.at] === 'L'; i++) from.at++
     if (/[\w.]/.test(text[from.at] ?? '')) {
       const rest = /^[-\w.+]*/.exec(text.slice(from.at, from.at + 40))![0]
@@ -159,7 +159,7 @@ export class LibconfigScanner {
     this.#open.push({ source, at: source.text.startsWith('\ufeff') ? 1 : 0, line: 1 })
   }
 
-  /** Goes behind what matches here; null if nothing does. */
+  /** Moves past the text that matches here; returns null if none does. */
   #skip(from: Position, pattern: RegExp): RegExpExecArray | null {
     pattern.lastIndex = from.at
     const found = pattern.exec(from.source.text)

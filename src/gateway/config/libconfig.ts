@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts'
 import { type Include, LibconfigScanner, type TokenKind } from './libconfig-scanner.ts'
 import { type Budget, limits, type Places, refuseText, type SourceText } from './places.ts'
 
-/** Throws a `GatewayError` with file and line. */
+/** Parses libconfig. Throws a `GatewayError` with file and line. */
 export function parseLibconfig(source: SourceText, places: Places, include: Include, budget: Budget): Settings {
   return new Parser(new LibconfigScanner(source, include, budget), places).settings()
 }
@@ -25,7 +25,7 @@ class Parser {
     return this.#group('end', this.#scanner)
   }
 
-  /** Settings up to `end`, which stays. `begin`: of the group. */
+  /** Reads settings up to `end`, which is not consumed. `begin`: place of the group. */
   #group(end: 'end' | '}', begin: { source: string; line: number }): Settings {
     const scanner = this.#scanner
     const group: Settings = {}
@@ -109,13 +109,13 @@ class Parser {
     return this.#scanner.kind === kind
   }
 
-  /** Behind the sign that opens a group or list. */
+  /** Moves past the bracket that opens a group or list. */
   #down(): void {
     if (++this.#depth > limits.depth) this.#scanner.refuse(`groups and lists are nested more than ${limits.depth} deep`)
     this.#scanner.next()
   }
 
-  /** Behind the sign that closes it. */
+  /** Moves past the bracket that closes a group or list. */
   #up(): void {
     this.#depth--
     this.#scanner.next()

@@ -48,7 +48,7 @@ const single = /^(?:data\.)?(\w+)$/
 const examples =
   "'node', 'node[0-2]', 'node.data[a-b]', 'node.voltage', 'node.hdr.sequence', 'node.ts.origin' or 'node.stats.owd.mean'"
 
-/** Throws a `GatewayError` that says what is wrong with the expression. */
+/** Parses a mapping expression. Throws a `GatewayError` that describes what is wrong with it. */
 export function parseMapping(text: string): Mapping {
   const [, node, first, last, rest] = expression.exec(text) ?? []
   if (node === undefined) refuse(text, `expected ${examples}; names of nodes have 2 to 32 of a-z, 0-9, _ and -`)
@@ -81,15 +81,15 @@ export function mappingText(mapping: Mapping): string {
   return first === last ? `${node}.data[${first}]` : `${node}.data[${first}-${last}]`
 }
 
-/** What a mapping takes from its source, whose signals are known now. */
+/** Values that a mapping takes from its source, whose signals are known now. */
 export interface MappedValues {
-  /** The first value of the source that is taken; 0 for what is no value of it. */
+  /** Index of the first value of the source that is taken; 0 if what is taken is not a value of it. */
   readonly first: number
-  /** Signals of what is taken, in order. */
+  /** Signals of the values that are taken, in order. */
   readonly signals: readonly Signal[]
 }
 
-/** Throws a `GatewayError` if the source has no such signals. */
+/** Resolves a mapping. Throws a `GatewayError` if the source has no such signals. */
 export function resolveMapping(mapping: Mapping, signals: readonly Signal[]): MappedValues {
   const text = mappingText(mapping)
   if (mapping.what === 'hdr') return { first: 0, signals: [{ name: text, unit: '', type: SignalType.integer }] }

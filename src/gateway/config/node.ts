@@ -1,4 +1,4 @@
-/** A node in a configuration: what all nodes have. What else there is belongs to its type. */
+/** A node in a configuration: the settings that all nodes have. The other ones belong to its type. */
 import type { NodeCommon } from '../node-type.ts'
 import { type PlaceOf, type Settings, SettingsReader } from '../settings.ts'
 import { mostSignals } from '../signals.ts'
@@ -17,10 +17,10 @@ const directionKeys = {
   out: ['enabled', ...sharedKeys, ...Object.keys(ignored.out)],
 }
 
-/** Most samples that a node reads or writes at once. */
+/** Maximum number of samples that a node reads or writes at once. */
 const mostVectorize = mostSignals
 
-/** The node `name` of the settings `nodes`. */
+/** Reads the node `name` of the settings `nodes`. */
 export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsReader, name: string): NodeConfig {
   const { placeOf } = reading
   if (!nodeName.test(name))
@@ -46,7 +46,7 @@ export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsR
         (found) => reading.notices.push(found),
         (each) => placeOf(own.settings, each),
       )
-    // What a direction has goes before what the node has.
+    // Settings of a direction take precedence over those of the node.
     const group = (setting: string): [string, Settings] => (own.has(setting) ? [where, own.settings] : [of, settings])
     const shared = (setting: string) => new SettingsReader(...group(setting), [], placeOf)
     return {
@@ -69,7 +69,7 @@ export function readNode(reading: Reading, gatewayUuid: string, nodes: SettingsR
   }
 }
 
-/** What the type of a node reads its settings from. */
+/** Returns the reader from which the type of a node reads its settings. */
 export function settingsOfNode(node: NodeConfig, placeOf?: PlaceOf): SettingsReader {
   const without = Object.keys(ignored.node).filter((key) => Object.hasOwn(node.settings, key))
   return new SettingsReader(`node ${node.name}`, node.settings, [...nodeKeys, ...without], placeOf, directionKeys)

@@ -10,8 +10,10 @@ import type { PathConfig } from './types.ts'
 
 const mostQueueLength = 2 ** 20
 
-/** What path `index` of the settings has: a path, or two if it goes in both directions. `names`: of all nodes; `usualUuid`: if it
- * has none. */
+/**
+ * Reads path `index` of the settings: one path, or two if it goes in both directions. `names`: of all nodes; `usualUuid`: UUID of a path
+ * that has none.
+ */
 export function readPath(
   reading: Reading,
   index: number,
@@ -99,7 +101,7 @@ function mappingOf(reader: SettingsReader, of: string, text: string): Mapping {
   }
 }
 
-/** A path in a line: "node1 + node2.data[0-3] → node3". */
+/** Returns a path in a line: "node1 + node2.data[0-3] → node3". */
 export function pathText({ in: sources, out }: PathConfig): string {
   return `${sources.map(mappingText).join(' + ')} → ${out.join(', ') || 'nothing'}`
 }

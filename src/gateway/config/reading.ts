@@ -1,13 +1,13 @@
-/** What is known while a configuration is read, and what was found. */
+/** State of the reading of a configuration: what is known beforehand, and the errors and notices that were found. */
 import { GatewayError } from '../errors.ts'
 import type { PlaceOf, Settings } from '../settings.ts'
 import type { Notice } from './types.ts'
 
 export interface Reading {
   readonly placeOf: PlaceOf
-  /** A UUID that is always the same for the same text in the same name space. */
+  /** Returns a UUID that is always the same for the same text in the same name space. */
   uuidOf(space: string, text: string): string
-  /** UUIDs of what has been here before, for settings that have none. */
+  /** UUIDs of an earlier configuration, for settings that have none. */
   readonly known?: KnownUuids
   readonly errors: GatewayError[]
   readonly notices: Notice[]
@@ -15,11 +15,11 @@ export interface Reading {
 
 export interface KnownUuids {
   readonly gateway: string
-  /** Of each path of the list; undefined: it is new. */
+  /** UUID of each path of the list; undefined for a new path. */
   readonly paths: readonly (string | undefined)[]
 }
 
-/** Runs a part of the reading; what is wrong in it is kept, and the other parts are read all the same. */
+/** Runs a part of the reading; an error in it is kept, and the other parts are read in any case. */
 export function attempt<T>(reading: Reading, part: () => T): T | undefined {
   try {
     return part()

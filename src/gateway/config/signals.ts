@@ -7,7 +7,10 @@ import { missingTypes } from '../villas-only.ts'
 /** Types of nodes that describe more than name, unit, type and init in their `signals`, and read that themselves. */
 const typesWithOwnSignals: readonly string[] = ['signal.v2', 'stats', ...Object.keys(missingTypes)]
 
-/** `value` is the setting `signals` of `group`, which stands at a direction of a node, or at the node. Null if there is none. */
+/**
+ * Reads signals; null if there are none. `value` is the setting `signals` of `group`, which stands at a direction of a node, or at the
+ * node.
+ */
 export function readSignals(of: string, type: string, group: Settings, placeOf: PlaceOf): Signal[] | null {
   const value = group.signals ?? null
   const reader = new SettingsReader(of, group, Object.keys(group), placeOf)
@@ -32,7 +35,7 @@ export function readSignals(of: string, type: string, group: Settings, placeOf: 
   })
 }
 
-/** As many of the same, with their index behind the name. */
+/** Reads `count` signals of the same kind, whose names end in their index. */
 function counted(reader: SettingsReader, isAll: boolean): Signal[] {
   const count = reader.integer('count', 0, 1, mostSignals)
   const { name, ...rest } = readSignal(reader, 'signal')

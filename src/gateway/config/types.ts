@@ -4,21 +4,21 @@ import type { Signal } from '../signals.ts'
 import type { Mapping } from './mapping.ts'
 
 export interface GatewayConfig {
-  /** Of the gateway, for those that watch several. */
+  /** Name of the gateway, for software that watches several. */
   readonly name: string | null
   readonly uuid: string
-  /** How often statistics are gathered, per second. */
+  /** Rate at which statistics are gathered, per second. */
   readonly statsHz: number
   /** Cores that the gateway may run on, a bit for each; 0: all. */
   readonly affinity: number
-  /** The gateway stops when none of its paths runs any more. */
+  /** Flag: the gateway stops when none of its paths runs any more. */
   readonly idleStop: boolean
   readonly logging: { readonly level: LogLevel; readonly file: string | null }
   readonly http: HttpConfig
   readonly nodes: readonly NodeConfig[]
-  /** A path with `reverse` is here twice. */
+  /** Paths; one with `reverse` is here twice. */
   readonly paths: readonly PathConfig[]
-  /** As it was read, with what was included and replaced. */
+  /** Settings as they were read, with includes and variables replaced. */
   readonly settings: Settings
 }
 
@@ -28,11 +28,11 @@ export type LogLevel = (typeof logLevels)[number]
 export interface HttpConfig {
   readonly enabled: boolean
   readonly port: number
-  /** The address to listen on; loopback unless told otherwise. */
+  /** Address to listen on; loopback by default. */
   readonly host: string
-  /** What callers have to send as a bearer token; null: one that is made when the API starts. */
+  /** Bearer token that callers have to send; null: one is generated when the API starts. */
   readonly token: string | null
-  /** Dangerous: there is no token, and whoever reaches the address may do everything. */
+  /** Flag, dangerous: there is no token, and any client that reaches the address may do everything. */
   readonly open: boolean
   /** Files of a certificate and its key in PEM. */
   readonly tls: { readonly certificate: string; readonly key: string } | null
@@ -47,7 +47,7 @@ export interface NodeConfig {
   readonly initialSequence: number
   readonly in: DirectionConfig
   readonly out: DirectionConfig
-  /** All of its settings; `settingsOfNode` makes the reader that its type gets. */
+  /** Settings of the node; `settingsOfNode` makes the reader that its type gets. */
   readonly settings: Settings
 }
 
@@ -55,19 +55,19 @@ export interface DirectionConfig {
   readonly enabled: boolean
   /** Samples that are read or written at once. */
   readonly vectorize: number
-  /** Null: the type of the node knows, or as many floats as a sample has values. */
+  /** Signals of the samples; null: those that the type of the node knows, or as many floats as a sample has values. */
   readonly signals: readonly Signal[] | null
   readonly hooks: readonly HookConfig[]
-  /** The hooks that all nodes have are added. */
+  /** Flag: the hooks that all nodes have are added. */
   readonly builtin: boolean
 }
 
 export interface HookConfig {
   readonly type: string
-  /** Null: that of its type. */
+  /** Priority; null: that of the type of the hook. */
   readonly priority: number | null
   readonly enabled: boolean
-  /** All of its settings; `settingsOfHook` makes the reader that its type gets. */
+  /** Settings of the hook; `settingsOfHook` makes the reader that its type gets. */
   readonly settings: Settings
 }
 
@@ -77,30 +77,30 @@ export interface PathConfig {
   readonly in: readonly Mapping[]
   /** Names of nodes. */
   readonly out: readonly string[]
-  /** `any` of the sources that count has something new, or `all` of them have. */
+  /** Condition for sending: `any` of the sources that count has something new, or `all` of them have. */
   readonly mode: 'any' | 'all'
   /** Sources that count for the mode; null: all. */
   readonly mask: readonly string[] | null
-  /** Per second; 0: whenever there is something new. Otherwise the last sample is sent, new or not. */
+  /** Samples per second; 0: a sample whenever there is something new. Otherwise the last sample is sent, new or not. */
   readonly rateHz: number
-  /** Null: as the number of sources demands. */
+  /** Flag: sources are polled; null: as the number of sources demands. */
   readonly poll: boolean | null
   /** Samples that each destination may keep, a power of 2: paths have no queue of their own, the pool has room for so many. */
   readonly queueLength: number
-  /** Null: yes if there is one source. */
+  /** Flag: samples keep the sequence numbers of their sources; null: they do if there is one source. */
   readonly originalSequence: boolean | null
   readonly builtin: boolean
   readonly hooks: readonly HookConfig[]
   /** Cores, a bit for each; 0: all. */
   readonly affinity: number
-  /** It was made by `reverse` of another one. */
+  /** True if the path was made by `reverse` of another one. */
   readonly reversed: boolean
   readonly settings: Settings
 }
 
-/** Something that an operator should know: where, and what. */
+/** Fact that an operator should know: its place, and a text. */
 export interface Notice {
-  /** "gateway.conf:12"; undefined: nobody knows. */
+  /** File and line, "gateway.conf:12"; undefined if unknown. */
   readonly place: string | undefined
   readonly key: string
   readonly what: string

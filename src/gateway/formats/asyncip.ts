@@ -1,12 +1,12 @@
 /**
- * opal.asyncip: what OPAL-RT's asynchronous process sends and takes, little-endian:
+ * opal.asyncip: the messages that OPAL-RT's asynchronous process sends and receives, little-endian:
  *
  *     device          2
  *     sequence        4
  *     bytes of data   2
  *     data            8 for each value, floats, at most 64
  *
- * Samples have no times. Nothing marks where a message begins, so nothing is read behind a malformed one.
+ * Samples have no times. Nothing marks where a message begins, so that nothing is read after a malformed one.
  */
 import { Problems } from '../problems.ts'
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
@@ -84,7 +84,7 @@ export class AsyncIpEncoder implements Encoder {
     this.bound = headerBytes + Math.min(signals.length, mostValues) * valueBytes
   }
 
-  /** Values beyond the 64th are left out, as in VILLASnode. */
+  /** Encodes a sample. Values beyond the 64th are left out, as in VILLASnode. */
   encode(samples: Samples, index: number, out: Uint8Array, at: number): number {
     const { u32, f64, f32 } = samples
     if (this.#view.buffer !== out.buffer) this.#view = new DataView(out.buffer)

@@ -1,12 +1,12 @@
 /**
- * csv and tsv: seconds, nanoseconds, offset (received − origin, in seconds), sequence number, values. What a sample does not have
- * is "nan". Columns that the settings leave out are not read, either.
+ * csv and tsv: seconds, nanoseconds, offset (received − origin, in seconds), sequence number, values. Fields that a sample does not have
+ * are "nan". Columns that the settings leave out are not read, either.
  *
  *     # secs,nsecs,offset,sequence,signal0,signal1
  *     1553516817,042435000,0.000012500,7,0.50000000000000000,-1.00000000000000000
  *
  * Over networks VILLASnode writes no offset, and its reader expects one. So it is written, and lines of networks are read with it and
- * without: a sequence number is nothing but digits, which an offset is not; nan is an offset if a sequence number follows.
+ * without: a sequence number consists of digits only, which an offset does not; nan is an offset if a sequence number follows.
  */
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
@@ -18,7 +18,7 @@ import type { TextSettings } from './text-settings.ts'
 
 export interface ColumnSettings extends TextSettings, LineSettings {
   separator: number
-  /** A line that is read may lack the offset. */
+  /** True if a line that is read may lack the offset. */
   offsetMayLack: boolean
 }
 
@@ -27,7 +27,7 @@ const offsetColumn = 2
 
 export class ColumnDecoder extends LineDecoder {
   readonly #separator: number
-  /** Which of the columns before the values there are. */
+  /** Indices of the columns before the values that are present. */
   readonly #columns: readonly number[]
   readonly #offsetMayLack: boolean
   #at = 0
@@ -79,7 +79,7 @@ export class ColumnDecoder extends LineDecoder {
     return undefined
   }
 
-  /** Whether the column that begins at `at` is an offset, and not the sequence number. */
+  /** True if the column that begins at `at` is an offset, and not the sequence number. */
   #isOffset(bytes: Uint8Array, at: number, end: number): boolean {
     if (!isNan(bytes, at)) return !this.#isWhole(bytes, at, end)
     const next = this.#next(bytes, at, end)
@@ -91,7 +91,7 @@ export class ColumnDecoder extends LineDecoder {
     return at + 1
   }
 
-  /** Whether there are nothing but digits up to the separator. */
+  /** True if there are only digits up to the separator. */
   #isWhole(bytes: Uint8Array, at: number, end: number): boolean {
     let digits = 0
     for (; at < end && bytes[at] !== this.#separator; at++) {
@@ -102,7 +102,7 @@ export class ColumnDecoder extends LineDecoder {
     return digits > 0
   }
 
-  /** Goes behind the separator; false if there is something else. */
+  /** Moves past the separator; returns false if there is something else. */
   #behind(bytes: Uint8Array, at: number, end: number): boolean {
     while (at < end && bytes[at] !== this.#separator && isSpace(bytes[at]!)) at++
     this.#at = at < end ? at + 1 : end

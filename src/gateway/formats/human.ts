@@ -4,7 +4,7 @@
  *     # seconds.nanoseconds+offset(sequence)	signal0	signal1
  *     1553516817.042435000+1.250000e-05(7)F	0.50000000000000000	-1.00000000000000000
  *
- * Behind the point are nanoseconds, not a fraction: "1.5" is 5 ns past a second. Offset (received − origin), sequence and F (new
+ * The digits after the point are nanoseconds, not a fraction: "1.5" is 5 ns past a second. Offset (received − origin), sequence and F (new
  * frame) may be missing.
  */
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
@@ -103,7 +103,7 @@ export class HumanEncoder extends LineEncoder<TextSettings & LineSettings> {
   }
 }
 
-/** `%09llu`: nine digits, or more if it is more than a second. */
+/** Writes nanoseconds as `%09llu`: nine digits, or more if it is more than a second. */
 export function writeNanoseconds(out: Uint8Array, at: number, value: number): number {
   return value < 1e9 ? writePadded(out, at, value, 9) : writeInt64(out, at, value, 0, false)
 }

@@ -1,7 +1,7 @@
 /**
- * Reads the samples of the format json, objects or arrays of them: first the end of an object is found, byte by byte and across chunks, then the object is
- * parsed from its bytes. A malformed object is counted and skipped; one that a line break and a `{` at the begin of a line cut off
- * ends there, so that a truncated line costs one sample and not all that follow.
+ * Reads the samples of the format json, objects or arrays of them: first the end of an object is found, byte by byte and across chunks,
+ * then the object is parsed from its bytes. A malformed object is counted and skipped; one that is cut off by a line break and a `{` at the
+ * beginning of a line ends there, so that a truncated line costs one sample and not all that follow.
  */
 import { Problems } from '../problems.ts'
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
@@ -18,12 +18,12 @@ const closeList = 0x5d
 const quote = 0x22
 const newline = 0x0a
 
-/** What the parser throws away a sample with; one for all, since input may be nothing but malformed. */
+/** Exception by which the parser discards a sample; a single object, since all of the input may be malformed. */
 class Malformed {
   what = ''
 }
 const malformed = new Malformed()
-/** Where numbers go that do not matter. */
+/** Destination of numbers that do not matter. */
 const unused = new Float64Array(1)
 
 function fail(what: string): never {
@@ -39,19 +39,19 @@ export class JsonDecoder implements Decoder {
   readonly #types: Uint8Array
   #offset = 0
   #line = 1
-  /** Of the object that is not complete yet: bytes that were looked at, depth of brackets, whether within a string. */
+  /** State of an object that is not complete yet: bytes scanned, depth of brackets, whether within a string. */
   #scanned = 0
   #depth = 0
   #inString = false
   #escaped = false
   #lines = 0
-  /** Skipping, up to the next line that begins with an object. */
+  /** True while skipping, up to the next line that begins with an object. */
   #lost = false
-  /** Of the array that a message is. */
+  /** True within the array that a message consists of. */
   #inArray = false
   #bytes: Uint8Array = new Uint8Array(0)
   #at = 0
-  /** Of the last string. */
+  /** Position and length of the last string. */
   #keyAt = 0
   #keyLength = 0
 
@@ -84,7 +84,7 @@ export class JsonDecoder implements Decoder {
       this.#scanned = this.#depth = this.#lines = 0
       this.#inString = this.#escaped = false
     }
-    // What comes after the end of a message is another one.
+    // After the end of a message, another one begins.
     if (last && at === bytes.length) {
       if (this.#inArray && !this.#lost) this.#add('the input ends within an array')
       this.#lost = this.#inArray = false
@@ -96,7 +96,10 @@ export class JsonDecoder implements Decoder {
     this.problems.add(what, this.#offset, this.#line)
   }
 
-  /** The next `{`; anything else but white space, and what an array has around it, is a problem, and skipped up to the end of its line. */
+  /**
+   * Returns the position of the next `{`. Any other text but white space and the brackets and commas of an array is a problem, and skipped
+   * up to the end of its line.
+   */
   #begin(bytes: Uint8Array, from: number): number {
     for (let at = from; at < bytes.length; at++) {
       const c = bytes[at]!
@@ -120,7 +123,7 @@ export class JsonDecoder implements Decoder {
     return bytes.length
   }
 
-  /** Behind the object that begins at `from`; −1 if it is not complete. With a depth above 0 it is cut off there. */
+  /** Returns the position after the object that begins at `from`; −1 if it is not complete. With a depth above 0 it is cut off there. */
   #end(bytes: Uint8Array, from: number): number {
     for (let at = from + this.#scanned; at < bytes.length; at++) {
       const c = bytes[at]!
@@ -203,7 +206,7 @@ export class JsonDecoder implements Decoder {
     return flags
   }
 
-  /** Values behind those that the sample has. */
+  /** Reads values, which follow those that the sample has. */
   #data(samples: Samples, word: number): void {
     const types = this.#types
     let count = samples.u32[word + SampleField.length]!
@@ -222,7 +225,7 @@ export class JsonDecoder implements Decoder {
     if (count > 0) samples.u32[word + SampleField.flags]! |= SampleFlag.data
   }
 
-  /** `number`: which value it is, from 1 on. */
+  /** Reads a value. `number`: which value it is, from 1 on. */
   #value(samples: Samples, word: number, type: number, number: number): void {
     if (type === SignalType.float) this.#float(samples.f64, word >> 1, number)
     else if (type === SignalType.integer) this.#integer(samples, word, 'value', number)
@@ -248,7 +251,10 @@ export class JsonDecoder implements Decoder {
     }
   }
 
-  /** A number, into `out[index]`; null, which many write for NaN, is one. `number`: of the value, from 1 on; 0: of one that does not matter. */
+  /**
+   * Reads a number into `out[index]`; null, which many programs write for NaN, is one. `number`: of the value, from 1 on; 0: of one that
+   * does not matter.
+   */
   #float(out: Float64Array | Float32Array, index: number, number: number): void {
     const c = this.#bytes[this.#at]!
     if (c === 0x6e) {
@@ -268,7 +274,7 @@ export class JsonDecoder implements Decoder {
     }
   }
 
-  /** `name`, and `number` unless it is 0, say which one it is. */
+  /** Reads an integer. `name`, and `number` unless it is 0, identify it in messages. */
   #integer(samples: Samples, word: number, name: string, number: number): void {
     const reader = this.#reader
     const c = this.#bytes[this.#at]
@@ -304,7 +310,7 @@ export class JsonDecoder implements Decoder {
     this.#at++
   }
 
-  /** Goes behind an opening bracket, to the first element or member; false if there is none, and the bracket was closed. */
+  /** Moves past an opening bracket, to the first element or member; returns false if there is none, and the bracket was closed. */
   #first(opening: number, closing: number): boolean {
     this.#expect(opening)
     if (this.#space() !== closing) return true
@@ -312,7 +318,7 @@ export class JsonDecoder implements Decoder {
     return false
   }
 
-  /** Goes to the next element or member; false if there is none, and the bracket was closed. */
+  /** Moves to the next element or member; returns false if there is none, and the bracket was closed. */
   #more(closing: number): boolean {
     if (this.#space() === 0x2c) {
       this.#at++
@@ -323,14 +329,16 @@ export class JsonDecoder implements Decoder {
     return false
   }
 
-  /** A name and its colon. */
+  /** Reads a name and its colon. */
   #key(): void {
     this.#string()
     this.#expect(0x3a)
     this.#space()
   }
 
-  /** A string, which `isKey` knows then. Names that matter have no escapes: those of others need not be right. */
+  /**
+   * Reads a string, against which `isKey` compares afterwards. Names that matter have no escapes; escapes of other names are not decoded.
+   */
   #string(): void {
     this.#expect(quote)
     this.#keyAt = this.#at
@@ -347,7 +355,7 @@ export class JsonDecoder implements Decoder {
     return true
   }
 
-  /** Any value. */
+  /** Skips a value of any type. */
   #skip(depth: number): void {
     if (depth > deepest) fail(`more than ${deepest} brackets within each other`)
     const c = this.#space()

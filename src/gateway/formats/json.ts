@@ -3,12 +3,12 @@
  *
  *     {"ts": {"origin": [1553516817, 42435000]}, "sequence": 7, "data": [0.5, -1.0]}
  *
- * Members may be missing except "data". "flags" is an array of "new_simulation" and "new_frame"; complex values are objects with
- * "real" and "imag". VILLASnode reads "received" beside "origin", but does not write it; the setting ts_received does. A message
- * of a network is an array of such objects.
+ * Members may be missing except "data". "flags" is an array of "new_simulation" and "new_frame"; complex values are objects with "real" and
+ * "imag". VILLASnode reads "received" beside "origin", but does not write it; the setting ts_received does. A message of a network is an
+ * array of such objects.
  *
- * JSON has no NaN and no infinities, and VILLASnode ends at whatever it does not expect among the values, null included. So "data" ends
- * before the first value that is not finite, and "rest", which others skip, has that and what follows:
+ * JSON has no NaN and no infinities, and VILLASnode ends at anything that it does not expect among the values, null included. So "data"
+ * ends before the first value that is not finite, and "rest", which other readers skip, has that value and those that follow:
  *
  *     {"sequence": 8, "data": [0.5], "rest": ["nan", -1.0, "-inf"]}
  */
@@ -22,7 +22,7 @@ import { typesOf } from './values.ts'
 
 export interface JsonSettings extends TextSettings, JsonStyle {
   received: boolean
-  /** The samples of a message are an array. */
+  /** True if the samples of a message are an array. */
   array: boolean
 }
 
@@ -37,10 +37,10 @@ export class JsonEncoder implements Encoder {
   readonly #precision: number
   readonly #colon: string
   readonly #members: readonly Member[]
-  /** Between members, and before the first and behind the last, for each depth. */
+  /** Text between members, and before the first and after the last, for each depth. */
   readonly #commas: readonly string[]
   readonly #breaks: readonly string[]
-  /** Of an object. */
+  /** Depth of an object: 1 in the array of a message, else 0. */
   readonly #depth: number
   readonly #end: string
 
@@ -126,7 +126,7 @@ export class JsonEncoder implements Encoder {
     return this.#close(out, at)
   }
 
-  /** How many values there are before the first that is not finite. */
+  /** Returns the number of values before the first that is not finite. */
   #finite({ f32, f64 }: Samples, word: number, length: number): number {
     const types = this.#types
     for (let i = 0, at = word + SampleField.data; i < length; i++, at += 2) {
@@ -136,7 +136,7 @@ export class JsonEncoder implements Encoder {
     return length
   }
 
-  /** The brackets of an array that is a member. */
+  /** Writes the opening bracket of an array that is a member. */
   #open(out: Uint8Array, at: number): number {
     out[at] = 0x5b
     return writeText(out, at + 1, this.#breaks[this.#depth + 2]!)
@@ -148,7 +148,7 @@ export class JsonEncoder implements Encoder {
     return at + 1
   }
 
-  /** `start`: of the object's first member. */
+  /** Writes a name and its colon. `start`: position of the object's first member. */
   #key(out: Uint8Array, at: number, start: number, depth: number, name: string): number {
     at = writeText(out, at, (at === start ? this.#breaks : this.#commas)[depth]!)
     out[at] = 0x22
@@ -188,7 +188,7 @@ export class JsonEncoder implements Encoder {
   }
 }
 
-/** A value that is no complex number. */
+/** Writes a value other than a complex number. */
 function writeJsonValue(
   out: Uint8Array,
   at: number,

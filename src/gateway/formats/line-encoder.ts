@@ -1,4 +1,4 @@
-/** What the formats write alike that have a line for each sample and names of signals in a first one. */
+/** Encoder common to the formats that have a line for each sample and the names of signals in a first line. */
 import { SampleField, type Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { type Encoder, valueBound } from './codec.ts'
@@ -9,14 +9,14 @@ import { typesOf, writeValue } from './values.ts'
 export abstract class LineEncoder<Settings extends TextSettings & LineSettings> implements Encoder {
   readonly bound: number
   protected readonly settings: Settings
-  /** Before each value. */
+  /** Character before each value. */
   protected abstract readonly separator: number
   readonly #signals: readonly Signal[]
   readonly #types: Uint8Array
   readonly #headerOf: (signals: readonly Signal[]) => string
   #needsHeader: boolean
 
-  /** `headerOf` makes the first line, without its end. */
+  /** Makes an encoder. `headerOf` makes the first line, without its end. */
   constructor(signals: readonly Signal[], settings: Settings, headerOf: (signals: readonly Signal[]) => string) {
     this.settings = settings
     this.#signals = signals
@@ -31,7 +31,7 @@ export abstract class LineEncoder<Settings extends TextSettings & LineSettings> 
     return new TextEncoder().encode(this.#headerOf(signals) + String.fromCharCode(this.settings.delimiter))
   }
 
-  /** Of signals that nobody has named, those that the first sample has. */
+  /** Writes the header. Of signals that were only assumed, it has those that the first sample has. */
   #writeHeader(length: number, out: Uint8Array, at: number): number {
     this.#needsHeader = false
     const header = this.#header(this.#signals.filter(({ assumed }, i) => !assumed || i < length))
@@ -39,7 +39,7 @@ export abstract class LineEncoder<Settings extends TextSettings & LineSettings> 
     return at + header.length
   }
 
-  /** Writes what comes before the values of the sample at `word`; returns where they come. */
+  /** Writes the fields before the values of the sample at `word`; returns the position of the values. */
   protected abstract writeHead(samples: Samples, word: number, out: Uint8Array, at: number): number
 
   encode(samples: Samples, index: number, out: Uint8Array, at: number): number {

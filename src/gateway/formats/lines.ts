@@ -1,6 +1,6 @@
 /**
- * What the formats of lines share: finding the lines in chunks of any size, comments, a first line that is skipped, names of
- * signals in a header. A line that is malformed is counted and skipped, and so is one that is longer than `longestRest`.
+ * Decoder common to the formats of lines: finding the lines in chunks of any size, comments, a first line that is skipped, names of signals
+ * in a header. A line that is malformed is counted and skipped, and so is one that is longer than `longestRest`.
  */
 import { Problems } from '../problems.ts'
 import { SampleField, type Samples } from '../samples.ts'
@@ -36,10 +36,10 @@ export abstract class LineDecoder implements Decoder {
   readonly #types: Uint8Array
   readonly #comment: number
   #skipLine: boolean
-  /** Of the line that comes next. */
+  /** Number of the next line, from 1 on, and offset of its first byte. */
   #line = 1
   #offset = 0
-  /** Within a line that is too long. */
+  /** True within a line that is too long. */
   #discarding = false
   /** Bytes of the rest that are known to have no delimiter. */
   #searched = 0
@@ -104,7 +104,7 @@ export abstract class LineDecoder implements Decoder {
     this.#discarding = true
   }
 
-  /** The last line has no delimiter; numbers are read up to one. */
+  /** Reads the last line, which has no delimiter; numbers are read up to one. */
   #readUnended(bytes: Uint8Array, at: number, samples: Samples): void {
     const line = new Uint8Array(bytes.length - at + 1)
     line.set(bytes.subarray(at))
@@ -128,8 +128,8 @@ export abstract class LineDecoder implements Decoder {
   }
 
   /**
-   * The values from `at` on, `separator` between them; any white space if it is 0. Returns what is wrong. What is behind the
-   * last signal is dropped.
+   * Reads the values from `at` on, `separator` between them; any white space if it is 0. Returns what is wrong. Values after the last
+   * signal are dropped.
    */
   protected readValues(
     bytes: Uint8Array,
@@ -178,14 +178,14 @@ export function isSpace(c: number): boolean {
 
 const mostQuoted = 24
 
-/** The begin of what is there, for a message: printable, and not long. */
+/** Returns the beginning of the text there, for a message: printable, and not long. */
 export function quoted(bytes: Uint8Array, at: number, end: number): string {
   const part = bytes.subarray(at, Math.min(end, at + mostQuoted))
   const text = String.fromCharCode(...part).replace(/[^ -~]/g, '?')
   return `'${text}${end - at > mostQuoted ? '…' : ''}'`
 }
 
-/** "signal0[V]" and so on, as headers name the signals. */
+/** Returns "signal0[V]" and so on, as headers name the signals. */
 export function headerNames(signals: readonly Signal[]): string[] {
   return signals.map(({ name, unit }, i) => `${name || `signal${i}`}${unit && `[${unit}]`}`)
 }

@@ -72,7 +72,7 @@ export class MessageDecoder implements Decoder {
     return at
   }
 
-  /** Without its length nobody knows where the next message begins. */
+  /** Ends the decoding: without the length of a message, the beginning of the next one is unknown. */
   #end(what: string): void {
     this.problems.add(what, this.#offset)
     this.problems.fatal = true

@@ -131,7 +131,7 @@ export class ProtobufDecoder implements Decoder {
   readonly problems: Problems = new Problems()
   readonly #types: Uint8Array
   readonly #reader = new WireReader()
-  /** A field may not be aligned, and a view for each buffer would be garbage. */
+  /** Word for reading floats: a field may not be aligned, and a view for each buffer would be garbage. */
   readonly #word = new Uint8Array(8)
   readonly #float64 = new Float64Array(this.#word.buffer)
   readonly #float32 = new Float32Array(this.#word.buffer)
@@ -169,7 +169,7 @@ export class ProtobufDecoder implements Decoder {
     return this.problems.fatal ? length : at
   }
 
-  /** Without a length nobody knows where the next sample begins. */
+  /** Ends the decoding: without the length of a sample, the beginning of the next one is unknown. */
   #end(what: string, length: number): number {
     this.problems.add(what, this.#offset)
     this.problems.fatal = true
@@ -184,7 +184,7 @@ export class ProtobufDecoder implements Decoder {
     else this.problems.add(wrong, this.#offset)
   }
 
-  /** What is wrong with it, or undefined. */
+  /** Reads a sample; returns what is wrong with it, or undefined. */
   #sample(bytes: Uint8Array, from: number, end: number, samples: Samples, word: number): string | undefined {
     const reader = this.#reader
     const { u32 } = samples

@@ -42,7 +42,7 @@ export class RawDecoder implements Decoder {
   readonly #types: Uint8Array
   readonly #settings: RawSettings
   readonly #sampleBytes: number
-  /** What is decoded are messages, of one sample each. */
+  /** True if messages of one sample each are decoded. */
   readonly #inMessages: boolean
   #offset = 0
 
@@ -69,7 +69,7 @@ export class RawDecoder implements Decoder {
     return bytes.length
   }
 
-  /** One sample, of the values that are there. */
+  /** Reads one sample, of the values that are there. */
   #message(view: DataView, from: number, samples: Samples): number {
     const end = view.byteLength
     if (samples.count === samples.capacity || from === end) return from

@@ -18,12 +18,15 @@ import { RawDecoder, RawEncoder } from './raw.ts'
 import { textSettings } from './text-settings.ts'
 import { ValueDecoder, ValueEncoder } from './value.ts'
 
-/** A format whose settings were checked. */
+/** Format whose settings were checked. */
 export interface Format {
   readonly name: string
-  /** Its bytes are no text. */
+  /** True if its bytes are not text. */
   readonly isBinary?: true
-  /** `inMessages`: each chunk that is decoded as the last one is a message of a network by itself, and not a part of a stream. */
+  /**
+   * Makes a decoder. `inMessages`: each chunk that is decoded as the last one is a message of a network by itself, and not a part of a
+   * stream.
+   */
   decoder(signals: readonly Signal[], inMessages?: boolean): Decoder
   encoder(signals: readonly Signal[]): Encoder
 }
@@ -143,8 +146,8 @@ const makers: Readonly<Record<string, Maker>> = {
 export const formatNames: readonly string[] = Object.keys(makers)
 
 /**
- * The format of a name, or of settings with the name as `type`. `inMessages`: of messages of a network, whose encoder may have a
- * `framing`; otherwise samples follow each other. Throws a `GatewayError` that says what there is.
+ * Returns the format of a name, or of settings with the name as `type`. `inMessages`: for messages of a network, whose encoder may have a
+ * `framing`; otherwise samples follow each other. Throws a `GatewayError` that lists the known formats.
  */
 export function formatOf(description: string | Settings, inMessages = false): Format {
   const settings = typeof description === 'string' ? { type: description } : description

@@ -1,4 +1,4 @@
-/** Which fields of a sample a format writes, and with how many digits: settings that all formats of text have. */
+/** Settings that all text formats have: which fields of a sample are written, and with how many digits. */
 import type { SettingsReader } from '../settings.ts'
 
 export interface TextSettings {
@@ -6,7 +6,7 @@ export interface TextSettings {
   sequence: boolean
   offset: boolean
   data: boolean
-  /** Digits behind the point (lines) or significant ones (JSON). */
+  /** Number of digits after the point (lines) or of significant ones (JSON). */
   precision: number
 }
 

@@ -8,7 +8,7 @@ export function typesOf(signals: readonly Signal[]): Uint8Array {
   return Uint8Array.from(signals, ({ type }) => type)
 }
 
-/** As `SignalData::printString`. `word` is the value's first word. */
+/** Writes a value as `SignalData::printString` does. `word` is the value's first word. */
 export function writeValue(
   out: Uint8Array,
   at: number,
@@ -28,7 +28,7 @@ export function writeValue(
   return writeText(out, at, 'i')
 }
 
-/** As `SignalData::parseString`. True if there was a value, and `reader.end` is behind it. */
+/** Reads a value as `SignalData::parseString` does. True if there was a value, and `reader.end` is the position after it. */
 export function readValue(
   reader: NumberReader,
   bytes: Uint8Array,
@@ -50,7 +50,7 @@ export function readValue(
   return true
 }
 
-/** "1.5", "2i" or "1.5-2i", with i or j. */
+/** Reads "1.5", "2i" or "1.5-2i", with i or j. */
 function readComplex(reader: NumberReader, bytes: Uint8Array, from: number, samples: Samples, word: number): boolean {
   const { f32 } = samples
   if (!reader.floatInto(bytes, from, f32, word)) return false

@@ -7,7 +7,7 @@ export function tagOf(field: number, wire: number): number {
   return field * 8 + wire
 }
 
-/** A varint of an unsigned 64-bit integer of two words; returns the position behind it. */
+/** Writes an unsigned 64-bit integer of two words as a varint; returns the position after it. */
 export function writeVarint(out: Uint8Array, at: number, low: number, high = 0): number {
   low >>>= 0
   high >>>= 0
@@ -22,13 +22,13 @@ export function writeVarint(out: Uint8Array, at: number, low: number, high = 0):
 
 /** Reads varints and skips fields. `end` is where the enclosing message ends. */
 export class WireReader {
-  /** Behind what was read; −1: it is malformed, or goes beyond the end. */
+  /** Position after what was read; −1: it is malformed, or extends beyond the end. */
   at = 0
-  /** The last varint, as the words of a 64-bit integer. */
+  /** Last varint, as the words of a 64-bit integer. */
   low = 0
   high = 0
 
-  /** False if there is no whole varint of at most 64 bits before `end`. */
+  /** Reads a varint; returns false if there is no whole one of at most 64 bits before `end`. */
   varint(bytes: Uint8Array, at: number, end: number): boolean {
     let low = 0
     let high = 0
@@ -51,14 +51,14 @@ export class WireReader {
     return false
   }
 
-  /** The length of a field of bytes, which must end before `end`: its contents begin at `at`. False if they do not. */
+  /** Reads the length of a field of bytes, which must end before `end`; its contents begin at `at`. Returns false if it does not. */
   length(bytes: Uint8Array, at: number, end: number): boolean {
     if (this.varint(bytes, at, end) && this.high === 0 && this.low <= end - this.at) return true
     this.at = -1
     return false
   }
 
-  /** Goes behind the field whose tag was read. False if there is no such wire type, or it goes beyond the end. */
+  /** Skips the field whose tag was read. Returns false if there is no such wire type, or the field extends beyond the end. */
   skip(bytes: Uint8Array, at: number, end: number, wire: number): boolean {
     if (wire === Wire.varint) return this.varint(bytes, at, end)
     if (wire === Wire.bytes) {

@@ -29,7 +29,7 @@ interface Drawn extends Box {
   readonly enabled: boolean
 }
 
-/** All boxes, nodes first, and what joins them. */
+/** Returns all boxes, nodes first, and the edges between them. */
 function boxesOf({ nodes, paths }: GraphModel): { boxes: Drawn[]; edges: (Edge & { masked: boolean })[] } {
   const boxes = [
     ...nodes.map(({ name, lines, enabled }) => box('node', name, lines, enabled)),
@@ -59,7 +59,7 @@ function joined(from: number | undefined, to: number | undefined, masked: boolea
   return from === undefined || to === undefined ? [] : [{ from, to, masked }]
 }
 
-/** A document of its own, light or dark as its reader is. */
+/** Returns a document of its own, light or dark as its reader is. */
 export function graphSvg(model: GraphModel): string {
   const { boxes, edges } = boxesOf(model)
   const { width, height, at, lines } = layoutOf(boxes, edges)
@@ -87,7 +87,7 @@ ${[...drawnEdges, ...drawnBoxes].join('\n')}
 `
 }
 
-/** Through all points, level at each of them. */
+/** Returns a curve through all points, level at each of them. */
 function curve(points: readonly { x: number; y: number }[]): string {
   const [first, ...others] = points.map(({ x, y }) => ({ x: round(x + margin), y: round(y + margin) }))
   let last = first!
@@ -102,7 +102,7 @@ function curve(points: readonly { x: number; y: number }[]): string {
   return text
 }
 
-/** For Graphviz: `dot -Tpdf`. */
+/** Returns the graph for Graphviz: `dot -Tpdf`. */
 export function graphDot(model: GraphModel): string {
   const { boxes, edges } = boxesOf(model)
   const quote = (text: string) => `"${text.replace(/[\\"]/g, '\\$&')}"`
@@ -118,7 +118,7 @@ export function graphDot(model: GraphModel): string {
   return `digraph gateway {\n  rankdir=LR\n  node [fontname="monospace", fontsize=10]\n${[...lines, ...arrows].join('\n')}\n}\n`
 }
 
-/** A line for each path, and for each node that no path has. */
+/** Returns a line for each path, and for each node that no path has. */
 export function graphText(model: GraphModel): string {
   const type = new Map(model.nodes.map(({ name, lines }) => [name, lines[0]!]))
   const named = (name: string) => `${name} (${type.get(name) ?? '?'})`

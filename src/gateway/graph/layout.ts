@@ -1,6 +1,6 @@
 /**
- * Where the boxes of a graph go, from left to right: a box is right of all that leads to it, boxes of a column are ordered so that few
- * lines cross, and lines that lead back run below everything. After Sugiyama, Tagawa and Toda (1981), in short.
+ * Layout of a graph, from left to right: a box is right of all that leads to it, boxes of a column are ordered so that few lines cross, and
+ * lines that lead back run below everything. After Sugiyama, Tagawa and Toda (1981), in short.
  */
 export interface Box {
   readonly width: number
@@ -17,13 +17,13 @@ export interface Layout {
   readonly height: number
   /** Upper left corners, by box. */
   readonly at: readonly { readonly x: number; readonly y: number }[]
-  /** Points of each edge, from the right side of its begin to the left side of its end; a line that leads back turns at both. */
+  /** Points of each edge, from the right side of its first box to the left side of its last; a line that leads back turns at both. */
   readonly lines: readonly (readonly { readonly x: number; readonly y: number }[])[]
 }
 
 const columnGap = 70
 const rowGap = 22
-/** Between lines that lead back, and how far these go out to turn. */
+/** Distance between lines that lead back, and distance that these go out to turn. */
 const backGap = 16
 const turn = 32
 
@@ -86,7 +86,7 @@ function newVertex(width: number, height: number, rank: number): Vertex {
   return { width, height, rank, y: 0, before: [], after: [] }
 }
 
-/** Edges that lead back to where one comes from, in the order of the boxes. */
+/** Returns a flag for each edge: it leads back to a box on the path to its start, in the order of the boxes. */
 function backEdges(count: number, edges: readonly Edge[]): boolean[] {
   const leaving: number[][] = Array.from({ length: count }, () => [])
   for (const [i, { from }] of edges.entries()) leaving[from]!.push(i)
@@ -101,14 +101,14 @@ function backEdges(count: number, edges: readonly Edge[]): boolean[] {
     }
     state[box] = 'done'
   }
-  // What nothing leads to comes first, so that lines lead back to it and not from it.
+  // Boxes without incoming edges come first, so that lines lead back to them and not from them.
   const reached = new Set(edges.map(({ to }) => to))
   for (let box = 0; box < count; box++) if (!reached.has(box)) visit(box)
   for (let box = 0; box < count; box++) if (state[box] === undefined) visit(box)
   return isBack
 }
 
-/** The longest way to each box, in edges. */
+/** Returns the number of edges on the longest path to each box. */
 function ranksOf(count: number, edges: readonly Edge[]): number[] {
   const ranks = Array.from({ length: count }, () => 0)
   for (let changed = true; changed; ) {
@@ -122,7 +122,7 @@ function ranksOf(count: number, edges: readonly Edge[]): number[] {
   return ranks
 }
 
-/** Joins two boxes; returns what stands for the line in the columns between them. */
+/** Joins two boxes; returns the vertices of the line in the columns between them. */
 function chain(from: Vertex, to: Vertex, columns: Vertex[][]): Vertex[] {
   const between: Vertex[] = []
   let last = from
@@ -141,7 +141,7 @@ function chain(from: Vertex, to: Vertex, columns: Vertex[][]): Vertex[] {
   return between
 }
 
-/** Boxes of a column go where the mean of their neighbours is, to and fro. */
+/** Orders the boxes of each column by the mean of their neighbours, in sweeps to and fro. */
 function order(columns: readonly Vertex[][]): void {
   for (let sweep = 0; sweep < 8; sweep++) {
     const isForth = sweep % 2 === 0
@@ -158,7 +158,7 @@ function order(columns: readonly Vertex[][]): void {
   }
 }
 
-/** Heights: each box as near to the mean of its neighbours as the order and the gaps allow. */
+/** Sets the heights: each box is as near to the mean of its neighbours as the order and the gaps allow. */
 function place(columns: readonly Vertex[][]): void {
   const middle = ({ y, height }: Vertex) => y + height / 2
   const stack = (column: Vertex[], wanted: (vertex: Vertex) => number): void => {

@@ -1,10 +1,10 @@
-/** What is drawn of a gateway: its nodes, its paths, and what goes from where to where. */
+/** Model of a drawing of a gateway: its nodes, its paths, and the connections between them. */
 import { mappingText } from '../config/mapping.ts'
 import type { GatewayConfig, PathConfig } from '../config/types.ts'
 
 export interface GraphNode {
   readonly name: string
-  /** Its type, and what else is worth a line. */
+  /** Type of the node, and other facts that are worth a line. */
   readonly lines: readonly string[]
   readonly enabled: boolean
 }
@@ -13,7 +13,7 @@ export interface GraphPath {
   readonly title: string
   readonly lines: readonly string[]
   readonly enabled: boolean
-  /** `masked`: what comes from there does not make the path go on. */
+  /** Sources of the path. `masked`: samples from there do not make the path go on. */
   readonly from: readonly { readonly node: string; readonly masked: boolean }[]
   readonly to: readonly string[]
 }
@@ -23,7 +23,7 @@ export interface GraphModel {
   readonly paths: readonly GraphPath[]
 }
 
-/** `states`: of nodes by name and of paths by UUID, where a gateway runs. */
+/** Returns the model. `states`: of nodes by name and of paths by UUID, where a gateway runs. */
 export function graphOf(config: GatewayConfig, states: ReadonlyMap<string, string> = new Map()): GraphModel {
   const nodes = config.nodes.map(({ name, type, enabled, in: { signals, hooks }, out }) => ({
     name,

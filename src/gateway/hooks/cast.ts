@@ -30,7 +30,7 @@ class Cast implements Hook {
   }
 }
 
-/** As `SignalData::cast`: a complex number is true if neither of its parts is 0, and otherwise its real part counts. */
+/** Casts as `SignalData::cast` does: a complex number is true if neither of its parts is 0, and otherwise its real part counts. */
 function castValue(samples: Samples, word: number, from: SignalType, to: SignalType): void {
   const { u32, f32, f64 } = samples
   const value =

@@ -1,4 +1,4 @@
-/** The hooks of one path, or of one direction of a node: what each lets pass goes to the next. */
+/** The hooks of one path, or of one direction of a node: samples that one of them lets pass go to the next. */
 import type { Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { type Hook, Verdict } from './hook.ts'
@@ -12,10 +12,10 @@ export class HookChain {
   skipped = 0
   errors = 0
   readonly #hooks: readonly Hook[]
-  /** The first hook that may still hold samples back. */
+  /** Index of the first hook that may still hold samples back. */
   #draining = 0
 
-  /** `signals`: of the samples that come in. */
+  /** Makes a chain. `signals`: of the samples that come in. */
   constructor(hooks: readonly Hook[], signals: readonly Signal[]) {
     this.#hooks = hooks
     this.signals = hooks.at(-1)?.signals ?? signals
@@ -32,8 +32,8 @@ export class HookChain {
   }
 
   /**
-   * There will be no more samples: fills a record with the next of those that hooks held back, and have let pass now. False: there are
-   * none left.
+   * Drains the hooks after the last sample: fills a record with the next of the samples that hooks held back, and have let pass now.
+   * Returns false if none is left.
    */
   drain(samples: Samples, word: number): boolean {
     const hooks = this.#hooks
@@ -48,13 +48,13 @@ export class HookChain {
     for (const hook of this.#hooks) hook.periodic?.()
   }
 
-  /** Must be called once before the first sample. */
+  /** Restarts all hooks; must be called once before the first sample. */
   restart(): void {
     this.#draining = 0
     for (const hook of this.#hooks) hook.restart?.()
   }
 
-  /** What was gathered is written. Samples that were held back and not drained are lost. */
+  /** Writes what was gathered. Samples that were held back and not drained are lost. */
   stop(): void {
     for (const hook of this.#hooks) hook.stop?.()
   }

@@ -9,7 +9,7 @@ class Decimate implements Hook {
   readonly #ratio: number
   readonly #renumber: boolean
   #count = 0
-  /** renumber: the last number, and how often it has wrapped at 2^32, so that what comes out goes on. */
+  /** Last sequence number and its wraps at 2^32, for `renumber`, so that the output continues. */
   readonly #last = new Samples(1, 0)
   #any = false
   #wraps = 0

@@ -1,4 +1,4 @@
-/** The transform of pmu_dft: some frequencies of a window of samples, and what is estimated from the strongest and its neighbours. */
+/** The transform of pmu_dft: some frequencies of a window of samples, and the estimate from the strongest and its neighbours. */
 import type { SettingsReader } from '../settings.ts'
 import { either } from './either.ts'
 
@@ -9,12 +9,12 @@ export interface DftSettings {
   /** Samples per second, and in a window. */
   sampleRate: number
   size: number
-  /** Of the first frequency, and from one to the next, in Hz. */
+  /** First frequency, and distance from one frequency to the next, in Hz. */
   start: number
   resolution: number
   count: number
   windowType: WindowType
-  /** How often the window is repeated, for a resolution that is finer than 1 / its duration; 1: it is padded with zeros. */
+  /** Number of times that the window is repeated, for a resolution that is finer than 1 / its duration; 1: it is padded with zeros. */
   repeats: number
 }
 
@@ -64,7 +64,7 @@ export interface Bins {
   readonly size: number
   readonly start: number
   readonly resolution: number
-  /** For each frequency: what a sample of the window is multiplied by, so that |X| is the amplitude. */
+  /** Factors of the samples of the window, for each frequency, such that |X| is the amplitude. */
   readonly real: readonly Float64Array[]
   readonly imaginary: readonly Float64Array[]
   /** Results. */
@@ -106,7 +106,7 @@ export function coefficientsOf({ sampleRate, size, start, resolution, count, win
   return { size, start, resolution, real, imaginary, re: results(), im: results(), magnitude: results() }
 }
 
-/** What `estimate` has found: one object for all, so that nothing is allocated. */
+/** Result of `estimate`: one object for all calls, so that nothing is allocated. */
 export const estimated: { frequency: number; amplitude: number; phase: number } = {
   frequency: 0,
   amplitude: 0,
@@ -149,7 +149,7 @@ function transform(bins: Bins, bin: number, ring: Float64Array, oldest: number, 
   bins.magnitude[bin] = Math.hypot(re, im)
 }
 
-/** The vertex of the parabola through the magnitudes of the peak and its neighbours (M. Gasior, BIW 2004, equation 10). */
+/** Estimates by the vertex of the parabola through the magnitudes of the peak and its neighbours (M. Gasior, BIW 2004, equation 10). */
 function quadratic({ start, resolution, magnitude }: Bins, peak: number): void {
   const a = magnitude[peak - 1]!
   const b = magnitude[peak]!
@@ -161,7 +161,7 @@ function quadratic({ start, resolution, magnitude }: Bins, peak: number): void {
   estimated.amplitude = b + ((c - a) * delta) / 4
 }
 
-/** Interpolation between the two strongest of a Hann window (doi 10.1109/TIM.2017.2708098, equations 4, 8, 9, 10). */
+/** Estimates by interpolation between the two strongest of a Hann window (doi 10.1109/TIM.2017.2708098, equations 4, 8, 9, 10). */
 function interpolated({ start, resolution, magnitude }: Bins, peak: number): void {
   const a = magnitude[peak - 1]!
   const b = magnitude[peak]!

@@ -3,9 +3,9 @@
  *
  *     1548104309.033621000-0 1548104309.133998900-1 sha256 A8952855…
  *
- * First and last sample (origin and sequence number), the algorithm, the hash. What is hashed of a sample, as far as it has it: origin
- * (2 × u64), sequence number (u64), values: 8 bytes of floats (any NaN is 0x7ff8…0) and integers, 1 of booleans, 2 × 4 of complex
- * numbers; little-endian. A frame that is not complete at the end has no hash.
+ * First and last sample (origin and sequence number), the algorithm, the hash. The hash is over the following fields of a sample, as far as
+ * it has them: origin (2 × u64), sequence number (u64), values: 8 bytes of floats (any NaN is 0x7ff8…0) and integers, 1 of booleans, 2 × 4
+ * of complex numbers; little-endian. A frame that is not complete at the end has no hash.
  */
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
@@ -26,7 +26,7 @@ class Digest implements Hook {
   readonly #view: DataView
   #filled = 0
   #output: HookOutput | undefined
-  /** Without values. */
+  /** First and last sample of the frame, without values. */
   readonly #first = new Samples(1, 0)
   readonly #last = new Samples(1, 0)
   #within = false
@@ -117,7 +117,7 @@ class Digest implements Hook {
   }
 }
 
-/** Of all that there are. */
+/** Replaces any NaN by the same one. */
 function oneNan(value: number): number {
   return Number.isNaN(value) ? Number.NaN : value
 }
@@ -127,7 +127,7 @@ function keep(samples: Samples, word: number, to: Samples): void {
   for (let i = SampleField.flags; i < SampleField.data; i++) to.i32[i] = samples.i32[word + i]!
 }
 
-/** "seconds.nanoseconds-sequence " */
+/** Writes "seconds.nanoseconds-sequence ". */
 function writeEnd(out: Uint8Array, at: number, { u32, i32 }: Samples): number {
   const { origin, sequence } = SampleField
   at = writeInt64(out, at, u32[origin]!, i32[origin + 1]!, true)

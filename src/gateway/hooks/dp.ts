@@ -24,7 +24,7 @@ class Forward implements Hook {
   readonly #window: Float64Array
   readonly #real: Float64Array
   readonly #imaginary: Float64Array
-  /** Of the sample in its period. */
+  /** Index of the sample in its period. */
   #at = 0
 
   constructor(signals: readonly Signal[], index: number, harmonics: readonly number[], size: number) {
@@ -61,7 +61,7 @@ class Forward implements Hook {
     this.#imaginary.fill(0)
   }
 
-  /** What enters the window and what leaves it have the same factor, as it is a period long. */
+  /** Adds a value. The value that enters the window and the one that leaves it have the same factor, as the window is a period long. */
   #add(value: number): void {
     const window = this.#window
     const size = window.length
@@ -75,7 +75,7 @@ class Forward implements Hook {
       this.#imaginary[i]! += change * this.#sin[factor]!
     }
     this.#at = at + 1 === size ? 0 : at + 1
-    // Rounding errors do not grow, and what is not finite leaves with the window.
+    // Rounding errors do not grow, and a value that is not finite leaves with the window.
     if (this.#at === 0 || !Number.isFinite(oldest)) this.#again()
   }
 
@@ -99,7 +99,7 @@ class Inverse implements Hook {
   readonly signals: readonly Signal[]
   readonly #index: number
   readonly #harmonics: readonly number[]
-  /** Of the fundamental, in radians per sample. */
+  /** Phase of the fundamental, in radians per sample. */
   readonly #step: number
   #count = 0
 
@@ -132,7 +132,7 @@ class Inverse implements Hook {
   }
 }
 
-/** Seconds from one sample to the next. */
+/** Returns the seconds from one sample to the next. */
 function stepOf(settings: SettingsReader): number {
   if (settings.has('rate') === settings.has('dt'))
     settings.fail(

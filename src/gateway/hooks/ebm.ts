@@ -1,4 +1,4 @@
-/** ebm: the energy that flows, ∫ Σ u·i dt over phases by the trapezoidal rule, said in the log about once a second. */
+/** ebm: the energy that flows, ∫ Σ u·i dt over phases by the trapezoidal rule, logged about once a second. */
 import { SampleField, Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
 import { copyTime, secondsBetween } from '../words.ts'

@@ -1,4 +1,4 @@
-/** fix: gives a sample what it lacks: a sequence number, the time of receipt (now), the origin (the time of receipt). */
+/** fix: adds the fields that a sample lacks: a sequence number, the time of receipt (now), the origin (the time of receipt). */
 import { SampleField, SampleFlag, type Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { copyTime } from '../words.ts'

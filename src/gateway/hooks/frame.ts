@@ -8,9 +8,9 @@ import { type Hook, type HookType, Verdict } from './hook.ts'
 class Frame implements Hook {
   readonly signals: readonly Signal[]
   readonly #bySequence: boolean
-  /** Milliseconds, or samples. */
+  /** Length of a frame: milliseconds, or samples. */
   readonly #interval: number
-  /** `sequence`: the number of the frame of the sample, or of the last one. */
+  /** Number of the frame of the sample, and of the last one, for `sequence`. */
   readonly #now = new Samples(1, 0)
   readonly #last = new Samples(1, 0)
   #any = false
@@ -53,7 +53,7 @@ class Frame implements Hook {
 /** Nanoseconds of the units of a duration. */
 const units: Readonly<Record<string, number>> = { d: 86400e9, h: 3600e9, m: 60e9, s: 1e9, ms: 1e6, us: 1e3, ns: 1 }
 
-/** A setting as "1h30m" or "500ms", or a number of milliseconds; in whole milliseconds. */
+/** Reads a setting as "1h30m" or "500ms", or a number of milliseconds; in whole milliseconds. */
 function durationMs(settings: SettingsReader, key: string, fallback: string): number {
   const value = settings.any(key) ?? fallback
   const expected = 'milliseconds, or numbers with units (d, h, m, s, ms, us, ns) of at least a millisecond together'

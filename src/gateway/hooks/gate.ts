@@ -22,7 +22,7 @@ interface GateSettings {
 class Gate implements Hook {
   readonly signals: readonly Signal[]
   readonly #settings: GateSettings
-  /** The sample that opened the gate. */
+  /** Sample that opened the gate. */
   readonly #opener = new Samples(1, 0)
   #open = false
   #previous = Number.NaN

@@ -13,7 +13,7 @@ class JitterCalc implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
   readonly #now = new Samples(1, 0)
-  /** In microseconds, the last ones. */
+  /** Last delays, in microseconds. */
   readonly #delays = new Float64Array(window)
   #count = 0
   #said = 0

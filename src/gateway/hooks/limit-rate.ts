@@ -1,4 +1,6 @@
-/** limit_rate: drops a sample that comes less than 1/rate seconds behind the last that passed, by one of three clocks; local is monotonic. */
+/**
+ * limit_rate: drops a sample that comes less than 1/rate seconds after the last that passed, by one of three clocks; local is monotonic.
+ */
 import { SampleField, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
 import { copyTime, nanosecondsBetween } from '../words.ts'
@@ -11,9 +13,9 @@ class LimitRate implements Hook {
   readonly #context: HookContext
   readonly #clock: Clock
   readonly #deadTimeNs: number
-  /** In `origin`: when the last sample passed. */
+  /** Time at which the last sample passed, in the field `origin`. */
   readonly #passed = new Samples(1, 0)
-  /** local: the same. */
+  /** Time of the same on the monotonic clock, for local. */
   #passedNs = 0
   #any = false
 

@@ -1,4 +1,7 @@
-/** lua: a hook as a Lua script, or signals as Lua expressions. The interpreter is loaded by whoever may load packages (`host/lua-hook.ts`). */
+/**
+ * lua: a hook as a Lua script, or signals as Lua expressions. The host, which may load packages, loads the interpreter
+ * (`host/lua-hook.ts`).
+ */
 import type { HookType } from './hook.ts'
 
 export const luaUnloaded: HookType = {

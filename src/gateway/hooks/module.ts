@@ -1,6 +1,6 @@
 /**
  * module: a hook of one's own, as a JavaScript module. Its default export is a `HookModule`; its settings stand beside `path`, and `make`
- * reads them as hooks of this package do. Modules are loaded before hooks are made, by whoever may import files.
+ * reads them as hooks of this package do. The host, which may import files, loads modules before hooks are made.
  */
 import { SampleField, SampleFlag } from '../samples.ts'
 import type { SettingsReader } from '../settings.ts'
@@ -8,7 +8,7 @@ import { SignalType } from '../signals.ts'
 import { type Hook, type HookContext, type HookType, usualPriority, Verdict } from './hook.ts'
 import { selectedSignal, selectedSignals } from './selection.ts'
 
-/** What a module needs of this package, so that it need not import it, and may lie anywhere. */
+/** Parts of this package that a module needs, so that it need not import it, and may lie anywhere. */
 export interface HookKit {
   readonly SampleField: typeof SampleField
   readonly SampleFlag: typeof SampleFlag
@@ -18,15 +18,15 @@ export interface HookKit {
   readonly selectedSignals: typeof selectedSignals
 }
 
-/** The default export of a module. */
+/** Default export of a module. */
 export interface HookModule {
-  /** As `HookType.make`. What it does not read from `settings` is an unknown setting, and an error. */
+  /** Makes the hook, as `HookType.make` does. A setting that it does not read from `settings` is unknown, and an error. */
   make(settings: SettingsReader, context: HookContext, kit: HookKit): Hook
 }
 
 const kit: HookKit = { SampleField, SampleFlag, SignalType, Verdict, selectedSignal, selectedSignals }
 
-/** The hook `module`, with those modules that were loaded, by their paths as settings have them. */
+/** Returns the hook `module`, with those modules that were loaded, by their paths as settings have them. */
 export function moduleHook(modules: ReadonlyMap<string, HookModule>): HookType {
   return {
     name: 'module',

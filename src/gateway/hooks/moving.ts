@@ -32,7 +32,7 @@ class Moving implements Hook {
       const window = this.#sums[i]!
       window.add(this.#squares ? value * value : value)
       const mean = window.sum / this.#size
-      // Squares that leave the window may leave less than nothing behind.
+      // After squares have left the window, rounding may make the sum negative.
       f64[at] = this.#squares ? Math.sqrt(Math.max(mean, 0)) : mean
     }
     return Verdict.ok

@@ -1,8 +1,8 @@
 /**
  * pmu_dft: a phasor measurement unit. `dft_rate` times a second it transforms the last samples of each signal at some frequencies, and
- * estimates frequency, amplitude, phase and rate of change of frequency (ROCOF) from the strongest one. These four values for each
- * signal replace those of the sample; other samples do not pass. The amplitude is the effective value, the phase that of a cosine at
- * the begin of the window.
+ * estimates frequency, amplitude, phase and rate of change of frequency (ROCOF) from the strongest one. These four values for each signal
+ * replace those of the sample; other samples do not pass. The amplitude is the effective value, the phase that of a cosine at the beginning
+ * of the window.
  */
 import { SampleField, type Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
@@ -41,7 +41,7 @@ class PmuDft implements Hook {
   readonly #most: number
   #at = 0
   #seen = 0
-  /** Of the last phasor: which of the intervals of 1/rate it fell into, as seconds and the part of a second. */
+  /** Interval of 1/rate into which the last phasor fell, as its second and its number within that second. */
   #lastSecond = Number.NaN
   #lastPart = -1
 
@@ -85,7 +85,7 @@ class PmuDft implements Hook {
     this.#origins.restart()
   }
 
-  /** The first sample behind each multiple of 1/rate. */
+  /** True for the first sample after each multiple of 1/rate. */
   #isDue(samples: Samples, word: number): boolean {
     const origin = word + SampleField.origin
     const second = samples.int64(origin)

@@ -1,9 +1,9 @@
 /**
  * pps_ts: sets the origin by a signal that rises at each full second, the pulse of a GPS receiver. Samples pass from the fifth pulse on;
- * between two pulses they are as far apart as the pulses before say.
+ * the distance of samples between two pulses is estimated from the pulses before.
  *
  * simple: each pulse is a full second, and the samples before it were counted for the next one. horizon: the clock is never set back or
- * forth; the mean length of the last `horizon_estimation` seconds is the period, and what the clock is wrong by goes away in
+ * forth; the mean length of the last `horizon_estimation` seconds is the period, and the error of the clock is compensated over
  * `horizon_compensation` seconds.
  */
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
@@ -31,19 +31,19 @@ class PpsTs implements Hook {
   readonly #settings: PpsSettings
   readonly #time = new Samples(1, 0)
   #last = Number.NaN
-  /** What the next sample's origin is. */
+  /** Origin of the next sample. */
   #seconds = 0
   #nanoseconds = 0
-  /** Between two samples. */
+  /** Time between two samples. */
   #periodNs = 0
   #pulses = 0
   /** Samples since the last pulse (simple) or the first (horizon). */
   #count = 0
-  /** simple: the second that the next pulse ends; 0: not known yet. */
+  /** Second that the next pulse ends, for simple; 0: not known yet. */
   #second = 0
-  /** horizon: `#count` at the last pulses. */
+  /** Values of `#count` at the last pulses, for horizon. */
   readonly #counts: Float64Array
-  /** The last sample's number. */
+  /** Sequence number of the last sample. */
   readonly #sequence = new Samples(1, 0)
   #any = false
   #missed = 0
@@ -123,7 +123,7 @@ class PpsTs implements Hook {
     this.#any = true
   }
 
-  /** Of this machine's clock, at a pulse. */
+  /** Sets the time to the nearest second of this machine's clock, at a pulse. */
   #nearestSecond(): void {
     const time = this.#time
     this.#context.stamp(time, 0)

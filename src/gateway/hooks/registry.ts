@@ -70,13 +70,13 @@ const types: readonly HookType[] = [
   ts,
 ]
 
-/** All of them; `module` without modules, `lua` without Lua. */
+/** All types of hooks; `module` without modules, `lua` without Lua. */
 export const hookTypes: Readonly<Record<string, HookType>> = Object.fromEntries(types.map((type) => [type.name, type]))
 
 export interface HookOptions {
-  /** What has the hooks, for messages: "path 2". */
+  /** Owner of the hooks, for messages: "path 2". */
   of?: string
-  /** Where settings stand in a file. */
+  /** Places of settings in a file. */
   placeOf?: PlaceOf
   /** Types to choose from; `hookTypes` without it. */
   types?: Readonly<Record<string, HookType>>
@@ -85,8 +85,9 @@ export interface HookOptions {
 }
 
 /**
- * The hooks of a path, or of a direction of a node. They run in the order of their priorities, lowest first, and where these are the
- * same, in the order of the list; `enabled: false` leaves one out. Throws a `GatewayError` that says what is wrong, and where.
+ * Returns the hooks of a path, or of a direction of a node. They run in the order of their priorities, lowest first, and where these are
+ * the same, in the order of the list; `enabled: false` leaves one out. Throws a `GatewayError` that describes what is wrong, with its
+ * place.
  */
 export function hooksOf(list: readonly HookConfig[], context: HookContext, options: HookOptions = {}): HookChain {
   const { of = context.owner, types: known = hookTypes, builtin = false, placeOf } = options
@@ -116,7 +117,7 @@ export function hooksOf(list: readonly HookConfig[], context: HookContext, optio
   return chain
 }
 
-/** The built-in hooks that a list lacks. */
+/** Returns the built-in hooks that a list lacks. */
 function missing(list: readonly HookConfig[], known: Readonly<Record<string, HookType>>): HookConfig[] {
   const added = Object.values(known).filter(({ name, builtin }) => builtin && !list.some(({ type }) => type === name))
   return added.map(({ name }) => ({ type: name, priority: null, enabled: true, settings: { type: name } }))
@@ -147,7 +148,7 @@ function priorityOf({ config, type }: { config: HookConfig; type: HookType }): n
   return config.priority ?? type.priority
 }
 
-/** The context of one hook of a chain. */
+/** Returns the context of one hook of a chain. */
 function contextOf(context: HookContext, signals: readonly Signal[], restart: () => void): HookContext {
   const { values, owner, initialSequence = 0, place = 'path' } = context
   return {

@@ -1,6 +1,6 @@
 /**
- * reorder_ts: sorts samples by their origins, within a window: a sample passes when `window_size` others came behind it. One that is
- * older than the last that has passed comes too late and is dropped. What is in the window at the end is drained.
+ * reorder_ts: sorts samples by their origins, within a window: a sample passes when `window_size` others came after it. One that is older
+ * than the last that has passed comes too late and is dropped. Samples that are in the window at the end are drained.
  */
 import { SampleField, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
@@ -13,10 +13,10 @@ class ReorderTs implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
   readonly #size: number
-  /** The window, one more to exchange with, and the last that has passed. */
+  /** Samples of the window, and one more to exchange with; then the last that has passed. */
   readonly #kept: Samples
   readonly #last = new Samples(1, 0)
-  /** Which of `#kept` are in the window, oldest first; behind them those that are free. */
+  /** Indices into `#kept`: of the window, oldest first, then of the free ones. */
   readonly #order: Int32Array
   #count = 0
   #any = false
@@ -68,7 +68,7 @@ class ReorderTs implements Hook {
     this.#any = false
   }
 
-  /** The oldest one. */
+  /** Moves the oldest sample of the window to the record at `word`. */
   #take(samples: Samples, word: number): void {
     const order = this.#order
     const first = order[0]!

@@ -1,7 +1,7 @@
 /**
- * restart: a sequence number of 0 behind another one means that the simulation has started again. The sample gets the flag
- * new_simulation, and all hooks forget what they know, as at a sample that comes with it. A number that wraps around at 2^32, which is
- * what several formats carry, or at 2^64 is no restart.
+ * restart: a sequence number of 0 after another one means that the simulation has started again. The sample gets the flag new_simulation,
+ * and all hooks discard their state, as at a sample that comes with it. A number that wraps around at 2^32, which is what several formats
+ * carry, or at 2^64 does not mark a restart.
  */
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
 import type { Signal } from '../signals.ts'
@@ -16,7 +16,7 @@ class Restart implements Hook {
   readonly signals: readonly Signal[]
   readonly #context: HookContext
   readonly #last = new Samples(1, 0)
-  /** The last sample came with the flag: another one with it is no other start. */
+  /** True if the last sample came with the flag: another one with it is not a new start. */
   #wasNew = false
 
   constructor(context: HookContext) {

@@ -1,4 +1,4 @@
-/** round: to so many digits behind the point, halves away from zero. */
+/** round: to a number of digits after the point, halves away from zero. */
 import type { Samples } from '../samples.ts'
 import { type Signal, SignalType } from '../signals.ts'
 import { EachValue } from './each-value.ts'
@@ -23,7 +23,7 @@ class Round extends EachValue {
   }
 }
 
-/** As `round` of C: `Math.round` takes −0.5 to 0. */
+/** Rounds as `round` of C does: `Math.round` takes −0.5 to 0. */
 function rounded(value: number): number {
   const whole = Math.trunc(value)
   const rest = value - whole

@@ -1,4 +1,4 @@
-/** Which signals a hook works on: those that `signals` or `signal` name, by their names or their indices from 0. */
+/** Selection of the signals that a hook works on: those that `signals` or `signal` name, by their names or their indices from 0. */
 import { didYouMean } from '../../spelling/index.ts'
 import type { SettingsReader } from '../settings.ts'
 import { type Signal, SignalType, signalTypeNames } from '../signals.ts'
@@ -8,7 +8,7 @@ const mostListed = 12
 /** Types of signals that hooks of real numbers take. */
 export const numbers: readonly SignalType[] = [SignalType.float, SignalType.integer]
 
-/** The indices that the list `signals`, or the one signal `signal`, select. `types`: those that the hook takes; without it all. */
+/** Returns the indices that the list `signals`, or the one signal `signal`, select. `types`: those that the hook takes; without it all. */
 export function selectedSignals(
   settings: SettingsReader,
   signals: readonly Signal[],
@@ -24,7 +24,7 @@ export function selectedSignals(
   return Int32Array.from(chosen, (each) => indexOf(settings, key, each, signals, types))
 }
 
-/** The index that one signal's setting selects, under whatever key. */
+/** Returns the index that the setting of a single signal selects, under any key. */
 export function selectedSignal(
   settings: SettingsReader,
   signals: readonly Signal[],

@@ -8,7 +8,7 @@ class SkipFirst implements Hook {
   readonly signals: readonly Signal[]
   readonly #by: 'samples' | 'seconds'
   readonly #amount: number
-  /** The sequence number, and the origin, from which on samples pass. */
+  /** Sequence number, and origin, from which on samples pass. */
   readonly #until = new Samples(1, 0)
   #started = false
 

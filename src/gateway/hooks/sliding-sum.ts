@@ -1,6 +1,7 @@
 /**
- * Sums over the last `size` numbers; before the first one there were zeros. What enters is added and what leaves is taken
- * away. Rounding errors do not grow: at each turn of the window, and when something not finite leaves, the sum is computed afresh.
+ * Sums over the last `size` numbers; before the first one there were zeros. A number that enters is added and one that leaves is
+ * subtracted. Rounding errors do not grow: at each turn of the window, and when a number leaves that is not finite, the sum is computed
+ * afresh.
  */
 export class SlidingSum {
   sum = 0

@@ -12,7 +12,7 @@ export interface StatisticsOptions {
   warmup: number
 }
 
-/** What is known of a metric. Values are in its unit. Without values all figures are null. */
+/** Summary of a metric. Values are in its unit. Without values all figures are null. */
 export interface MetricSummary {
   total: number
   last: number | null
@@ -44,10 +44,10 @@ class Metric {
   #lower = 0
   #higher = 0
   #above = new LogHistogram({ precision, bits: 53 })
-  /** Of the magnitudes of negative values. */
+  /** Histogram of the magnitudes of negative values. */
   #below: LogHistogram | undefined
 
-  /** `scale`: what a value is multiplied by so that its whole part is fine enough to tell values apart. */
+  /** Makes a metric. `scale`: factor of a value by which its whole part becomes fine enough to distinguish values. */
   constructor(scale: number, options: StatisticsOptions) {
     this.#scale = scale
     this.#options = options
@@ -80,7 +80,7 @@ class Metric {
     return this[type]
   }
 
-  /** By nearest rank. NaN without values. */
+  /** Returns a percentile by nearest rank; NaN without values. */
   percentile(percent: number): number {
     if (this.total === 0) return Number.NaN
     const rank = rankOf(this.total, percent)
@@ -127,7 +127,7 @@ class Metric {
     return this.total > 1 ? this.#squares / (this.total - 1) : Number.NaN
   }
 
-  /** In the histogram: as VILLASnode's `Hist::put`. */
+  /** Counts a value in the histogram, as VILLASnode's `Hist::put` does. */
   #count(value: number): void {
     const buckets = this.#buckets
     const { warmup } = this.#options
@@ -148,7 +148,7 @@ class Metric {
   }
 }
 
-/** Nanoseconds for what is in seconds. */
+/** Returns the factor of a unit: nanoseconds for values in seconds. */
 function scaleOf(unit: string): number {
   return unit === 'seconds' ? 1e9 : 1
 }
@@ -165,17 +165,17 @@ export class Statistics {
     this.#metrics[metric].add(value)
   }
 
-  /** NaN without values. */
+  /** Returns a figure of a metric; NaN without values. */
   get(metric: StatsMetric, type: StatsType): number {
     return this.#metrics[metric].get(type)
   }
 
-  /** By nearest rank; NaN without values. */
+  /** Returns a percentile by nearest rank; NaN without values. */
   percentile(metric: StatsMetric, percent: number): number {
     return this.#metrics[metric].percentile(percent)
   }
 
-  /** All metrics; plain data. */
+  /** Returns the summaries of all metrics; plain data. */
   summary(): Record<StatsMetric, MetricSummary> {
     const entries = Object.entries(this.#metrics).map(([name, metric]) => [name, metric.summary()])
     return Object.fromEntries(entries) as Record<StatsMetric, MetricSummary>

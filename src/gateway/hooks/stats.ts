@@ -1,6 +1,7 @@
 /**
- * stats: statistics of the samples that come by. Of a path, and of what is read from a node: the times between samples by both clocks, the
- * one-way delay, steps of the sequence number other than 1, the number of values. Of what is written to a node: the age, from receipt on.
+ * stats: statistics of the samples that pass. Of a path, and of samples that are read from a node: the times between samples by both
+ * clocks, the one-way delay, steps of the sequence number other than 1, the number of values. Of samples that are written to a node: the
+ * age, from receipt on.
  */
 import { type StatsMetric, statsMetrics } from '../config/mapping.ts'
 import { SampleField, SampleFlag, Samples } from '../samples.ts'
@@ -24,7 +25,7 @@ class Stats implements Hook {
   readonly #statistics: Statistics
   readonly #last = new Samples(1, 0)
   #any = false
-  /** How many samples the last line was about, and when it was written. */
+  /** Number of samples up to the last line, and the time of that line. */
   #said = 0
   #saidNs = 0
   #output: HookOutput | undefined
@@ -46,12 +47,12 @@ class Stats implements Hook {
   periodic(): void {
     const statistics = this.#statistics
     const count = countOf(statistics)
-    // Nothing has come since the last time: there is nothing to say.
+    // No sample has come since the last line.
     if (count === this.#said) return
     if (this.#settings.format === 'json') this.#write(`${JSON.stringify(statistics.summary())}\n`)
     else {
       const seconds = (this.#context.nowNs() - this.#saidNs) / 1e9
-      // Who has a file for them need not have them in the log.
+      // Statistics that have a file of their own are not needed in the log.
       const level = this.#settings.output === 'stdout' ? 'info' : 'debug'
       this.#context.log(level, lineOf(statistics, count, (count - this.#said) / seconds))
     }
@@ -122,7 +123,7 @@ function countOf(statistics: Statistics): number {
   return statistics.get('signal_cnt', 'total') || statistics.get('age', 'total')
 }
 
-/** Figures that are not known are left out. */
+/** Returns the line. Figures that are not known are left out. */
 function lineOf(statistics: Statistics, count: number, rate: number): string {
   const parts = [`${count} samples`, ...(Number.isFinite(rate) ? [`${digits(rate)} per second`] : [])]
   for (const [metric, is] of [
@@ -136,7 +137,7 @@ function lineOf(statistics: Statistics, count: number, rate: number): string {
   return parts.join(', ')
 }
 
-/** All metrics that have values. */
+/** Returns the text of all metrics that have values. */
 function textOf(summary: Readonly<Record<StatsMetric, MetricSummary>>, verbose: boolean): string {
   const lines: string[] = []
   for (const [name, metric] of Object.entries(summary) as [StatsMetric, MetricSummary][]) {

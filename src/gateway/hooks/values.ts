@@ -2,8 +2,8 @@
 import { SampleField, type Samples } from '../samples.ts'
 
 /**
- * Moves the values from `index` on, to make room for `count` others; returns the word at which these begin. What a sample has no room
- * for is lost: those are values without a signal.
+ * Moves the values from `index` on, to make room for `count` new ones; returns the word at which these begin. Values for which a sample has
+ * no room are lost: they have no signal.
  */
 export function insertValues(samples: Samples, word: number, index: number, count: number): number {
   const { i32 } = samples

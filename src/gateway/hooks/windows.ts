@@ -1,22 +1,22 @@
-/** What hooks with a window share: times of its samples, which of them an output has, and the unit of angles. */
+/** Parts common to hooks with a window: times of its samples, which of them an output has, and the unit of angles. */
 import { SampleField, Samples } from '../samples.ts'
 import type { SettingsReader } from '../settings.ts'
 import { copyTime } from '../words.ts'
 
 export type Align = 'left' | 'center' | 'right'
 
-/** The setting `timestamp_align`. */
+/** Reads the setting `timestamp_align`. */
 export function alignOf(settings: SettingsReader): Align {
   return settings.choice<Align>('timestamp_align', 'center', ['left', 'center', 'right'])
 }
 
-/** The setting `angle_unit`, as what a radian is in it. */
+/** Reads the setting `angle_unit`; returns the unit, and the factor from radians to it. */
 export function angleOf(settings: SettingsReader): { factor: number; unit: 'rad' | 'deg' } {
   const unit = settings.choice('angle_unit', 'rad', ['rad', 'degree'])
   return unit === 'rad' ? { factor: 1, unit } : { factor: 180 / Math.PI, unit: 'deg' }
 }
 
-/** The origins of the last samples. */
+/** Origins of the last samples. */
 export class OriginWindow {
   readonly #times: Samples
   readonly #size: number

@@ -1,4 +1,4 @@
-/** What is used of fengari: Lua 5.3 in JavaScript, with the functions of Lua's C API. Strings are bytes. */
+/** Declarations of the parts of fengari that are used: Lua 5.3 in JavaScript, with the functions of Lua's C API. Strings are bytes. */
 declare module 'fengari' {
   export interface LuaState {
     readonly isLuaState: true

@@ -1,7 +1,7 @@
 import { createHash, getHashes } from 'node:crypto'
 import type { HookHash } from '../index.ts'
 
-/** A hash function of OpenSSL by its name; undefined if there is none. */
+/** Returns a hash function of OpenSSL by its name; undefined if there is none. */
 export function hashOf(algorithm: string): HookHash | undefined {
   if (!getHashes().includes(algorithm)) return undefined
   let hash = createHash(algorithm)

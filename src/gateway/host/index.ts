@@ -1,4 +1,4 @@
-/** What hooks and nodes need of Node.js: hash functions, modules, Lua and packages that are loaded when a configuration needs them. */
+/** Functions of Node.js for hooks and nodes: hash functions, modules, Lua and packages that are loaded when a configuration needs them. */
 import { type HookConfig, type HookType, hookTypes } from '../index.ts'
 import type { FengariModule } from './lua.ts'
 import { luaHook } from './lua-hook.ts'
@@ -9,8 +9,8 @@ export { hashOf } from './hash.ts'
 export { peerPackage } from './peer-package.ts'
 
 /**
- * All types of hooks, with those that the configurations need loaded: for `HookOptions.types`. Relative paths begin in `folder`. Throws
- * a `GatewayError` that says what cannot be loaded.
+ * Returns all types of hooks, with those that the configurations need loaded: for `HookOptions.types`. Relative paths begin in `folder`.
+ * Throws a `GatewayError` that names what cannot be loaded.
  */
 export async function loadHookTypes(
   configs: readonly HookConfig[],
@@ -23,7 +23,7 @@ export async function loadHookTypes(
 
 async function loadLua(folder: string): Promise<HookType> {
   const loaded = await peerPackage('the hook lua', 'fengari@0', () => import('fengari'))
-  // It is no ES module.
+  // It is not an ES module.
   const { default: fengari = loaded } = loaded as { default?: FengariModule } & FengariModule
   return luaHook(fengari, folder)
 }

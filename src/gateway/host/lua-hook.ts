@@ -36,7 +36,7 @@ class LuaHook implements Hook {
   readonly #lua: Lua
   readonly #script: LuaReference | null
   readonly #expressions: readonly Expression[]
-  /** Of the signals that come, as keys; null: they have indices. */
+  /** Names of the incoming signals, as keys; null: they have indices. */
   readonly #names: readonly Uint8Array[] | null
   readonly #global: Uint8Array
   readonly #functions: Partial<Record<Moment, LuaReference>> = {}
@@ -143,13 +143,13 @@ class LuaHook implements Hook {
     if (this.#failures > 1) this.#say('error', `${this.#failures} samples were dropped, because the script failed`)
   }
 
-  /** Throws what the script says. */
+  /** Calls the script's function of this name, if there is one. Throws the script's errors. */
   #call(moment: Moment): void {
     const found = this.#functions[moment]
     if (found !== undefined) this.#lua.call(found)
   }
 
-  /** What the script says there is no reason to stop. */
+  /** Calls the script's function of this name; its errors are logged, and do not stop the hook. */
   #attempt(moment: Moment): void {
     try {
       this.#call(moment)
@@ -163,7 +163,7 @@ class LuaHook implements Hook {
   }
 }
 
-/** The hook with its interpreter; relative paths begin in `folder`. */
+/** Returns the hook with its interpreter; relative paths begin in `folder`. */
 export function luaHook(fengari: FengariModule, folder: string): HookType {
   return {
     ...luaUnloaded,
@@ -174,7 +174,7 @@ export function luaHook(fengari: FengariModule, folder: string): HookType {
       const useNames = settings.boolean('use_names', true)
       if (script === null && expressions.length === 0)
         settings.fail(`${settings.of}: it has neither a script nor signals with expressions`, 'type')
-      // Whatever else there is belongs to the script: prepare(cfg) gets it.
+      // Any other settings belong to the script: prepare(cfg) gets them.
       for (const key of settings.keys()) settings.any(key)
       return new LuaHook(lua, context, settings.settings, { script, expressions, useNames })
     },

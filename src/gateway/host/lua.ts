@@ -1,4 +1,6 @@
-/** A state of Lua: functions and expressions that were loaded, samples as tables. fengari's integers have 32 bits; what is larger is a float. */
+/**
+ * A state of Lua: functions and expressions that were loaded, samples as tables. fengari's integers have 32 bits; a larger one is a float.
+ */
 import type * as Fengari from 'fengari'
 import {
   GatewayError,
@@ -12,7 +14,7 @@ import {
 
 export type FengariModule = typeof Fengari
 
-/** A function in Lua's registry. */
+/** Function in Lua's registry. */
 export type LuaReference = number
 
 const isInt32 = (value: number): boolean => (value | 0) === value
@@ -48,7 +50,7 @@ export class Lua {
     return lauxlib.luaL_ref(this.#state, lua.LUA_REGISTRYINDEX)
   }
 
-  /** The global function of a name; undefined if there is none. */
+  /** Returns the global function of a name; undefined if there is none. */
   global(name: string): LuaReference | undefined {
     const { lua, lauxlib } = this.#fengari
     const L = this.#state
@@ -57,7 +59,7 @@ export class Lua {
     return undefined
   }
 
-  /** A global function that gets its arguments as text, with tabs between them, as print does. */
+  /** Registers a global function that gets its arguments as text, with tabs between them, as print does. */
   register(name: string, call: (text: string) => void): void {
     const { lua, lauxlib, to_jsstring: text } = this.#fengari
     lua.lua_register(this.#state, this.bytes(name), (L) => {
@@ -72,7 +74,7 @@ export class Lua {
     })
   }
 
-  /** Calls a function without arguments, or with what settings say. Throws an `Error` with Lua's message. */
+  /** Calls a function without arguments, or with settings. Throws an `Error` with Lua's message. */
   call(reference: LuaReference, settings?: Settings): void {
     const { lua } = this.#fengari
     const L = this.#state
@@ -81,7 +83,7 @@ export class Lua {
     if (lua.lua_pcall(L, settings === undefined ? 0 : 1, 0, 0) !== lua.LUA_OK) throw new Error(this.#message())
   }
 
-  /** Pushes the table of a sample. `names`: keys of its values; null: indices from 0. `pop` takes it away again. */
+  /** Pushes the table of a sample. `names`: keys of its values; null: indices from 0. `pop` removes it again. */
   pushSample(samples: Samples, word: number, signals: readonly Signal[], names: readonly Uint8Array[] | null): void {
     const { lua } = this.#fengari
     const L = this.#state
@@ -107,12 +109,12 @@ export class Lua {
     lua.lua_setfield(L, -2, keys.data)
   }
 
-  /** Makes the table on top a global, and takes it away. */
+  /** Makes the table on top a global, and removes it. */
   popToGlobal(name: Uint8Array): void {
     this.#fengari.lua.lua_setglobal(this.#state, name)
   }
 
-  /** Calls a function with the table on top, which stays. What it returns as a number, else NaN. */
+  /** Calls a function with the table on top, which stays. Returns its result if that is a number, else NaN. */
   callWithTop(reference: LuaReference): number {
     const { lua } = this.#fengari
     const L = this.#state
@@ -128,7 +130,7 @@ export class Lua {
     return result
   }
 
-  /** Fills a sample from the table on top, and takes that away. What the table lacks the sample has not. */
+  /** Fills a sample from the table on top, and removes that. The sample has only the fields that the table has. */
   popSample(samples: Samples, word: number, signals: readonly Signal[], names: readonly Uint8Array[] | null): void {
     const { lua } = this.#fengari
     const L = this.#state
@@ -156,9 +158,7 @@ export class Lua {
     lua.lua_pop(L, 2)
   }
 
-  /**
-   * Evaluates an expression into a value of a sample. nil leaves what is there if `keeps`. Throws an `Error` with Lua's message.
-   */
+  /** Evaluates an expression into a value of a sample. With `keeps`, nil leaves the present value. Throws an `Error` with Lua's message. */
   evaluate(expression: LuaReference, samples: Samples, word: number, signal: Signal, keeps: boolean): void {
     const { lua } = this.#fengari
     const L = this.#state
@@ -168,12 +168,12 @@ export class Lua {
     lua.lua_pop(L, 1)
   }
 
-  /** Takes away what a failed call has left. */
+  /** Removes what a failed call has left. */
   clear(): void {
     this.#fengari.lua.lua_settop(this.#state, 0)
   }
 
-  /** The message on top, which is taken away. */
+  /** Returns the message on top, and removes it. */
   #message(): string {
     const { lua, lauxlib, to_jsstring: text } = this.#fengari
     const message = text(lauxlib.luaL_tolstring(this.#state, -1))
@@ -198,7 +198,7 @@ export class Lua {
     else lua.lua_pushnumber(this.#state, value)
   }
 
-  /** False for a complex number, which Lua has none of. */
+  /** Pushes a value; false for a complex number, which Lua does not have. */
   #pushValue(samples: Samples, word: number, type: number): boolean {
     const { lua } = this.#fengari
     if (type === SignalType.float) lua.lua_pushnumber(this.#state, samples.f64[word >> 1]!)
@@ -225,7 +225,7 @@ export class Lua {
     }
   }
 
-  /** The time in a field of the table on top; false if there is none. */
+  /** Reads the time in a field of the table on top; false if there is none. */
   #time(samples: Samples, word: number, key: Uint8Array): boolean {
     const { lua } = this.#fengari
     const L = this.#state
@@ -239,7 +239,7 @@ export class Lua {
     return isThere
   }
 
-  /** What is on top as a value of a signal; what is no number and no boolean is the signal's first value. */
+  /** Reads the entry on top as a value of a signal; if it is neither a number nor a boolean, the value is the signal's initial one. */
   #value(samples: Samples, word: number, { type, init }: Signal): void {
     const { lua } = this.#fengari
     const L = this.#state

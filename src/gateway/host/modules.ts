@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { GatewayError, type HookConfig, type HookModule, type HookType, moduleHook } from '../index.ts'
 
-/** The hook `module`, with all modules that the configurations name; relative paths begin in `folder`. Throws a `GatewayError`. */
+/** Returns the hook `module`, with all modules that the configurations name; relative paths begin in `folder`. Throws a `GatewayError`. */
 export async function loadModules(configs: readonly HookConfig[], folder: string): Promise<HookType> {
   const modules = new Map<string, HookModule>()
   for (const { type, enabled, settings } of configs) {

@@ -5,8 +5,8 @@ import { pathToFileURL } from 'node:url'
 import { GatewayError } from '../index.ts'
 
 /**
- * What `load` imports for `whose`, "the node-type mqtt": found beside Verbena, or from the folder in which the gateway was started. Throws a `GatewayError` that says what to
- * install if it is in neither.
+ * Imports a package by `load` for `whose`, "the node-type mqtt": it is found beside Verbena, or from the folder in which the gateway was
+ * started. Throws a `GatewayError` that names the package to install if it is in neither.
  */
 export async function peerPackage<T>(whose: string, spec: string, load: () => Promise<T>): Promise<T> {
   const name = spec.slice(0, spec.lastIndexOf('@'))

@@ -1,4 +1,4 @@
-/** Reads a configuration of files: libconfig, JSON or YAML, what they include, variables of the environment. */
+/** Reads a configuration of files: libconfig, JSON or YAML, included files, variables of the environment. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { dirname, extname } from 'node:path'
@@ -23,33 +23,33 @@ import { filesOf } from './include.ts'
 import { parseYaml } from './yaml.ts'
 
 export interface LoadedConfig {
-  /** What was understood; complete if there are no errors. */
+  /** Configuration as far as it was understood; complete if there are no errors. */
   readonly config: GatewayConfig
   readonly placeOf: PlaceOf
-  /** What is wrong, each with file, line and key. */
+  /** Errors, each with file, line and key. */
   readonly errors: readonly GatewayError[]
-  /** What has no effect, or another than it says. */
+  /** Notices of settings that have no effect, or a different one from what they state. */
   readonly notices: readonly Notice[]
   /** All files that were read, the configuration first. */
   readonly files: readonly string[]
 }
 
 /**
- * Reads a configuration. Throws a `GatewayError` if it cannot be read at all; what is wrong in single settings is in `errors`.
- * `environment`: variables for `${NAME}`.
+ * Reads a configuration. Throws a `GatewayError` if it cannot be read at all; errors of single settings are in `errors`. `environment`:
+ * variables for `${NAME}`.
  */
 export function loadConfig(path: string, environment: Readonly<Record<string, string | undefined>>): LoadedConfig {
   return loadText({ name: path, text: read(path, path) }, environment)
 }
 
-/** The same for a text that came otherwise, for example through standard input; `name` stands for its path in messages. */
+/** Reads a text that came otherwise, for example through standard input; `name` stands for its path in messages. */
 export function loadText(source: SourceText, environment: Readonly<Record<string, string | undefined>>): LoadedConfig {
   const loader = new Loader(source, environment)
   const settings = loader.settings()
   return { ...checkSettings(settings, loader.places.of), files: loader.files }
 }
 
-/** Settings that came otherwise, for example through the API: nothing in them is included or replaced. */
+/** Checks settings that came otherwise, for example through the API: nothing in them is included or replaced. */
 export function checkSettings(
   settings: Settings,
   placeOf: PlaceOf = () => undefined,
@@ -80,7 +80,7 @@ class Loader {
     return settings
   }
 
-  /** `place`: of what asked for it. */
+  /** Parses a file. `place`: of the setting that includes it. */
   #parse(source: SourceText, place: string): unknown {
     this.files.push(source.name)
     const { places } = this
@@ -112,13 +112,13 @@ class Loader {
     return files.map((file) => ({ name: file, text: read(file, place) }))
   }
 
-  /** As VILLASnode, includes are beside the configuration; or else beside the file that includes. */
+  /** Returns the files of an include. As in VILLASnode, they are beside the configuration; or else beside the file that includes. */
   #files(pattern: string, from: string, place: string): string[] {
     return filesOf(pattern, [dirname(this.#source.name), dirname(from)], place)
   }
 }
 
-/** By the end of the name, else by how it begins: JSON with a brace. */
+/** Returns the kind of a text, by the extension of its name, else by its beginning: JSON begins with a brace. */
 function kindOf({ name, text }: SourceText): 'libconfig' | 'json' | 'yaml' {
   switch (extname(name).toLowerCase()) {
     case '.json':
@@ -146,7 +146,7 @@ function read(path: string, place: string): string {
   }
 }
 
-/** MD5 of both, as VILLASnode names its nodes. */
+/** Returns the MD5 of both, from which VILLASnode makes the UUIDs of its nodes. */
 function uuidOf(space: string, text: string): string {
   const hex = createHash('md5').update(space).update(text).digest('hex')
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')

@@ -2,7 +2,7 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
 import { configurationLimits, type Places, refuseText, type Settings, type SourceText } from '../index.ts'
 
-/** Throws a `GatewayError` with file and line. */
+/** Parses YAML. Throws a `GatewayError` with file and line. */
 export function parseYaml(source: SourceText, places: Places): unknown {
   const lines = new LineCounter()
   const document = parsed(source, lines)
@@ -42,7 +42,7 @@ function parsed(source: SourceText, lines: LineCounter): Document.Parsed {
   try {
     return parseDocument(source.text, { lineCounter: lines, prettyErrors: false, logLevel: 'silent' })
   } catch (error) {
-    // The parser descends into what is nested until the stack ends.
+    // The parser recurses into nested values until the stack overflows.
     return refuseText(source.name, `this is no YAML: ${(error as Error).message}`)
   }
 }

@@ -1,6 +1,6 @@
 /**
- * AMQP 0-9-1 (RabbitMQ), through the client amqplib: messages of an exchange of type direct, to and from a routing key. What the broker
- * has not confirmed when a connection ends is counted as lost.
+ * AMQP 0-9-1 (RabbitMQ), through the client amqplib: messages of an exchange of type direct, to and from a routing key. Messages that the
+ * broker has not confirmed when a connection ends are counted as lost.
  */
 import { readFileSync } from 'node:fs'
 import type { Channel, ChannelModel, ConfirmChannel } from 'amqplib'
@@ -25,7 +25,7 @@ interface AmqpSettings {
 type Connect = (uri: string, options: Readonly<Record<string, unknown>>) => Promise<ChannelModel>
 
 const frameLimit = 1 << 18
-/** Messages that the broker has not confirmed; then samples are lost. */
+/** Maximum number of messages that the broker has not confirmed; beyond it, samples are lost. */
 const mostInFlight = 1024
 const connectMs = 10_000
 
@@ -142,7 +142,7 @@ class AmqpNode implements RunningNode {
       channel.on('error', (error) => {
         why = `: ${error.message}`
       })
-      // A channel that the broker has closed is good for nothing more.
+      // A channel that the broker has closed cannot be used any more.
       channel.on('close', () => void opened.close().catch(() => {}))
       await channel.assertExchange(exchange, 'direct', { durable: false })
       if (this.source) await this.#consume(channel)
@@ -160,7 +160,7 @@ class AmqpNode implements RunningNode {
     }
   }
 
-  /** Messages come to a queue of this connection, which ends with it. */
+  /** Consumes messages, which come to a queue of this connection, which ends with it. */
   async #consume(channel: Channel): Promise<void> {
     const { exchange, routingKey } = this.#settings
     const { queue } = await channel.assertQueue('', { exclusive: true, durable: false, autoDelete: true })

@@ -5,11 +5,11 @@
 import { type Context, openDevice } from '../../index.ts'
 import { Pool, type PoolShare, Samples } from '../index.ts'
 
-/** What another thread needs to use the same pool; may be posted to it. */
+/** Data with which another thread attaches to the same pool; may be posted to it. */
 export interface DevicePoolShare {
   readonly device: string
   readonly pool: PoolShare
-  /** The device's address of the records. */
+  /** Address of the records for the device. */
   readonly addr: number
 }
 
@@ -24,7 +24,7 @@ export class DevicePool {
     this.pool = pool
   }
 
-  /** `capacity`: samples, a power of 2; `values`: room in each. What `openDevice` and `alloc` throw. */
+  /** Makes a pool. `capacity`: samples, a power of 2; `values`: room in each. Throws the errors of `openDevice` and `alloc`. */
   static create(device: string, capacity: number, values: number): DevicePool {
     const context = openDevice(device)
     try {
@@ -37,7 +37,7 @@ export class DevicePool {
     }
   }
 
-  /** The pool that another thread has made. */
+  /** Attaches to the pool that another thread has made. */
   static attach(share: DevicePoolShare): DevicePool {
     const context = openDevice(share.device)
     const { capacity, values } = share.pool
@@ -45,7 +45,7 @@ export class DevicePool {
     return new DevicePool(context, share, Pool.attach(share.pool, records))
   }
 
-  /** All nodes that use the pool have stopped; in the thread that made it, those of all threads. */
+  /** Closes the device when all nodes that use the pool have stopped; in the thread that made it, those of all threads. */
   close(): void {
     this.#context.close()
   }

@@ -1,6 +1,6 @@
 /**
- * A program: what is written goes to its standard input, what it prints is read. When it fails it is started again, after a while;
- * when it ends without an error, nothing comes any more.
+ * A program: what is written goes to its standard input, what it prints is read. When it fails it is started again, after a while; when it
+ * ends without an error, no more samples come.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,13 +27,13 @@ interface ExecSettings {
 type Child = ChildProcessByStdio<Writable, Readable, Readable>
 
 const frameLimit = 1 << 16
-/** Bytes that the program may be behind; then samples for it are lost. */
+/** Bytes that the program may not have read yet; beyond that, samples for it are lost. */
 const mostBehind = 1 << 20
-/** What a program gets to end by itself, from when it last took something, and again after SIGTERM. */
+/** Time for a program to end by itself, since it last took input, and again after SIGTERM. */
 const endMs = 1000
-/** The same while it has not taken all that was written. */
+/** Time for the same while it has not taken all that was written. */
 const slowMs = 3000
-/** Between two looks at what it does in the end. */
+/** Time between two looks at its progress in the end. */
 const lookMs = 50
 const longestLine = 1000
 
@@ -74,7 +74,7 @@ class ExecNode implements RunningNode {
   #stopped = false
   /** Samples that the program's pipe has not taken yet. */
   #behind = 0
-  /** It was written to. */
+  /** True if it was written to. */
   #fed = false
 
   constructor(context: NodeContext, settings: ExecSettings) {
@@ -107,7 +107,7 @@ class ExecNode implements RunningNode {
     this.#child = child
     this.#counters.add('starts')
     this.state = 'connected'
-    // EPIPE: it has closed its input, or ended, which is said below.
+    // EPIPE: it has closed its input, or ended, which is reported below.
     child.stdin.on('error', () => {})
     new StreamIn(child.stdout, this.#inbox, () => this.#kill(child, 'SIGTERM'))
     this.#logLines(child.stderr)
@@ -201,7 +201,7 @@ class ExecNode implements RunningNode {
       const closed = once(child, 'close').then(() => {
         isClosed = true
       })
-      // What it still prints is nobody's.
+      // Further output is discarded.
       child.stdout.removeAllListeners('data').resume()
       child.stdin.end()
       await this.#finishing(child, () => isClosed)
@@ -212,7 +212,7 @@ class ExecNode implements RunningNode {
         await closed
         clearTimeout(timer)
       }
-      // What it has not taken is counted.
+      // Samples that it has not taken are counted.
       await nextTurn()
     }
     this.#inbox.stop()

@@ -1,4 +1,4 @@
-/** Types of nodes, and what they and paths have in common with time. Other folders import from here only. */
+/** Types of nodes, and the functions of time that they share with paths. Other folders import from here only. */
 export { type AnyPoolShare, attachPool, makePool, type OwnedPool } from './any-pool.ts'
 export { OutputFile } from './file/output-file.ts'
 export { loadNodeType } from './load.ts'

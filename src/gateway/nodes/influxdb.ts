@@ -16,7 +16,7 @@ import {
 import { addressSetting, noMoreSettings } from './kit/settings.ts'
 import { startSocket } from './socket/index.ts'
 
-/** No field of a point is longer: a double has at most 24 characters. */
+/** Maximum length of a field of a point: a double has at most 24 characters. */
 const fieldBytes = 2 * 40
 const text = new TextEncoder()
 
@@ -68,7 +68,7 @@ function nanoseconds(samples: Samples, word: number): bigint {
   return int64(samples, word + SampleField.origin) * 1_000_000_000n + int64(samples, word + SampleField.origin + 2)
 }
 
-/** Of the name of a field: commas, equals signs and spaces are escaped. */
+/** Escapes commas, equals signs and spaces in the name of a field. */
 function escaped(name: string): string {
   return name.replace(/[,= ]/g, '\\$&')
 }
@@ -78,7 +78,7 @@ export const influxdb: NodeType = {
   is: 'a database of InfluxDB, by its line protocol over UDP; written to only',
   parse(reader, common) {
     const key = reader.string('key', null, 'villas,location=lab')
-    // The measurement, and tags behind commas; a space ends it.
+    // The measurement, and tags after commas; a space ends it.
     if (!/^(?:[^ ,=\n\\]|\\.)+(?:,(?:[^ ,=\n\\]|\\.)+=(?:[^ ,=\n\\]|\\.)+)*$/.test(key))
       reader.refuse('key', 'a measurement, and tags if there are any: NAME,TAG=VALUE', '"villas,location=lab"')
     const given = reader.string('server', null, 'localhost:8089')

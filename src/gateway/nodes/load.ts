@@ -1,9 +1,9 @@
-/** The types of nodes, loaded when they are asked for. */
+/** The types of nodes, loaded on demand. */
 import { didYouMean } from '../../spelling/index.ts'
 import { GatewayError, missingTypes, type NodeType } from '../index.ts'
 import { nodeTypes } from './registry.ts'
 
-/** Throws a `GatewayError` if there is none of that name. */
+/** Loads a type of nodes. Throws a `GatewayError` if there is none of that name. */
 export async function loadNodeType(name: string): Promise<NodeType> {
   const load = Object.hasOwn(nodeTypes, name) ? nodeTypes[name] : undefined
   if (load !== undefined) return await load()

@@ -1,6 +1,6 @@
 /**
- * loopback: what is written to it is read from it, in this gateway. Samples pass from thread to thread by their indices, without a copy.
- * The reader is busy until something comes (mode polling), or it sleeps (Atomics.wait) and the writer wakes it (all others).
+ * loopback: samples that are written to it are read from it, in this gateway. Samples pass from thread to thread by their indices, without
+ * a copy. The reader is busy until something comes (mode polling), or it sleeps (Atomics.wait) and the writer wakes it (all other modes).
  */
 import {
   type Destination,
@@ -25,7 +25,7 @@ interface Shared {
 
 /** Looks at the queue between two looks at the clock. */
 const looksPerTime = 64
-/** Before it sleeps, a reader looks this often: some 5 µs, a tenth of what waking takes. */
+/** Number of looks of a reader before it sleeps: some 5 µs, a tenth of the time that waking takes. */
 const looksBeforeSleep = 64
 
 class LoopbackSource implements Source {
@@ -86,7 +86,7 @@ class LoopbackDestination implements Destination {
     let lost = 0
     for (let i = 0; i < count; i++) {
       const index = samples[i]!
-      // Those that find no room go to the head: the caller gives them back.
+      // Samples for which there is no room go to the head: the caller gives them back.
       if (!this.#queue.push(index)) samples[lost++] = index
     }
     this.released = lost
@@ -128,7 +128,7 @@ class Loopback implements RunningNode {
 
   async stop(): Promise<void> {
     this.state = 'stopped'
-    // What was written is the reader's, who stops later. Without one nobody else gives it back.
+    // The reader, which stops later, owns what was written. Without a reader, this side gives it back.
     if (this.source === null && Atomics.load(this.#words, Word.hasReader) === 1) return
     for (let index = this.#queue.shift(); index >= 0; index = this.#queue.shift()) this.#pool.drop(index)
   }

@@ -38,7 +38,7 @@ interface SslSettings {
 }
 
 const frameLimit = 1 << 18
-/** Messages that the broker has not acknowledged, or the connection not taken; then samples are lost. */
+/** Maximum number of messages that the broker has not acknowledged, or the connection not taken; beyond it, samples are lost. */
 const mostInFlight = 1024
 
 function mqttSettings(settings: SettingsReader): MqttSettings {
@@ -128,7 +128,7 @@ class MqttNode implements RunningNode {
   readonly #backoff: Backoff
   #inFlight = 0
   #failures = 0
-  /** The broker has acknowledged the subscription, if there is one. */
+  /** True if the broker has acknowledged the subscription, if there is one. */
   #subscribed = false
   #stopped = false
 
@@ -154,7 +154,7 @@ class MqttNode implements RunningNode {
       ...(password !== undefined && { password }),
       ...(ssl && tlsOptions(ssl)),
       keepalive,
-      // Connecting again is up to us: with a back-off.
+      // This node connects again by itself: with a back-off.
       reconnectPeriod: 0,
       connectTimeout: 10_000,
       resubscribe: false,
@@ -234,7 +234,7 @@ class MqttNode implements RunningNode {
   async stop(): Promise<void> {
     this.#stopped = true
     this.#backoff.cancel()
-    // What was published goes out first; a broker that does not answer is left.
+    // Published messages go out first; a broker that does not answer is left.
     await new Promise<void>((done) => {
       const timer = setTimeout(() => this.#client.end(true, () => done()), 1000)
       this.#client.end(!this.#client.connected, () => {

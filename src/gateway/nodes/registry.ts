@@ -3,7 +3,7 @@ import type { NodeType, SecretSettings } from '../index.ts'
 
 interface Row {
   load(): Promise<NodeType>
-  /** Settings that nobody may see, not even through the API. Whatever is an address is looked at in any case. */
+  /** Secret settings, which no user may see, not even through the API. Addresses are examined in any case. */
   readonly secret: readonly string[]
 }
 
@@ -31,7 +31,7 @@ export const nodeTypes: Readonly<Record<string, () => Promise<NodeType>>> = Obje
   Object.entries(rows).map(([name, { load }]) => [name, load]),
 )
 
-/** Of each type, its settings that are secret. */
+/** Secret settings of each type. */
 export const secretSettings: SecretSettings = Object.fromEntries(
   Object.entries(rows).map(([name, { secret }]) => [name, secret]),
 )

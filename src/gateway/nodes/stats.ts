@@ -1,6 +1,6 @@
 /**
- * stats: statistics of other nodes as samples, at a rate. They are what the hook `stats` of such a node has seen, as of the last time
- * that statistics were gathered (`stats` at the top of a configuration says how often that is).
+ * stats: statistics of other nodes as samples, at a rate. They are what the hook `stats` of such a node has seen, as of the last time that
+ * statistics were gathered (`stats` at the top of a configuration is the rate of that).
  */
 import {
   GatewayError,
@@ -87,7 +87,7 @@ class StatsNode implements RunningNode {
   }
 }
 
-/** "node.stats.owd.mean" */
+/** Reads "node.stats.owd.mean". */
 function mappingOf(group: SettingsReader, text: string): Figure {
   try {
     const mapping = parseMapping(text)

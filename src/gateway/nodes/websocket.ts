@@ -34,25 +34,25 @@ import { formatSetting, formatWith, inMessages, noMoreSettings } from './kit/set
 interface WebsocketSettings {
   readonly format: Format
   readonly destinations: readonly { readonly uri: string; readonly format: Format }[]
-  /** Undefined: that of the API. */
+  /** Port to listen on; undefined: that of the API. */
   readonly port: number | undefined
   readonly address: string
-  /** Of that port, what clients have to know; the port of the API has its own. */
+  /** Token that clients of that port have to know; the port of the API has its own. */
   readonly token: Token | undefined
-  /** The node has not started before it is connected to all destinations. */
+  /** True if the node has not started before it is connected to all destinations. */
   readonly waitConnected: boolean
 }
 
 const subProtocol = 'live'
 const frameLimit = 1 << 18
-/** Of a message that comes. */
+/** Maximum number of bytes of a message that is received. */
 const mostBytes = 1 << 20
-/** Bytes that a peer may be behind; then samples for it are lost. */
+/** Maximum number of bytes that a peer may not have taken yet; beyond it, samples for it are lost. */
 const mostBehind = 1 << 20
 const mostPeers = 64
 const heartbeatMs = 10_000
 const endMs = 1000
-/** How often a node that waits for its connections looks for them. */
+/** Interval at which a node that waits for its connections looks for them. */
 const lookMs = 20
 
 function websocketSettings(settings: SettingsReader): WebsocketSettings {
@@ -193,7 +193,7 @@ class WebsocketNode implements RunningNode {
     })
   }
 
-  /** Ends connections whose peers have not been heard of since the last time. */
+  /** Ends connections from whose peers nothing was received since the last time. */
   #heartbeat(): void {
     for (const peer of this.#peers) {
       if (this.#alive.get(peer)) {
@@ -256,7 +256,7 @@ class WebsocketNode implements RunningNode {
     while (!isOver()) await delay(lookMs)
   }
 
-  /** Takes what comes to the port of the API. Nobody else of this machine has access to the folder. */
+  /** Takes connections that come to the port of the API. No other user of this machine has access to the folder. */
   async listenAtDoor(path: string): Promise<void> {
     const folder = dirname(path)
     mkdirSync(folder, { mode: 0o700 })
@@ -297,14 +297,14 @@ class WebsocketNode implements RunningNode {
     this.#server = http
   }
 
-  /** As a header, or, where browsers and VILLASnode cannot send one, in the address. */
+  /** True if a request has the token: as a header, or, where browsers and VILLASnode cannot send one, in the address. */
   #hasToken(url: string, authorization: string | undefined): boolean {
     const given = new URLSearchParams(url.split('?')[1] ?? '').get('token')
     const { token } = this.#settings
     return token!.isBearer(authorization) || (given !== null && token!.is(given))
   }
 
-  /** Of "/node" or "/node.json"; undefined if there is none. */
+  /** Returns the format of "/node" or "/node.json"; undefined if there is none. */
   #formatOf(url: string): Format | undefined {
     const path = url.replace(/\?.*/, '').slice(1)
     const { name } = this.#context

@@ -31,7 +31,7 @@ type Out = Zmq.Publisher | Draft.Radio
 type In = Zmq.Subscriber | Draft.Dish
 
 const frameLimit = 1 << 18
-/** Messages that wait for their turn; then samples are lost. */
+/** Maximum number of messages that wait for their turn; beyond it, samples are lost. */
 const mostWaiting = 1024
 const lingerMs = 1000
 
@@ -119,7 +119,7 @@ class ZeromqNode implements RunningNode {
     return this.#counters.all
   }
 
-  /** Binds and connects. Throws what ZeroMQ says of an endpoint. */
+  /** Binds and connects. Throws ZeroMQ's error about an endpoint. */
   async start(): Promise<void> {
     const { in: input, out, radiodish, curve, ipv6 } = this.#settings
     const common = { ipv6, linger: lingerMs, reconnectInterval: 100, reconnectMaxInterval: 10_000 }
@@ -197,7 +197,7 @@ class ZeromqNode implements RunningNode {
     return true
   }
 
-  /** A socket sends one message at a time. */
+  /** Sends the messages that wait: a socket sends one at a time. */
   async #send(): Promise<void> {
     const { filter } = this.#settings.out
     for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {

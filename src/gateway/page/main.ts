@@ -35,10 +35,10 @@ const token = new PageToken('verbena-gateway-token')
 
 const element = <T extends HTMLElement>(id: string): T => document.getElementById(id) as T
 const plot = new Plot(element('plots'), element('legend'), element<HTMLInputElement>('each'))
-/** Counts when they were last asked for, by node or path. */
+/** Counts at the last request, by node or path. */
 const before = new Map<string, { at: number; counts: Record<string, number> }>()
 let watched: { name: string; socket: WebSocket } | null = null
-/** Somebody has chosen what is plotted, or that nothing is. */
+/** True if the user has chosen what is plotted, or that nothing is. */
 let isChosen = false
 let drawnFor = ''
 
@@ -91,7 +91,7 @@ async function update(): Promise<void> {
   image.src = URL.createObjectURL(await get<Blob>('graph.svg'))
 }
 
-/** `sources`: names of nodes that paths read. */
+/** Returns the cells of a node. `sources`: names of nodes that paths read. */
 function nodeRow(
   { name, type, state, signals, counts }: NodeDocument,
   sources: ReadonlySet<string>,
@@ -105,7 +105,7 @@ function nodeRow(
     isChosen = true
     watch(name, signals)
   })
-  // Where nobody is to read, nothing is wrong.
+  // Samples that no path is meant to read are not an error.
   const isLoopback = type === 'loopback' && !sources.has(name)
   const isServer = type === 'websocket' && state !== 'pending connect'
   const { lost } = counts
@@ -123,7 +123,10 @@ function nodeRow(
   ]
 }
 
-/** Samples lost since nobody was connected. What a node counts by itself is known once a second, what it lost at once. */
+/**
+ * Returns the samples that were lost because no viewer was connected. Counts that a node keeps by itself are known once a second, `lost` at
+ * once.
+ */
 function unseen({ lost = 0, not_connected: known = 0, connections = 0, disconnects = 0, ...counts }: Counts): number {
   const others = ['dropped', 'send_failed', 'not_encoded', 'too_long'].reduce(
     (sum, name) => sum + (counts[name] ?? 0),
@@ -132,7 +135,7 @@ function unseen({ lost = 0, not_connected: known = 0, connections = 0, disconnec
   return connections > disconnects || known === 0 ? Math.min(lost, known) : Math.max(0, lost - others)
 }
 
-/** Samples that nobody was there for, and others. */
+/** Shows samples for which there was no reader, and other ones. */
 function unreadText(unread: number, why: string, others: number): Node {
   const found = document.createDocumentFragment()
   if (others > 0) found.append(bad(others), ' + ')
@@ -143,7 +146,7 @@ function unreadText(unread: number, why: string, others: number): Node {
   return found
 }
 
-/** 3 min, 2 h: the largest unit of which there are two, or the smallest. */
+/** Formats 3 min, 2 h: the largest unit of which there are two, or the smallest. */
 function durationText(seconds: number): string {
   const units = [
     ['d', 86_400],
@@ -167,7 +170,7 @@ function pathRow({ uuid, in: sources, out, hooks, state, counts }: PathDocument)
   ]
 }
 
-/** Changes per second since the last time. */
+/** Returns changes per second since the last time. */
 function rates(of: string, counts: Record<string, number>): (name: string) => string {
   const at = performance.now()
   const last = before.get(of)
@@ -179,7 +182,7 @@ function rates(of: string, counts: Record<string, number>): (name: string) => st
   }
 }
 
-/** A number that should be 0. */
+/** Shows a number that should be 0. */
 function bad(count: number | undefined): string | Node {
   if (count === undefined) return ''
   const span = document.createElement('span')
@@ -196,7 +199,7 @@ function fill(id: string, rows: (string | Node)[][]): void {
   table.tBodies[0]!.replaceChildren(
     ...rows.map((cells) => {
       const row = document.createElement('tr')
-      // Where a window is narrow, a row is a card, and its cells say what they are.
+      // In a narrow window, a row is a card, and its cells have labels.
       for (const [i, cell] of cells.entries()) {
         const td = row.insertCell()
         td.className = numbers[i] ?? ''
@@ -207,7 +210,7 @@ function fill(id: string, rows: (string | Node)[][]): void {
       return row
     }),
   )
-  // Who uses the keyboard stays where they were.
+  // The focus of the keyboard stays where it was.
   if (focused > 0) table.rows[focused]?.querySelector('button')?.focus()
 }
 

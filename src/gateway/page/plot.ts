@@ -15,12 +15,12 @@ const shownSeconds = 10
 const font = '12px system-ui, sans-serif'
 const mostPoints = 20_000
 const mostSignals = 64
-/** Of those that are chosen at first. */
+/** Number of signals that are chosen at first. */
 const usualSignals = 8
-/** Apart for those who see colours differently, and on both backgrounds (after Okabe and Ito). */
+/** Colours that differ for readers with a colour vision deficiency, too, on both backgrounds (after Okabe and Ito). */
 const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#8c6bb1', '#7f7f7f']
 
-/** A plot: what it is of, and which signals. */
+/** Plot: its canvas, and its signals. */
 interface Panel {
   readonly canvas: HTMLCanvasElement
   readonly signals: readonly number[]
@@ -37,7 +37,7 @@ export class Plot {
   #panels: Panel[] = []
   #isDrawing = false
 
-  /** `each`: whether each signal has a plot of its own. */
+  /** Makes a plot. `each`: whether each signal has a plot of its own. */
   constructor(place: HTMLElement, legend: HTMLElement, each: HTMLInputElement) {
     this.#place = place
     this.#legend = legend
@@ -86,7 +86,7 @@ export class Plot {
     })
   }
 
-  /** What differs by its unit cannot share an axis. */
+  /** Arranges the panels: signals of different units cannot share an axis. */
   #arrange(): void {
     const isAlone = this.#each.checked
     const groups = new Map<string, { title: string; signals: number[] }>()
@@ -134,7 +134,7 @@ function widthOf(canvas: HTMLCanvasElement, text: string): number {
   return pen.measureText(text).width
 }
 
-/** The lowest and the highest value of some signals. */
+/** Returns the lowest and the highest value of some signals. */
 function rangeOf(points: Points, signals: readonly number[]): [number, number] {
   let [lowest, highest] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { values } of points)
@@ -200,14 +200,14 @@ function draw(
   }
 }
 
-/** A range that has a height and ends at round numbers, and about four of them. */
+/** Returns a range that has a height and ends at round numbers, and about four of them. */
 export function axisOf(
   lowest: number,
   highest: number,
 ): { low: number; high: number; ticks: { value: number; text: string }[] } {
   const isEmpty = !Number.isFinite(lowest) || !Number.isFinite(highest)
   const [from, to] = isEmpty ? [0, 1] : [lowest, highest]
-  // What does not change is in the middle.
+  // A constant signal is in the middle.
   const room = to - from > Math.max(Math.abs(from), Math.abs(to)) * 1e-9 ? 0 : Math.max(1, Math.abs(to)) * 0.1
   const step = roundStep((to - from + 2 * room) / 4)
   const low = Math.floor((from - room) / step + 1e-6) * step

@@ -9,7 +9,10 @@ export class SystemClock implements Clock {
   readonly #epochSeconds: number
   readonly #epochNs: number
 
-  /** `epochNs`: time of day minus the monotonic clock, for where the time of day cannot be had directly; the same for all threads. */
+  /**
+   * Makes a clock. `epochNs`: time of day minus the monotonic clock, for where the time of day cannot be had directly; the same for all
+   * threads.
+   */
   constructor(samples: Samples, epochNs: number) {
     this.#samples = samples
     this.#epochSeconds = Math.floor(epochNs / 1e9)
@@ -32,7 +35,7 @@ export class SystemClock implements Clock {
   }
 }
 
-/** Time of day minus the monotonic clock, nanoseconds. */
+/** Returns the time of day minus the monotonic clock, in nanoseconds. */
 export function epochNs(): number {
   return (performance.timeOrigin + performance.now()) * 1e6 - monotonicNs()
 }

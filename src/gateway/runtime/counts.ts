@@ -1,9 +1,9 @@
 /**
- * What a thread counts for each of its nodes and paths, in memory that it shares with the main thread: numbers that only that thread
- * writes, and that anybody may read at any time.
+ * Counts that a thread keeps for each of its nodes and paths, in memory that it shares with the main thread: numbers that only that thread
+ * writes, and that any thread may read at any time.
  */
 
-/** Of a node, in the thread that reads or writes it. */
+/** Counts of a node, in the thread that reads or writes it. */
 export const NodeCount = {
   /** Samples that were read, and that hooks of `in` let pass. */
   read: 0,
@@ -37,7 +37,7 @@ export type CountSet = typeof NodeCount | typeof PathCount
 
 const perSet = 8
 
-/** As many sets of counts as a group has nodes and paths. */
+/** Sets of counts, one for each node and path of a group. */
 export class Counts {
   readonly buffer: SharedArrayBuffer
   readonly values: Float64Array
@@ -47,12 +47,12 @@ export class Counts {
     this.values = new Float64Array(this.buffer)
   }
 
-  /** Where the counts of a set begin in `values`. */
+  /** Returns the index in `values` at which the counts of a set begin. */
   at(set: number): number {
     return set * perSet
   }
 
-  /** The counts of a set by name, as they are now. */
+  /** Returns the counts of a set by name, as they are now. */
   read<T extends CountSet>(set: number, names: T): { [name in keyof T]: number } {
     const from = this.at(set)
     return Object.fromEntries(Object.entries(names).map(([name, i]) => [name, this.values[from + i]!])) as {

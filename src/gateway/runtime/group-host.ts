@@ -1,4 +1,4 @@
-/** A group as the main thread sees it: its thread, what it has reported, and commands to it. */
+/** A group as the main thread sees it: its thread, the reports of that thread, and commands to it. */
 import type { Worker } from 'node:worker_threads'
 import { entryModule, startThread } from '../../memory/index.ts'
 import type { Signal } from '../index.ts'
@@ -12,22 +12,22 @@ import { Watch } from './watch.ts'
 export interface GroupHostOptions {
   pool: AnyPoolShare
   epochNs: number
-  /** Of all nodes of the gateway, by name. */
+  /** Statistics of all nodes of the gateway, by name. */
   statistics: Readonly<Record<string, SharedArrayBuffer>>
   shared(node: string): unknown
-  /** Whether somebody may look on. */
+  /** True if viewers may watch. */
   watched: boolean
   onMessage(message: GroupMessage): void
 }
 
 export class GroupHost {
   readonly plan: PlannedGroup
-  /** What its sources bring that are no mirrors has come to an end. */
+  /** True if all sources that are not mirrors have ended. */
   ended = false
   stopped = false
-  /** Fulfilled when all nodes have started; false: one has not, and everything is stopped. */
+  /** Promise that is fulfilled when all nodes have started; false: one has not, and everything is stopped. */
   readonly ready: Promise<boolean>
-  /** Fulfilled when everything is written and closed, or the thread has died. */
+  /** Promise that is fulfilled when everything is written and closed, or the thread has died. */
   readonly done: Promise<void>
   readonly #control: Int32Array = newControl()
   readonly #counts: Counts
@@ -80,23 +80,23 @@ export class GroupHost {
     })
   }
 
-  /** It reads and writes; nothing if it does so already, or stops. */
+  /** Makes the group read and write; without effect if it does so already, or stops. */
   run(): void {
     Atomics.compareExchange(this.#control, Control.command, Command.hold, Command.run)
     this.#worker.postMessage(null)
   }
 
-  /** Its nodes do not wait any more to start. */
+  /** Makes its nodes give up waiting to start. */
   hurry(): void {
     Atomics.store(this.#control, Control.stopping, 1)
   }
 
-  /** It reads what is left in mirrors, writes everything, and stops. */
+  /** Makes the group read what is left in mirrors, write everything, and stop. */
   stop(): void {
     this.#command(Command.drain)
   }
 
-  /** Hooks do what they do now and then, and nodes report. */
+  /** Makes hooks do their periodic work, and nodes report. */
   tick(): void {
     Atomics.add(this.#control, Control.tick, 1)
     this.#worker.postMessage(null)
@@ -107,7 +107,7 @@ export class GroupHost {
     return { report: this.#reports.get(name), counts: this.#counts.read(set, NodeCount) }
   }
 
-  /** What passes a node here, and whether it is read. */
+  /** Returns the watch of a node here, the signals that it sees, and whether the node is read. */
   seen(name: string): { watch: Watch; signals: readonly Signal[]; reads: boolean } | undefined {
     const watch = this.#watches.get(name)
     const node = this.plan.nodes.find(({ config }) => config.name === name)

@@ -1,4 +1,4 @@
-/** The thread of a group: starts its members, runs its loop, stops everything in order. Ends when it has said that it has stopped. */
+/** The thread of a group: starts its members, runs its loop, stops everything in order. Ends when it has reported that it has stopped. */
 import { parentPort } from 'node:worker_threads'
 import { currentCores, pinThread, threadData } from '../../memory/index.ts'
 import { Command, Control } from './control.ts'
@@ -15,7 +15,7 @@ function post(message: GroupMessage): void {
 }
 
 let wake = (): void => {}
-// A message says nothing but that there is something to look at.
+// A message only indicates that there is something to look at.
 port.on('message', () => wake())
 
 if (data.affinity !== 0) pinThread(coresOf(data.affinity))

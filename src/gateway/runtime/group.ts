@@ -1,9 +1,9 @@
 /**
  * Paths in one thread, with the nodes that they read and write: started, run in one loop, stopped in order.
  *
- * A source with `wait` is polled. While nothing comes, the loop sleeps in the `wait` of the source if there is one; of several
- * sources, it spins for a while, if that was worth it of late, and then sleeps in one after the other. A source without `wait` is
- * read when it says so. The event loop gets its turns if anything here needs them, else only when there are messages.
+ * A source with `wait` is polled. While nothing comes, the loop sleeps in the `wait` of the source if there is one; of several sources, it
+ * spins for a while, if that was worth it of late, and then sleeps in one after the other. A source without `wait` is read when it reports
+ * samples. The event loop gets its turns if anything here needs them, else only when there are messages.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Command, Control } from './control.ts'
@@ -12,11 +12,11 @@ import type { Reader } from './reader.ts'
 import type { Repeater } from './repeater.ts'
 import type { Writer } from './writer.ts'
 
-/** Longest sleep, milliseconds: so often commands are looked at. */
+/** Longest sleep, in milliseconds, and so the interval at which commands are looked at. */
 const longestWaitMs = 20
-/** Of one of several sources, and of one beside others that the event loop brings. */
+/** Longest sleep in one of several sources, and in one beside sources that the event loop serves, in milliseconds. */
 const shortWaitMs = 0.2
-/** Of one source, while nodes need the event loop. */
+/** Longest sleep in a single source, while nodes need the event loop, in milliseconds. */
 const turnWaitMs = 1
 /** Rounds with samples after which the event loop gets a turn, if it is needed. */
 const roundsPerTurn = 64
@@ -28,10 +28,10 @@ export interface GroupParts {
   writers: readonly Writer[]
   paths: readonly Path[]
   repeaters: readonly Repeater[]
-  /** Nodes that do things in the event loop. */
+  /** True if there are nodes that do things in the event loop. */
   needsTurns: boolean
   periodic(): void
-  /** Sources that do not mirror have ended, or all paths have stopped: said once. */
+  /** Called once, when the sources that do not mirror have ended, or all paths have stopped. */
   ended(): void
 }
 
@@ -57,7 +57,7 @@ export class Group {
     this.#needsTurns = parts.needsTurns || parts.readers.some(({ evented }) => evented)
   }
 
-  /** Something has happened that the loop should look at: a message, a source that is readable. */
+  /** Wakes the loop: there is something that it should look at, a message or a source that is readable. */
   wake(): void {
     this.#woken = true
     const resume = this.#resume
@@ -106,7 +106,7 @@ export class Group {
     }
   }
 
-  /** Reads everything once; returns how many samples that were. */
+  /** Reads everything once; returns the number of samples. */
   round(): number {
     const { writers } = this.#parts
     const polled = this.#polled
@@ -134,7 +134,7 @@ export class Group {
     return samples
   }
 
-  /** Everything that is left is read and written; `mirrored`: what sources that mirror others have left, too. */
+  /** Reads and writes everything that is left; `mirrored`: also what is left in sources that mirror. */
   drain(mirrored: boolean): void {
     const { readers, writers, paths } = this.#parts
     if (mirrored) for (const reader of readers) if (reader.mirrors) while (reader.poll() > 0);
@@ -146,7 +146,7 @@ export class Group {
     }
   }
 
-  /** Until something happens in the event loop. */
+  /** Waits until something happens in the event loop. */
   async event(): Promise<void> {
     if (this.#woken) {
       this.#woken = false
@@ -159,7 +159,7 @@ export class Group {
     this.#woken = false
   }
 
-  /** Nothing has come, and nothing here needs the event loop. */
+  /** Waits: nothing has come, and nothing here needs the event loop. */
   #rest(): void {
     if (this.#polled.length === 1) {
       this.#waitForOne(longestWaitMs)

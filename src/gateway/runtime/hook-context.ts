@@ -1,13 +1,13 @@
-/** What hooks may use here: files, hashes, the clock. */
+/** Context of hooks in a running gateway: files, hashes, the clock. */
 import { hashOf } from '../host/index.ts'
 import type { HookContext, HookOutput, Signal, Statistics } from '../index.ts'
 import { OutputFile } from '../nodes/index.ts'
 import type { LogLevel } from './messages.ts'
 
 export interface HookOwner {
-  /** "node source_1", "path 2". */
+  /** Name of the owner: "node source_1", "path 2". */
   owner: string
-  /** Of the samples that come in. */
+  /** Signals of the samples that come in. */
   signals: readonly Signal[]
   /** Values that a sample has room for. */
   values: number

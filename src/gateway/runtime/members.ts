@@ -1,4 +1,4 @@
-/** What is in the thread of a group: its nodes, started, and its paths, connected to them. */
+/** Members of a group in its thread: its nodes, started, and its paths, connected to them. */
 
 import { loadHookTypes } from '../host/index.ts'
 import {
@@ -31,20 +31,20 @@ import { Repeater } from './repeater.ts'
 import { Watch } from './watch.ts'
 import { Writer } from './writer.ts'
 
-/** What the members say to their thread. */
+/** Reports of the members to their thread. */
 export interface MembersOptions {
   log(level: LogLevel, node: string, line: string): void
-  /** A node cannot go on; its paths have stopped. */
+  /** Reports that a node cannot continue; its paths have stopped. */
   failed(node: string, error: Error): void
-  /** A node has done what the gateway was started for. */
+  /** Reports that a node has done what the gateway was started for. */
   finished(node: string): void
-  /** The gateway is to stop. */
+  /** True if the gateway is to stop. */
   isStopping(): boolean
-  /** The loop should look at its sources. */
+  /** Makes the loop look at its sources. */
   wake(): void
 }
 
-/** A node that could not start. */
+/** Error of a node that could not start. */
 export class StartError extends Error {
   override readonly name = 'StartError'
   readonly node: string
@@ -70,7 +70,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
   readonly writers: Writer[] = []
   readonly paths: Path[] = []
   readonly repeaters: Repeater[] = []
-  /** Of what is read from nodes with a hook stats. */
+  /** Statistics of what is read from nodes with a hook stats. */
   readonly #statistics = new Map<string, Statistics>()
   readonly #data: GroupData
   readonly #options: MembersOptions
@@ -81,7 +81,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
   readonly #counts: Counts
   readonly #members = new Map<string, Member>()
   readonly #chains: HookChain[] = []
-  /** Statistics of hooks, and where other threads see them. */
+  /** Statistics of hooks, and the memory in which other threads see them. */
   readonly #published: (readonly [Float64Array, Statistics])[] = []
   /** Paths of each node, by its name. */
   readonly #pathsOf = new Map<string, Path[]>()
@@ -117,7 +117,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     return [...this.#members.values()].some(({ running }) => running.synchronous !== true)
   }
 
-  /** Hooks do what they do now and then. */
+  /** Makes hooks do their periodic work. */
   periodic(): void {
     for (const chain of this.#chains) chain.periodic()
     for (const [figures, statistics] of this.#published) writeNodeStatistics(figures, statistics)
@@ -131,7 +131,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     }))
   }
 
-  /** Stops the nodes and hooks, and gives back all samples. Returns what the nodes have to say in the end. */
+  /** Stops the nodes and hooks, and gives back all samples. Returns the last reports of the nodes. */
   async stop(): Promise<NodeReport[]> {
     for (const chain of this.#chains) this.#attempt('hooks', () => chain.stop())
     for (const writer of this.writers) writer.giveBack()
@@ -139,7 +139,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
       try {
         await running.stop()
       } catch (error) {
-        // The others stop all the same.
+        // The other nodes stop in any case.
         this.#options.failed(name, error as Error)
       }
     for (const reader of this.readers) reader.close()
@@ -183,7 +183,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     } catch (error) {
       throw new StartError(name, error)
     }
-    // What comes next may throw, and stop() then has to know of the node.
+    // The code below may throw, and stop() then has to know of the node.
     const member = { plan, running, reader: null, writer: null, arrivals: signals.in }
     this.#members.set(name, member)
     const chains: HookChain[] = []
@@ -218,7 +218,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     if (directions.out && destination !== null) {
       const hooks = chain('out', plan.arriving)
       writer = new Writer(name, destination, { hooks, pool, counts, set, vectorize: config.out.vectorize })
-      // Of a node that is read in this thread, what is read is seen.
+      // For a node that is read in this thread, the watch sees what is read.
       if (reader === null) writer.watch = watch
       this.writers.push(writer)
     }
@@ -250,7 +250,7 @@ export class Members implements Omit<GroupParts, 'ended'> {
     }
   }
 
-  /** For each source, where its values go; null if samples pass as they are. */
+  /** Returns the mapping of the values of each source; null if samples pass as they are. */
   #remaps(config: PathConfig, sources: readonly string[]): Remap[] | null {
     const [first] = config.in
     if (config.in.length === 1 && first!.what === 'data' && first!.range === null && config.rateHz === 0) return null

@@ -1,14 +1,14 @@
-/** What the main thread and the thread of a group say to each other. */
+/** Messages between the main thread and the thread of a group. */
 import type { NodeConfig, PathConfig, Signal } from '../index.ts'
 import type { AnyPoolShare } from '../nodes/index.ts'
 
-/** What a thread starts with. */
+/** Data with which a thread starts. */
 export interface GroupData {
   readonly nodes: readonly GroupNode[]
   readonly paths: readonly GroupPath[]
   readonly pool: AnyPoolShare
   readonly control: SharedArrayBuffer
-  /** A set for each node and, behind them, for each path. */
+  /** Counts: a set for each node, followed by one for each path. */
   readonly counts: SharedArrayBuffer
   /** Time of day minus the monotonic clock, nanoseconds, where the system's time of day cannot be had directly. */
   readonly epochNs: number
@@ -22,29 +22,29 @@ export interface GroupNode {
   readonly config: NodeConfig
   /** Directions in which the paths of this group use the node. */
   readonly directions: { readonly in: boolean; readonly out: boolean }
-  /** Of what is read from the node, and written to it. */
+  /** Signals of what is read from the node, and written to it. */
   readonly signals: { readonly in: readonly Signal[]; readonly out: readonly Signal[] }
-  /** What is written to it is read from it. */
+  /** True if what is written to it is read from it. */
   readonly mirrors: boolean
-  /** Some path of the gateway writes to it. */
+  /** True if a path of the gateway writes to it. */
   readonly isWritten: boolean
   /** Signals of what paths write to it, before its hooks of `out`. */
   readonly arriving: readonly Signal[]
-  /** Of what a watch sees: what is read, behind the hooks; if nothing is, what is written. */
+  /** Signals that a watch sees: those of what is read, after the hooks; if nothing is read, those of what is written. */
   readonly seen: readonly Signal[]
-  /** What `ParsedNode.share` made. */
+  /** Result of `ParsedNode.share`. */
   readonly shared: unknown
-  /** The buffer of a `Watch`; null if nobody looks on. */
+  /** Buffer of a `Watch`; null if there are no viewers. */
   readonly watch: SharedArrayBuffer | null
 }
 
 export interface GroupPath {
   readonly config: PathConfig
-  /** Of what goes into its hooks. */
+  /** Signals of what goes into its hooks. */
   readonly signals: readonly Signal[]
 }
 
-/** What a node says of itself. */
+/** Report of a node about itself. */
 export interface NodeReport {
   readonly name: string
   readonly state: string
@@ -53,17 +53,17 @@ export interface NodeReport {
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 
-/** From the thread of a group. */
+/** Message from the thread of a group. */
 export type GroupMessage =
   /** All nodes have started; it waits for `Command.run`. */
   | { readonly kind: 'ready' }
   | { readonly kind: 'log'; readonly level: LogLevel; readonly node: string; readonly line: string }
-  /** A node cannot start or go on. */
+  /** A node cannot start or continue. */
   | { readonly kind: 'failed'; readonly node: string; readonly message: string }
   /** A node has done what the gateway was started for. */
   | { readonly kind: 'finished'; readonly node: string }
   | { readonly kind: 'report'; readonly nodes: readonly NodeReport[] }
-  /** Sources that do not mirror what is written elsewhere will bring nothing any more; or all paths have stopped. */
+  /** Sources that do not mirror what is written elsewhere will bring no more samples; or all paths have stopped. */
   | { readonly kind: 'ended' }
   /** Everything is written and closed; the last message. */
   | { readonly kind: 'stopped'; readonly nodes: readonly NodeReport[] }

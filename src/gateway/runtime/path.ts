@@ -11,7 +11,7 @@ import { type Counts, PathCount } from './counts.ts'
 import { type Remap, setInitial } from './remap.ts'
 import { exclusive, type Writer } from './writer.ts'
 
-/** Of a sample of a source, what the path's own has, too. */
+/** Flags of a sample of a source that the path's own sample has, too. */
 const flagsOfSource =
   SampleFlag.tsOrigin |
   SampleFlag.tsReceived |
@@ -22,24 +22,24 @@ const flagsOfSource =
 
 export interface PathOptions {
   pool: Pool
-  /** Of what goes into its hooks. */
+  /** Signals of what goes into its hooks. */
   signals: readonly Signal[]
   hooks: HookChain
   writers: readonly Writer[]
   counts: Counts
   set: number
-  /** For each source; null: samples pass as they are. */
+  /** Mappings of each source; null: samples pass as they are. */
   remaps: readonly Remap[] | null
-  /** All sources that count have to have something new. */
+  /** True if all sources that count have to have something new. */
   all: boolean
-  /** For each source, whether it counts for the mode. */
+  /** Flags, for each source: it counts for the mode. */
   counting: readonly boolean[]
-  /** Keep the sequence numbers of the sources. */
+  /** Flag: keep the sequence numbers of the sources. */
   originalSequence: boolean
 }
 
 export class Path {
-  /** It takes no more samples. */
+  /** True if it takes no more samples. */
   stopped = false
   readonly #pool: Pool
   readonly #hooks: HookChain
@@ -51,16 +51,16 @@ export class Path {
   readonly #all: boolean
   readonly #counting: readonly boolean[]
   readonly #originalSequence: boolean
-  /** Sources that had something new since the last sample that was sent; and how many of those that count. */
+  /** Sources that had something new since the last sample that was sent; and the number of those that count. */
   readonly #fresh: Uint8Array
   readonly #counted: number
   #freshCount = 0
   #sequence = 0
-  /** The sample with the last values; −1 if samples pass as they are. */
+  /** Index of the sample with the last values; −1 if samples pass as they are. */
   #last = -1
   readonly #one: Int32Array = new Int32Array(1)
 
-  /** Throws if the path needs a sample of its own and the pool has none. */
+  /** Makes a path. Throws if it needs a sample of its own and the pool has none. */
   constructor(options: PathOptions) {
     const { pool, signals, hooks, writers, counts, set, remaps, all, counting, originalSequence } = options
     this.#pool = pool
@@ -81,7 +81,7 @@ export class Path {
     setInitial(pool.samples, pool.samples.word(this.#last), signals)
   }
 
-  /** Takes over a sample of a source. */
+  /** Takes ownership of a sample of a source. */
   take(source: number, index: number): void {
     if (this.stopped) {
       this.#pool.drop(index)
@@ -99,7 +99,7 @@ export class Path {
     this.#sendLast(true)
   }
 
-  /** There will be no more samples: those that hooks hold back go on. */
+  /** Sends the samples that hooks hold back, when there will be no more. */
   drain(): void {
     const pool = this.#pool
     while (pool.take(this.#one, 0, 1) === 1) {
@@ -139,11 +139,11 @@ export class Path {
     // Only hooks see a sample that does not go.
     if (due || this.#hasHooks) this.#sendLast(due)
     else if (!this.#originalSequence) this.#sequence++
-    // What is repeated is no other beginning.
+    // A sample that is repeated does not mark another beginning.
     u32[to + SampleField.flags] = u32[to + SampleField.flags]! & ~(SampleFlag.newSimulation | SampleFlag.newFrame)
   }
 
-  /** Whether the mode lets a sample go, now that a source has something new. */
+  /** True if the mode lets a sample go, now that a source has something new. */
   #isDue(source: number): boolean {
     if (!this.#counting[source]) return false
     if (!this.#all) return true
@@ -157,7 +157,7 @@ export class Path {
     return true
   }
 
-  /** A copy of the sample goes through the hooks, and on if it is due. */
+  /** Passes a copy of the sample through the hooks, and sends it if it is due. */
   #sendLast(due: boolean): void {
     const pool = this.#pool
     if (pool.take(this.#one, 0, 1) !== 1) {
@@ -169,7 +169,7 @@ export class Path {
     this.#finish(copy, due)
   }
 
-  /** Of a sample that is the path's alone, or does not change. */
+  /** Numbers a sample that is the path's alone, or does not change, passes it through the hooks, and sends it if it is due. */
   #finish(index: number, due: boolean): void {
     const { samples } = this.#pool
     const word = samples.word(index)

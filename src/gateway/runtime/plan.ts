@@ -27,7 +27,7 @@ import { loadNodeType } from '../nodes/index.ts'
 import { hookContext } from './hook-context.ts'
 import type { GroupNode, GroupPath } from './messages.ts'
 
-/** Values of a sample whose signals nobody knows, as in VILLASnode. */
+/** Values of a sample whose signals are not known, as in VILLASnode. */
 export const usualValues = 64
 const anySignals: readonly Signal[] = Array.from({ length: usualValues }, (_, i) => ({
   name: `signal${i}`,
@@ -45,7 +45,7 @@ export interface Plan {
   /** Samples that the pool has, a power of 2, and values of each. */
   readonly poolSize: number
   readonly values: number
-  /** The verbs device in whose memory the pool is; undefined: in any memory. */
+  /** Name of the verbs device in whose memory the pool is; undefined: in any memory. */
   readonly device: string | undefined
 }
 
@@ -60,7 +60,7 @@ export interface PlannedGroup {
   readonly affinity: number
 }
 
-/** Throws a `GatewayError` for the first thing that cannot be. */
+/** Makes a plan. Throws a `GatewayError` for the first thing that is not possible. */
 export async function makePlan(config: GatewayConfig, placeOf?: PlaceOf): Promise<Plan> {
   const nodes = new Map<string, PlannedNode>()
   for (const node of config.nodes) if (node.enabled) nodes.set(node.name, await parseNode(node, placeOf))
@@ -75,7 +75,7 @@ export async function makePlan(config: GatewayConfig, placeOf?: PlaceOf): Promis
   return { config, nodes, groups, poolSize: poolSize(paths, nodes), values: signals.mostValues, device }
 }
 
-/** All hooks of a configuration. */
+/** Returns all hooks of a configuration. */
 export function hooksIn({ nodes, paths }: Pick<GatewayConfig, 'nodes' | 'paths'>): HookConfig[] {
   return [
     ...nodes.flatMap(({ in: { hooks }, out }) => [...hooks, ...out.hooks]),
@@ -94,7 +94,7 @@ async function parseNode(config: NodeConfig, placeOf: PlaceOf | undefined): Prom
   return { config, parsed }
 }
 
-/** Nodes that a path reads are sources, those that it writes are destinations. */
+/** Checks that nodes that a path reads are sources, and those that it writes are destinations. */
 function checkUse(path: PathConfig, nodes: ReadonlyMap<string, PlannedNode>): void {
   const refuse = (name: string, what: string): never => {
     throw new GatewayError('ERR_GATEWAY_SETTING', `path ${pathText(path)}: node '${name}' ${what}`)
@@ -111,7 +111,7 @@ function checkUse(path: PathConfig, nodes: ReadonlyMap<string, PlannedNode>): vo
   }
 }
 
-/** Paths that have to be in one thread. */
+/** Returns groups of paths that have to be in one thread. */
 function groupsOf(paths: readonly PathConfig[], nodes: ReadonlyMap<string, PlannedNode>): PathConfig[][] {
   const groups: { paths: PathConfig[]; uses: Set<string> }[] = []
   for (const path of paths) {
@@ -158,7 +158,7 @@ function planGroup(
   }
 }
 
-/** A sample in each place at which one may rest. */
+/** Returns the number of samples such that there is one for each place in which a sample may rest. */
 function poolSize(paths: readonly PathConfig[], nodes: ReadonlyMap<string, PlannedNode>): number {
   let samples = 0
   for (const { queueLength, out } of paths) samples += queueLength * Math.max(1, out.length) + spareSamples
@@ -181,11 +181,11 @@ class SignalFinder {
     this.#options = options
   }
 
-  /** Of what is read from a node, before its hooks. */
+  /** Returns the signals of what is read from a node, before its hooks. */
   ofNode(name: string): readonly Signal[] {
     const { parsed } = this.#nodes.get(name)!
     if (parsed.signals !== null) return this.#noted(parsed.signals)
-    // A circle of mirrors knows nothing.
+    // In a circle of mirrors, no signals are known.
     if (!parsed.mirrors || this.#asked.has(name)) return this.#noted(anySignals)
     this.#asked.add(name)
     const found = this.written(name)
@@ -193,7 +193,7 @@ class SignalFinder {
     return found
   }
 
-  /** Of what a path gets from its sources. */
+  /** Returns the signals that a path gets from its sources. */
   intoPath(path: PathConfig): readonly Signal[] {
     return this.#noted(path.in.flatMap((mapping) => resolveMapping(mapping, this.leaving(mapping.node)).signals))
   }
@@ -202,24 +202,24 @@ class SignalFinder {
     return this.#paths.some(({ out }) => out.includes(name))
   }
 
-  /** Of what paths write to a node, before its hooks. */
+  /** Returns the signals that paths write to a node, before its hooks. */
   arriving(name: string): readonly Signal[] {
     const path = this.#paths.find(({ out }) => out.includes(name))
     return path === undefined ? (this.#nodes.get(name)!.parsed.signals ?? anySignals) : this.afterPath(path)
   }
 
-  /** Of what leaves a path. */
+  /** Returns the signals that leave a path. */
   afterPath(path: PathConfig): readonly Signal[] {
     return this.#after(`path ${pathText(path)}`, path.hooks, this.intoPath(path), false)
   }
 
-  /** Of what the node gets to write. */
+  /** Returns the signals that the node gets to write. */
   written(name: string): readonly Signal[] {
     const { out } = this.#nodes.get(name)!.config
     return this.#after(`node ${name}`, out.hooks, this.arriving(name), false)
   }
 
-  /** Of what is read from a node, behind its hooks. */
+  /** Returns the signals of what is read from a node, after its hooks. */
   leaving(name: string): readonly Signal[] {
     const { hooks, builtin } = this.#nodes.get(name)!.config.in
     return this.#after(`node ${name}`, hooks, this.ofNode(name), builtin)

@@ -6,14 +6,14 @@ import type { Watch } from './watch.ts'
 
 export class Reader {
   readonly name: string
-  /** It has no `wait`: it says when there is something to read. */
+  /** True if it has no `wait`: it notifies the loop when there is something to read. */
   readonly evented: boolean
-  /** What is written to the node is read from it, so that it ends when those that write have. */
+  /** True if what is written to the node is read from it, so that it ends when its writers have ended. */
   readonly mirrors: boolean
-  /** An evented source has something to read, or may have. */
+  /** True if an evented source has something to read, or may have. */
   ready = true
   readonly source: Source
-  /** Sees what passes. */
+  /** Watch that sees the samples that pass. */
   watch: Watch | null = null
   readonly #hooks: HookChain
   readonly #hasHooks: boolean
@@ -22,9 +22,9 @@ export class Reader {
   readonly #at: number
   readonly #brings: boolean
   readonly #batch: Int32Array
-  /** The first indices of the batch that are ours. */
+  /** Number of the first indices of the batch that this reader owns. */
   #owned = 0
-  /** Paths, and which of their sources this is. */
+  /** Paths, and the index of this source in each. */
   readonly #paths: Path[] = []
   readonly #places: number[] = []
 
@@ -53,13 +53,13 @@ export class Reader {
     this.#batch = new Int32Array(vectorize)
   }
 
-  /** From now on the path gets the samples, as those of its source `place`. */
+  /** Connects a path, which gets the samples from now on, as those of its source `place`. */
   connect(path: Path, place: number): void {
     this.#paths.push(path)
     this.#places.push(place)
   }
 
-  /** No path wants anything of it any more. */
+  /** True if no path wants samples of it any more. */
   get idle(): boolean {
     return this.#paths.every((path) => path.stopped)
   }
@@ -68,7 +68,7 @@ export class Reader {
     return this.source.ended === true
   }
 
-  /** Reads once, and gives the paths what was read; returns how many samples that were. Never waits. */
+  /** Reads once, and passes what was read to the paths; returns the number of samples. Never waits. */
   poll(): number {
     const batch = this.#batch
     const wanted = batch.length
@@ -92,7 +92,7 @@ export class Reader {
     this.source.wait?.(ms)
   }
 
-  /** There will be no more samples: those that hooks hold back go on. */
+  /** Passes on the samples that hooks hold back, when there will be no more. */
   drain(): void {
     const pool = this.#pool
     const one = new Int32Array(1)

@@ -1,4 +1,4 @@
-/** Which values of a source become which values of a path: mapping expressions, made ready to be executed for each sample. */
+/** Mapping expressions, made ready to be executed for each sample: which values of a source become which values of a path. */
 import {
   type MappedValues,
   type Mapping,
@@ -12,12 +12,12 @@ import {
 
 const Kind = { data: 0, sequence: 1, length: 2, origin: 3, received: 4, statistic: 5 } as const
 
-/** Steps of one source, each: kind, first value of the source (or the statistic), first value of the path, how many. */
+/** Steps of one source, each: kind, first value of the source (or the statistic), first value of the path, number of values. */
 export class Remap {
   readonly #steps: number[] = []
   readonly #statistics: { isWhole: boolean; get(): number }[] = []
 
-  /** Values of the source go to those of the path from `to` on. `statistic`: of a node, now; NaN if there is none. */
+  /** Adds a step: values of the source go to those of the path from `to` on. `statistic`: of a node, now; NaN if there is none. */
   add(
     mapping: Mapping,
     { first, signals }: MappedValues,
@@ -31,7 +31,10 @@ export class Remap {
     } else this.#steps.push(mapping.what === 'data' ? Kind.data : Kind[mapping.field], first, to, signals.length)
   }
 
-  /** Values that the source does not have leave those of the path as they were. The path's sample becomes as long as it has to. */
+  /**
+   * Copies the values. Those that the source does not have leave those of the path as they were. The path's sample becomes as long as it
+   * has to.
+   */
   apply(samples: Samples, from: number, to: number): void {
     const steps = this.#steps
     const { u32, i32 } = samples
@@ -65,7 +68,7 @@ export class Remap {
   }
 }
 
-/** Gives all values what their signals have before there is a sample; none of them counts yet. */
+/** Sets all values to the initial ones of their signals; none of them counts yet. */
 export function setInitial(samples: Samples, word: number, signals: readonly Signal[]): void {
   samples.clear(word)
   signals.forEach(({ type, init = 0 }, i) => {

@@ -19,7 +19,7 @@ export interface StandaloneNode {
   readonly clock: Clock
 }
 
-/** Starts a node for reading. Throws what an operator can understand. `samples`: of the pool, a power of 2. */
+/** Starts a node for reading. Throws errors that an operator can understand. `samples`: of the pool, a power of 2. */
 export async function startStandalone(
   config: NodeConfig,
   { samples, log }: { samples: number; log(level: LogLevel, line: string): void },

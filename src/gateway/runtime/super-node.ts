@@ -3,8 +3,8 @@
  *
  *     parsed ── start ──> started ── stop, or all sources have ended ──> stopping ──> stopped
  *
- * It stops in order: first the groups whose sources are real ones, then those that read what the others have written to a node of
- * this gateway (a loopback), when that has been read to its end.
+ * It stops in order: first the groups whose sources are real ones, then those that read from a node of this gateway (a loopback) what the
+ * first ones have written to it, when that has been read to its end.
  */
 import { type GatewayConfig, GatewayError, type PlaceOf, pathText, Samples, Secrets, type Signal } from '../index.ts'
 import { makePool, type OwnedPool, secretSettings } from '../nodes/index.ts'
@@ -18,19 +18,19 @@ import type { Watch } from './watch.ts'
 export type GatewayState = 'parsed' | 'starting' | 'started' | 'stopping' | 'stopped'
 
 export interface SuperNodeOptions {
-  /** Where settings stand in a file. */
+  /** Places of settings in a file. */
   placeOf?: PlaceOf
-  /** What an operator should know. `owner`: the node, or whatever it is about. */
+  /** Logs a line for the operator. `owner`: the node, or other part that it is about. */
   log?(level: LogLevel, owner: string, line: string): void
-  /** Somebody may look at what passes (`watch`); nothing is spent on it otherwise. */
+  /** True if viewers may look at samples (`watch`); no work is done for it otherwise. */
   watched?: boolean
   /** Names of nodes: threads that read one of them start their nodes, and read nothing until `release`. */
   held?: readonly string[]
 }
 
-/** A node that could not go on. */
+/** Failure of a node that could not continue. */
 export interface Failure {
-  /** Empty if no node is to blame. */
+  /** Name of the node; empty if no node is to blame. */
   readonly node: string
   readonly message: string
 }
@@ -39,9 +39,9 @@ export interface NodeStatus {
   readonly name: string
   readonly uuid: string
   readonly type: string
-  /** As VILLASnode calls them; 'parsed' for one that no path uses. */
+  /** State, as VILLASnode calls it; 'parsed' for one that no path uses. */
   readonly state: string
-  /** Samples: read, written, lost and so on; and what the node counts by itself. */
+  /** Numbers of samples read, written, lost and so on; and the counts that the node keeps by itself. */
   readonly counts: Readonly<Record<string, number>>
 }
 
@@ -56,14 +56,14 @@ export interface PathStatus {
 
 const secrets = new Secrets(secretSettings)
 
-/** Memory that all samples may have together: what typed arrays can have. The system gives it when it is written. */
+/** Maximum memory of all samples together: that of typed arrays. The system allocates it when it is written. */
 const mostPoolBytes = 2 ** 32 - 1
-/** With room for changes to come, as long as that is no more than this. */
+/** Limit up to which a pool has room for changes to come. */
 const roomyPoolBytes = 2 ** 28
 
 export class SuperNode {
   #plan: Plan
-  /** Takes passwords and tokens of the plan out of what nodes say. */
+  /** Removes passwords and tokens of the plan from the texts of nodes. */
   #scrub: (text: string) => string
   readonly #watched: boolean
   #held: ReadonlySet<string>
@@ -73,19 +73,19 @@ export class SuperNode {
   #state: GatewayState = 'parsed'
   #ticker: NodeJS.Timeout | undefined
   #stopping = false
-  /** Nothing runs, and that has been said. */
+  /** True if nothing runs, and that has been logged. */
   #isIdle = false
   #changing = false
-  /** Fulfilled when the last change is done. */
+  /** Promise that is fulfilled when the last change is done. */
   #changed: Promise<void> = Promise.resolve()
   readonly #epochNs: number = epochNs()
   readonly #statistics = new Map<string, SharedArrayBuffer>()
   readonly #shared = new Map<string, { key: string; value: unknown }>()
   #pool: OwnedPool | null = null
-  /** In whose memory that is. */
+  /** Device in whose memory that is. */
   #device: string | undefined
   #capacity = 0
-  /** Samples that nobody held when everything had stopped. */
+  /** Samples without a holder when everything had stopped. */
   #available: number | undefined
   readonly #done: Promise<void>
   #isDone = (): void => {}
@@ -102,7 +102,7 @@ export class SuperNode {
     })
   }
 
-  /** Checks a configuration to the end. Throws a `GatewayError` that says what is wrong, and where. */
+  /** Checks a configuration to the end. Throws a `GatewayError` that describes what is wrong, with its place. */
   static async parse(config: GatewayConfig, options: SuperNodeOptions = {}): Promise<SuperNode> {
     const plan = await makePlan(config, options.placeOf)
     sizeOfPool(plan, false)
@@ -117,12 +117,12 @@ export class SuperNode {
     return this.#state
   }
 
-  /** Nodes that could not start or go on. */
+  /** Nodes that could not start or continue. */
   get failures(): readonly Failure[] {
     return this.#failures
   }
 
-  /** Fulfilled when everything has stopped: by `stop`, or because all sources have ended. */
+  /** Returns a promise that is fulfilled when everything has stopped: by `stop`, or because all sources have ended. */
   get done(): Promise<void> {
     return this.#done
   }
@@ -148,21 +148,21 @@ export class SuperNode {
     this.#proceed()
   }
 
-  /** Threads that were held begin to read. */
+  /** Makes threads that were held begin to read. */
   release(): void {
     this.#held = new Set()
     for (const group of this.#groups) if (!group.stopped) group.run()
   }
 
-  /** Has nodes say how they are, as `stats` times a second; `nodes` knows it a moment later. */
+  /** Requests reports of all nodes, as happens `stats` times a second; `nodes` has them a moment later. */
   ask(): void {
     for (const group of this.#groups) if (!group.stopped) group.tick()
   }
 
   /**
-   * Goes on with another configuration. Threads in which nothing changes go on undisturbed, unless they have a node of `again`; the
+   * Continues with another configuration. Threads in which nothing changes go on undisturbed, unless they have a node of `again`; the
    * others stop in order, with everything written, and new ones start. If there is not enough memory, nothing stops. If a node cannot
-   * start, what can of the configuration of before runs again. A `GatewayError` says why, and what does not run.
+   * start, the parts of the former configuration that can run do so again. A `GatewayError` has the reason, and what does not run.
    */
   change(config: GatewayConfig, { placeOf, again = [] }: ChangeOptions = {}): Promise<void> {
     const changed = this.#changed.then(async () => {
@@ -193,15 +193,15 @@ export class SuperNode {
     return changed
   }
 
-  /** What passes a node, and its signals; undefined if no thread has the node, or nobody was to look. */
+  /** Returns the watch of a node, and its signals; undefined if no thread has the node, or the gateway is not `watched`. */
   watch(name: string): { watch: Watch; signals: readonly Signal[] } | undefined {
-    // What is read is more than what is written.
+    // A group that reads the node sees more than one that writes it.
     const groups = this.#groups.filter(({ stopped }) => !stopped).map((group) => group.seen(name))
     const found = groups.filter((each) => each !== undefined)
     return found.find(({ reads }) => reads) ?? found[0]
   }
 
-  /** Where a node takes WebSockets that came to the port of the API: a UNIX socket; undefined if it takes none, or does not run. */
+  /** Returns the UNIX socket of a node for WebSockets that came to the port of the API; undefined if it takes none, or does not run. */
   door(name: string): string | undefined {
     const isRunning = this.#groups.some(
       ({ stopped, plan }) => !stopped && plan.nodes.some(({ config }) => config.name === name),
@@ -218,7 +218,7 @@ export class SuperNode {
     }
     this.#stopping = true
     for (const group of this.#groups) group.hurry()
-    // What starts has started before it stops.
+    // Nodes that are starting have started before they stop.
     if (this.#state !== 'starting') this.#state = 'stopping'
     this.#proceed()
     await this.#done
@@ -250,7 +250,7 @@ export class SuperNode {
     )
   }
 
-  /** Samples of the pool that nobody holds; all of them, when everything has stopped. */
+  /** Numbers of samples in the pool and of those without a holder: all of them, when everything has stopped. */
   get pool(): { capacity: number; available: number } {
     return {
       capacity: this.#capacity,
@@ -258,7 +258,7 @@ export class SuperNode {
     }
   }
 
-  /** `pool`: another one, if the plan does not fit in that of before. */
+  /** Applies a plan. `pool`: another one, if the plan does not fit in the present one. */
   async #become(plan: Plan, again: readonly string[], pool: OwnedPool | undefined): Promise<void> {
     const wanted = new Map(plan.groups.map((group) => [keyOf(group), group]))
     const keeps = ({ plan: group, stopped }: GroupHost) =>
@@ -276,13 +276,13 @@ export class SuperNode {
     await this.#startGroups([...wanted.values()])
   }
 
-  /** Those of nodes that do not run: of a change that was not made. */
+  /** Forgets failures of nodes that do not run: those of a change that was not made. */
   #forgetFailures(from: number): void {
     const runs = (name: string) => this.#groups.some((group) => !group.stopped && hasNode(group, name))
     this.#failures.push(...this.#failures.splice(from).filter(({ node }) => runs(node)))
   }
 
-  /** What ran before runs again, thread by thread. Returns what is wrong with those that cannot. */
+  /** Runs the former plan again, thread by thread. Returns the errors of threads that cannot. */
   async #goBack(plan: Plan): Promise<string[]> {
     this.#plan = plan
     this.#scrub = secrets.scrubber(plan.config.settings)
@@ -306,14 +306,14 @@ export class SuperNode {
     return failed
   }
 
-  /** Another pool, if a plan does not fit in that of now; nothing is different before it is used. */
+  /** Returns another pool, if a plan does not fit in the present one; it has no effect before it is used. */
   async #poolFor(plan: Plan): Promise<OwnedPool | undefined> {
     const pool = this.#pool?.pool
     const isRoomy = pool !== undefined && plan.poolSize <= pool.capacity && plan.values <= pool.samples.values
     return isRoomy && plan.device === this.#device ? undefined : await this.#makePool(plan)
   }
 
-  /** Throws a `GatewayError` if there is not enough memory. */
+  /** Makes a pool. Throws a `GatewayError` if there is not enough memory. */
   async #makePool(plan: Plan): Promise<OwnedPool> {
     const { samples, values } = sizeOfPool(plan, this.#watched)
     try {
@@ -325,7 +325,7 @@ export class SuperNode {
     }
   }
 
-  /** All threads have stopped. */
+  /** Replaces the pool, when all threads have stopped. */
   #usePool(pool: OwnedPool, { device }: Plan): void {
     this.#pool?.close()
     this.#shared.clear()
@@ -365,7 +365,7 @@ export class SuperNode {
     return plan.nodes.some(({ config, directions }) => directions.in && this.#held.has(config.name))
   }
 
-  /** What the threads of a node share: the same as long as its settings are. */
+  /** Returns the data that the threads of a node share: the same as long as its settings are. */
   #share(name: string): unknown {
     const { config, parsed } = this.#plan.nodes.get(name)!
     const key = JSON.stringify(config)
@@ -376,7 +376,7 @@ export class SuperNode {
     return value
   }
 
-  /** Of all nodes; those of a node stay as long as the gateway, whatever threads it is in. */
+  /** Returns the statistics of all nodes; those of a node stay as long as the gateway, whatever threads it is in. */
   #nodeStatistics(): Readonly<Record<string, SharedArrayBuffer>> {
     for (const name of this.#plan.nodes.keys())
       if (!this.#statistics.has(name)) this.#statistics.set(name, newNodeStatistics())
@@ -403,12 +403,12 @@ export class SuperNode {
     else if (message.kind === 'ended') this.#proceed()
   }
 
-  /** Stops groups that have nothing to do any more, and sees whether all have stopped. */
+  /** Stops groups that have nothing to do any more, and checks whether all have stopped. */
   #proceed(): void {
     if (this.#state === 'starting' || this.#changing) return
     const running = this.#groups.filter(({ stopped }) => !stopped)
     if (running.length === 0) {
-      // Without an API nobody can mend what has failed.
+      // Without an API, no user can mend what has failed.
       const isOver = this.config.idleStop || (this.#failures.length > 0 && !this.#watched)
       if (this.#stopping || isOver) this.#finish()
       else if (!this.#isIdle) this.#log('info', '', 'no path runs; the gateway waits (with idle_stop = true it ends)')
@@ -421,13 +421,13 @@ export class SuperNode {
 }
 
 export interface ChangeOptions {
-  /** Where settings stand in a file. */
+  /** Places of settings in a file. */
   placeOf?: PlaceOf
-  /** Names of nodes that start anew, although nothing of them changes. */
+  /** Names of nodes that start anew, although none of their settings changes. */
   again?: readonly string[]
 }
 
-/** Samples of the pool of a plan, and values of each. Throws a `GatewayError` if they are too many. */
+/** Returns the number of samples of the pool of a plan, and of values of each. Throws a `GatewayError` if they are too many. */
 function sizeOfPool({ poolSize, values }: Plan, roomy: boolean): { samples: number; values: number } {
   const bytes = Samples.bytesOf(poolSize, values)
   if (bytes > mostPoolBytes) {
@@ -454,7 +454,7 @@ function hasNode({ plan }: GroupHost, name: string): boolean {
   return plan.nodes.some(({ config }) => config.name === name)
 }
 
-/** Groups are the same if they would do the same. */
+/** Returns a key, the same for groups that would do the same. */
 function keyOf({ nodes, paths, affinity }: PlannedGroup): string {
   return JSON.stringify({ nodes, paths, affinity })
 }
@@ -470,13 +470,13 @@ async function stopInOrder(groups: readonly GroupHost[]): Promise<void> {
   }
 }
 
-/** Those that no other one feeds. Of groups that feed each other in a circle none can be first, so all are. */
+/** Returns the groups that no other one feeds. Of groups that feed each other in a circle none can be first, so all are. */
 function firstOf(groups: readonly GroupHost[]): readonly GroupHost[] {
   const free = groups.filter((group) => !groups.some((other) => other !== group && feeds(other, group)))
   return free.length > 0 ? free : groups
 }
 
-/** Whether one group writes to a node that mirrors, and the other reads that. */
+/** True if one group writes to a node that mirrors, and the other reads that. */
 function feeds(from: GroupHost, to: GroupHost): boolean {
   return from.plan.nodes.some(
     ({ config, directions, mirrors }) =>

@@ -1,7 +1,6 @@
 /**
- * What passes a node, for those that look on from another thread: how long samples were on their way, counted in a histogram, and,
- * while anybody wants them, the samples themselves in a ring. The thread of the node never waits; what is looked at too late is
- * overwritten.
+ * Observation of a node from another thread: how long samples were on their way, counted in a histogram, and, while there are viewers, the
+ * samples themselves in a ring. The thread of the node never waits; samples that are read too late are overwritten.
  *
  *     word 0    viewers
  *          1    samples that were put into the ring
@@ -11,7 +10,7 @@
 import { SampleField, SampleFlag, Samples } from '../index.ts'
 
 const slots = 512
-/** Eight buckets for each power of two of nanoseconds: the width of one is at most an eighth of its lower end. */
+/** Number of buckets for each power of two of nanoseconds: the width of one is at most an eighth of its lower end. */
 const perOctave = 8
 const octaves = 42
 const head = 3
@@ -22,7 +21,7 @@ export interface Delays {
   readonly count: number
   readonly sumSeconds: number
   readonly maxSeconds: number
-  /** The limit of the bucket in which the share of all samples, from 0 to 1, lies; 0 if there are none. */
+  /** Returns the limit of the bucket in which the share of all samples, from 0 to 1, lies; 0 if there are none. */
   quantileSeconds(share: number): number
 }
 
@@ -34,7 +33,7 @@ export class Watch {
   readonly #scratch = new Float64Array(1)
   readonly #scratchWords: Uint32Array
 
-  /** `values`: room in each sample. A buffer that another thread has made with the same number is shared. */
+  /** Makes a watch. `values`: room in each sample. A buffer that another thread has made with the same number is shared. */
   constructor(values: number, buffer?: SharedArrayBuffer) {
     this.buffer = buffer ?? new SharedArrayBuffer(ringAt + Samples.bytesOf(slots, values))
     this.#words = new Int32Array(this.buffer, 0, 16)
@@ -43,7 +42,7 @@ export class Watch {
     this.#scratchWords = new Uint32Array(this.#scratch.buffer)
   }
 
-  /** A sample passes: in the thread of the node. Allocates nothing. */
+  /** Records a sample that passes: in the thread of the node. Allocates nothing. */
   take(samples: Samples, word: number): void {
     this.#countDelay(samples, word)
     const words = this.#words
@@ -57,7 +56,7 @@ export class Watch {
     Atomics.store(words, 1, (place + 1) | 0)
   }
 
-  /** One more, or one less, wants the samples. */
+  /** Adds or removes a viewer of the samples. */
   view(change: 1 | -1): void {
     Atomics.add(this.#words, 0, change)
   }
@@ -68,14 +67,14 @@ export class Watch {
   }
 
   /**
-   * Copies what came after the first `seen` samples into `samples`, from index 0 on, and sets its count. What has been overwritten
-   * meanwhile is left out. Returns `seen` for the next call.
+   * Copies the samples after the first `seen` ones into `samples`, from index 0 on, and sets its count. Samples that have been overwritten
+   * meanwhile are left out. Returns `seen` for the next call.
    */
   copy(seen: number, samples: Samples): number {
     const ring = this.#ring
     const until = this.seen
     let next = seen
-    // Not the oldest ones: they may be overwritten at any moment.
+    // The oldest ones are left out: they may be overwritten at any moment.
     const most = Math.min(slots / 2, samples.capacity)
     if (((until - next) | 0) > most) next = (until - most) | 0
     samples.count = 0
@@ -127,7 +126,7 @@ export class Watch {
     delays[head + this.#bucketOf(ns)]! += 1
   }
 
-  /** By the exponent of the double, and the first three bits behind it. */
+  /** Returns a bucket, by the exponent of the double and the first three bits after it. */
   #bucketOf(ns: number): number {
     this.#scratch[0] = Math.max(ns, 1)
     const bucket = (this.#scratchWords[1]! >>> 17) - (1023 << 3)
@@ -135,7 +134,7 @@ export class Watch {
   }
 }
 
-/** Nanoseconds at which a bucket ends. */
+/** Returns the nanoseconds at which a bucket ends. */
 function limitOf(bucket: number): number {
   return 2 ** Math.floor(bucket / perOctave) * (1 + ((bucket % perOctave) + 1) / perOctave)
 }

@@ -5,9 +5,9 @@ import type { Watch } from './watch.ts'
 
 export class Writer {
   readonly name: string
-  /** The node has failed: what is put is given back. */
+  /** True if the node has failed: samples are given back. */
   failed = false
-  /** Sees what is written. */
+  /** Watch that sees the samples that are written. */
   watch: Watch | null = null
   readonly #destination: Destination
   readonly #hooks: HookChain
@@ -17,10 +17,10 @@ export class Writer {
   readonly #at: number
   readonly #batch: Int32Array
   #count = 0
-  /** Something was written since the last `idle`. */
+  /** True if something was written since the last `idle`. */
   #dirty = false
 
-  /** `counts` has the node's numbers in set `set`; `vectorize`: samples in a batch. */
+  /** Makes a writer. `counts` has the node's numbers in set `set`; `vectorize`: samples in a batch. */
   constructor(
     name: string,
     destination: Destination,
@@ -42,7 +42,7 @@ export class Writer {
     this.#batch = new Int32Array(vectorize)
   }
 
-  /** Takes over a sample. */
+  /** Takes ownership of a sample. */
   put(index: number): void {
     if (this.failed) {
       this.#pool.drop(index)
@@ -52,7 +52,7 @@ export class Writer {
     if (own >= 0) this.#add(own)
   }
 
-  /** Writes what is gathered. */
+  /** Writes the gathered samples. */
   write(): void {
     const count = this.#count
     if (count === 0) return
@@ -66,14 +66,14 @@ export class Writer {
     this.#pool.release(this.#batch, 0, destination.released)
   }
 
-  /** There is nothing to write for now. */
+  /** Flushes the node: there is nothing to write for now. */
   idle(): void {
     if (!this.#dirty) return
     this.#dirty = false
     this.#destination.flush?.()
   }
 
-  /** There will be no more samples: those that hooks hold back are written. */
+  /** Writes the samples that hooks hold back, when there will be no more. */
   drain(): void {
     const pool = this.#pool
     const one = new Int32Array(1)
@@ -89,7 +89,7 @@ export class Writer {
     else this.giveBack()
   }
 
-  /** Drops what is gathered; the node cannot take it any more. */
+  /** Drops the gathered samples, which the node cannot take any more. */
   giveBack(): void {
     this.#values[this.#at + NodeCount.lost]! += this.#count
     this.#pool.release(this.#batch, 0, this.#count)
@@ -102,7 +102,7 @@ export class Writer {
     if (this.#count === this.#batch.length) this.write()
   }
 
-  /** The sample as the hooks change it, perhaps a copy; −1: they do not let it pass. */
+  /** Returns the sample as the hooks change it, perhaps a copy; −1: they do not let it pass. */
   #changed(index: number): number {
     const pool = this.#pool
     const own = exclusive(pool, index)
@@ -120,7 +120,7 @@ export class Writer {
 
 const taken = new Int32Array(1)
 
-/** The sample itself if the caller alone holds it, else a copy, and the sample is given back; −1: there is no room for a copy. */
+/** Returns the sample itself if the caller alone holds it, else a copy, and gives the sample back; −1: there is no room for a copy. */
 export function exclusive(pool: Pool, index: number): number {
   if (pool.isAlone(index)) return index
   const copy = pool.take(taken, 0, 1) === 1 ? taken[0]! : -1

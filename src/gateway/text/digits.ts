@@ -1,9 +1,9 @@
 /**
- * Numbers as text, written straight into bytes: what C's printf gives for %d, %09d, %.17f, %e and %.17g, digit for digit.
- * A string for each number would cost more than its digits. All functions return the position behind what they wrote.
+ * Numbers as text, written straight into bytes: the output of C's printf for %d, %09d, %.17f, %e and %.17g, digit for digit. A string for
+ * each number would cost more than its digits. All functions return the position after what they wrote.
  *
- * A double as an argument of a function that V8 does not inline is an object of 16 bytes. Doubles are therefore passed as a place in
- * an array.
+ * A double as an argument of a function that V8 does not inline is an object of 16 bytes. Doubles are therefore passed as a place in an
+ * array.
  */
 
 const zero = 0x30
@@ -15,7 +15,7 @@ export function writeText(out: Uint8Array, at: number, text: string): number {
   return at
 }
 
-/** `width` digits of a whole number from 0 to 2^31 − 1, with leading zeros. */
+/** Writes `width` digits of a whole number from 0 to 2^31 − 1, with leading zeros. */
 export function writePadded(out: Uint8Array, at: number, value: number, width: number): number {
   for (let i = at + width - 1; i >= at; i--) {
     const rest = (value / 10) | 0
@@ -25,10 +25,10 @@ export function writePadded(out: Uint8Array, at: number, value: number, width: n
   return at + width
 }
 
-/** The whole number that `writeWhole` writes. */
+/** Whole number that `writeWhole` writes. */
 const whole = new Float64Array(1)
 
-/** The whole number in `whole`, from 0 to 2^53. */
+/** Writes the whole number in `whole`, from 0 to 2^53. */
 function writeWhole(out: Uint8Array, at: number): number {
   const value = whole[0]!
   if (value < 1e7) return writeSmall(out, at, value | 0)
@@ -38,7 +38,7 @@ function writeWhole(out: Uint8Array, at: number): number {
   return writePadded(out, writeWhole(out, at), low, 7)
 }
 
-/** A whole number from 0 to 2^31 − 1. */
+/** Writes a whole number from 0 to 2^31 − 1. */
 function writeSmall(out: Uint8Array, at: number, value: number): number {
   if (value < 10) {
     out[at] = zero + value
@@ -49,7 +49,7 @@ function writeSmall(out: Uint8Array, at: number, value: number): number {
   return writePadded(out, at, value, width)
 }
 
-/** A 64-bit integer of two words, each with a sign or without; signed (%lld) or not (%llu). */
+/** Writes a 64-bit integer of two words, each with a sign or without; signed (%lld) or not (%llu). */
 export function writeInt64(out: Uint8Array, at: number, low: number, high: number, signed: boolean): number {
   low >>>= 0
   if (high >= 0 && high < 1 << 21) {
@@ -65,21 +65,21 @@ export function writeInt64(out: Uint8Array, at: number, low: number, high: numbe
   return writeText(out, at, String(signed ? value : BigInt.asUintN(64, value)))
 }
 
-/** Fractions are fixed-point numbers of limbs of 28 bits: 168 bits, so that 31 digits of any double are exact. */
+/** Base of the limbs. Fractions are fixed-point numbers of limbs of 28 bits: 168 bits, so that 31 digits of any double are exact. */
 const limbScale = 2 ** 28
 const limbInverse = 2 ** -28
 const limbs = new Float64Array(6)
-/** A limb times 10^7 fits 53 bits. */
+/** Number of digits in a group: a limb times 10^7 fits 53 bits. */
 const groupDigits = 7
 const groups = new Int32Array(5)
 const powers = new Float64Array([1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7])
 
-/** Where doubles are. */
+/** Array in which doubles are passed. */
 export type Doubles = Float64Array | Float32Array
 
 /**
- * `printf("%.*f")` of `values[index]`: correctly rounded, ties to even, up to 31 digits behind the point. `plus` writes the sign of
- * positive numbers, too (%+f).
+ * Writes `values[index]` as `printf("%.*f")` does: correctly rounded, ties to even, up to 31 digits after the point. `plus` writes the sign
+ * of positive numbers, too (%+f).
  */
 export function writeFixed(
   out: Uint8Array,
@@ -133,7 +133,7 @@ export function writeFixed(
   return at
 }
 
-/** What is left in the limbs is more than half, or half and the last digit is odd. */
+/** True if the rest in the limbs is more than half, or half and the last digit is odd. */
 function roundsUp(used: number, odd: number): boolean {
   const half = limbScale / 2
   if (limbs[0]! !== half) return limbs[0]! > half
@@ -141,7 +141,7 @@ function roundsUp(used: number, odd: number): boolean {
   return odd === 1
 }
 
-/** Adds one to the last digit; what is carried into the whole part. */
+/** Adds one to the last digit; returns the carry into the whole part. */
 function carried(count: number, precision: number): number {
   let digits = precision - (count - 1) * groupDigits
   for (let i = count - 1; i >= 0; i--) {
@@ -159,7 +159,7 @@ function writeZeros(out: Uint8Array, at: number, precision: number): number {
   return at
 }
 
-/** `printf("%+e")` of `values[index]`: a digit, six behind the point, an exponent of at least two. */
+/** Writes `values[index]` as `printf("%+e")` does: a digit, six after the point, an exponent of at least two. */
 export function writeExponential(out: Uint8Array, at: number, values: Doubles, index: number): number {
   const value = values[index]!
   if (Number.isNaN(value)) return writeText(out, at, '+nan')
@@ -175,7 +175,7 @@ export function writeExponential(out: Uint8Array, at: number, values: Doubles, i
   return writeText(out, at, text.slice(e + 2).padStart(2, '0'))
 }
 
-/** `%e` of the size of a number, if that is a usual one, without a string; −1 where rounding is too close for doubles to tell. */
+/** Writes `%e` of the size of a number, if that is a usual one, without a string; −1 where rounding is too close for doubles to decide. */
 function writeUsual(out: Uint8Array, at: number, values: Doubles, index: number): number {
   const size = Math.abs(values[index]!)
   if (!(size >= 1e-12 && size < 1e12)) return -1
@@ -205,10 +205,10 @@ function writeUsual(out: Uint8Array, at: number, values: Doubles, index: number)
   return writePadded(out, at, Math.abs(exponent), 2)
 }
 
-/** Scaling is right to 4e-9 of the last digit. */
+/** Distance from a tie within which rounding is not decided: scaling is right to 4e-9 of the last digit. */
 const closeToHalf = 1e-6
 
-/** As `toExponential`, but ties to even as in C: JavaScript takes the larger number. */
+/** Formats as `toExponential`, but with ties to even as in C: JavaScript takes the larger number. */
 function exponential(value: number, digits: number): string {
   const text = value.toExponential(digits)
   // A tie ends after few digits, binary ones as well as decimal ones.
@@ -222,7 +222,7 @@ function exponential(value: number, digits: number): string {
 }
 
 /**
- * `values[index]` as jansson writes it into JSON: `printf("%.*g")`, with ".0" if nothing else says that it is not an integer, and no
+ * Writes `values[index]` as jansson writes it into JSON: `printf("%.*g")`, with ".0" if nothing else marks it as not an integer, and no
  * plus sign or leading zeros in the exponent. NaN and infinities, which JSON does not have, are the strings "nan", "inf" and "-inf".
  */
 export function writeJsonReal(out: Uint8Array, at: number, values: Doubles, index: number, precision: number): number {
@@ -248,7 +248,7 @@ export function writeJsonReal(out: Uint8Array, at: number, values: Doubles, inde
   return writeText(out, at, `e${exponent}`)
 }
 
-/** d.ddd × 10^exponent with the point moved to the right, without zeros at the end. */
+/** Returns d.ddd × 10^exponent with the point moved to the right, without zeros at the end. */
 function plain(mantissa: string, exponent: number): string {
   const digits = mantissa.replace('.', '')
   if (exponent < 0) return `0.${'0'.repeat(-exponent - 1)}${digits}`.replace(/0+$/, '')

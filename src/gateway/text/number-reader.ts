@@ -1,10 +1,10 @@
 /**
- * Numbers out of text, read straight from bytes: what C's strtod and strtol give, correctly rounded.
+ * Numbers out of text, read straight from bytes: the results of C's strtod and strtol, correctly rounded.
  *
- * Up to 15 digits, a number is one exact division by a power of ten. Up to 30 digits, which %.17f of usual values has, it is a
- * division in double-double arithmetic, whose result is taken if both ends of its error interval round to the same double. What
- * is left (a tie nearly met, long numbers, large exponents) goes through a string. Reading stops at the first byte that does not
- * belong to the number: the bytes must end with one, so that no position has to be compared with an end.
+ * Up to 15 digits, a number is one exact division by a power of ten. Up to 30 digits, which %.17f of usual values has, it is a division in
+ * double-double arithmetic, whose result is taken if both ends of its error interval round to the same double. The rest (a tie nearly met,
+ * long numbers, large exponents) goes through a string. Reading stops at the first byte that does not belong to the number: the bytes must
+ * end with one, so that no position has to be compared with an end.
  */
 
 const exactDigits = 15
@@ -14,13 +14,13 @@ const powers = Float64Array.from({ length: 23 }, (_, i) => 10 ** i)
 const highHalves = powers.map(highHalf)
 const lowHalves = powers.map((power, i) => power - highHalves[i]!)
 
-/** Of 10^17. */
+/** Upper and lower half of 10^17. */
 const divisorHigh = highHalves[17]!
 const divisorLow = lowHalves[17]!
 
 /**
- * The upper 26 bits of a double (Veltkamp), so that products of halves are exact. What reads numbers has it in place: where V8 does not
- * inline a call, a double that is given or returned is garbage.
+ * Returns the upper 26 bits of a double (Veltkamp), so that products of halves are exact. Code that reads numbers has it in place: where V8
+ * does not inline a call, a double that is passed or returned is garbage.
  */
 function highHalf(value: number): number {
   const c = splitter * value
@@ -30,30 +30,30 @@ function highHalf(value: number): number {
 const sixes = 0x06060606
 const upperBits = 0xf0f0f0f0 | 0
 
-/** Digits in the four bytes of a word, the first in the lowest. */
+/** Returns the number of the digits in the four bytes of a word, the first in the lowest. */
 function fourDigits(word: number): number {
   const pairs = Math.imul(word, 10) + (word >>> 8)
   return (pairs & 0xff) * 100 + ((pairs >>> 16) & 0xff)
 }
 
 export class NumberReader {
-  /** Behind the last number; where it began if there was none. */
+  /** Position after the last number; where it began if there was none. */
   end = 0
-  /** The last integer, as the words of a 64-bit integer. */
+  /** Last integer, as the words of a 64-bit integer. */
   low = 0
   high = 0
-  /** The last number, and its first 15 digits and next 15: numbers that are given or returned may be boxed. */
+  /** Last number, and its first 15 digits and next 15: numbers that are passed or returned may be boxed. */
   readonly #value: Float64Array = new Float64Array(3)
-  /** What was last read from, and a view of it. */
+  /** Bytes that were read last, and a view of them. */
   #bytes: Uint8Array | undefined
   #words: DataView = new DataView(new ArrayBuffer(0))
 
-  /** A number at `from`, with a sign, a point and an exponent or without; nan and inf. NaN with `end` = `from`: none. */
+  /** Reads a number at `from`, with a sign, a point and an exponent or without; nan and inf. NaN with `end` = `from`: there is none. */
   float(bytes: Uint8Array, from: number): number {
     return this.#read(bytes, from) ? this.#value[0]! : Number.NaN
   }
 
-  /** The same into `#value`; false: there is none. */
+  /** Reads the same into `#value`; returns false if there is none. */
   #read(bytes: Uint8Array, from: number): boolean {
     let at = from
     let c = bytes[at]!
@@ -91,8 +91,8 @@ export class NumberReader {
   }
 
   /**
-   * As `float`, but into `out[index]`: a number that a function returns may be boxed, which is garbage for each value. False, and
-   * nothing is written: there is none.
+   * Reads as `float`, but into `out[index]`: a number that a function returns may be boxed, which is garbage for each value. Returns false,
+   * and writes nothing, if there is none.
    */
   floatInto(bytes: Uint8Array, from: number, out: Float64Array | Float32Array, index: number): boolean {
     const negative = bytes[from] === 0x2d
@@ -103,8 +103,8 @@ export class NumberReader {
   }
 
   /**
-   * Numbers as %.17f writes them, up to six digits before the point and 17 behind it: four of these are read at once, which takes
-   * half the time of a loop. False, and nothing is written: it is another number.
+   * Reads numbers as %.17f writes them, up to six digits before the point and 17 after it: four of these are read at once, which takes half
+   * the time of a loop. Returns false, and writes nothing, if it is another number.
    */
   #seventeen(
     bytes: Uint8Array,
@@ -144,7 +144,7 @@ export class NumberReader {
     const error = firstHigh * 1e9 - product + (first - firstHigh) * 1e9
     const sum = product + lower
     const tail = lower - (sum - product) + error
-    // The reciprocal is good enough: what the quotient lacks is added.
+    // The reciprocal is exact enough: the remainder of the quotient is added.
     const quotient = sum * 1e-17
     const back = quotient * 1e17
     const quotientSplit = splitter * quotient
@@ -165,8 +165,8 @@ export class NumberReader {
   }
 
   /**
-   * Numbers as %.17f writes them, up to six digits before the point and 18 behind it: digits are gathered as 32-bit integers,
-   * which takes half the time. Into `#value`; false: it is another number.
+   * Reads numbers as %.17f writes them, up to six digits before the point and 18 after it, into `#value`: digits are gathered as 32-bit
+   * integers, which takes half the time. Returns false if it is another number.
    */
   #usual(bytes: Uint8Array, from: number, negative: boolean): boolean {
     let at = from
@@ -191,7 +191,7 @@ export class NumberReader {
     return this.#scaled(exactDigits, lowerDigits, point + 1 - at, negative)
   }
 
-  /** The digits in `#value` become a number; false: it takes more than this. */
+  /** Converts the digits in `#value` to a number; returns false if that takes more than this. */
   #scaled(digits: number, lowerDigits: number, scale: number, negative: boolean): boolean {
     const upper = this.#value[1]!
     const lower = this.#value[2]!
@@ -258,8 +258,8 @@ export class NumberReader {
   }
 
   /**
-   * A decimal integer at `from`, into `low` and `high`; false if there is none. Beyond 64 bits (`signed` or not) it is the nearest
-   * that there is, as for strtol. Without `signed` a minus sign is no part of it.
+   * Reads a decimal integer at `from` into `low` and `high`; returns false if there is none. Beyond 64 bits (`signed` or not) it is the
+   * nearest that there is, as for strtol. Without `signed`, a minus sign does not belong to it.
    */
   integer(bytes: Uint8Array, from: number, signed: boolean): boolean {
     let at = from
@@ -288,7 +288,7 @@ export class NumberReader {
   }
 
   #splitLong(digits: string, signed: boolean): void {
-    // Longer than any that fits: the string need not become a number of that size.
+    // Any number this long exceeds the range: the string need not become a number of that size.
     const value = digits.length > 400 ? 10n ** 30n * (digits[0] === '-' ? -1n : 1n) : BigInt(digits)
     const [least, most] = signed ? [-(2n ** 63n), 2n ** 63n - 1n] : [0n, 2n ** 64n - 1n]
     const kept = value < least ? least : value > most ? most : value

@@ -1,10 +1,10 @@
-/** What comes with a request. */
+/** Bodies of requests. */
 import type { IncomingMessage } from 'node:http'
 
-/** How long the rest of a request that was answered before is read: a peer that sends it does not see the answer before. */
+/** Time for which the rest of a request is read that was answered before its end: a peer does not read the answer while it sends. */
 const restMs = 10_000
 
-/** Undefined if it is longer than that: then the rest is not read. */
+/** Returns the body; undefined if it is longer than `most`: then the rest is not read. */
 export function bodyOf(request: IncomingMessage, most: number): Promise<Buffer | undefined> {
   if (Number(request.headers['content-length'] ?? 0) > most) return Promise.resolve(undefined)
   return new Promise((resolve, reject) => {
@@ -23,7 +23,7 @@ export function bodyOf(request: IncomingMessage, most: number): Promise<Buffer |
   })
 }
 
-/** Reads what is left of a request and forgets it, for a while. */
+/** Reads the rest of a request and discards it, for a while. */
 export function discardRest(request: IncomingMessage): void {
   if (request.complete) return
   const end = setTimeout(() => request.destroy(), restMs).unref()

@@ -1,14 +1,14 @@
-/** The connections of a server: how many there may be, how long they may take, and that it can end whatever its peers do. */
+/** The connections of a server: their maximum number, time limits, and their end, which no peer can prevent. */
 import { once } from 'node:events'
 import type { Server, ServerOptions } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** For a peer to take what it was sent last. */
+/** Time for a peer to take the last bytes that were sent to it. */
 const farewellMs = 1000
-/** The next one takes the place of the one that has waited longest. */
+/** Maximum number of connections: the next one takes the place of the one that has waited longest. */
 const mostConnections = 512
 
-/** For `createServer`: a peer has ten seconds for the head of a request, whether it sends something or nothing. */
+/** Options for `createServer`: a peer has ten seconds for the head of a request, whether it sends something or nothing. */
 export const serverLimits: ServerOptions & { handshakeTimeout: number } = {
   headersTimeout: 10_000,
   connectionsCheckingInterval: 2000,
@@ -18,20 +18,24 @@ export const serverLimits: ServerOptions & { handshakeTimeout: number } = {
 }
 
 /**
- * Node.js closes requests only: it knows neither connections that have become a WebSocket, nor those that have not finished their TLS
- * handshake, and waits for both. Of those that stay open for another request it waits for each that was in use when the server closed.
+ * Ends connections that Node.js does not. It closes requests only: it knows neither connections that have become a WebSocket, nor those
+ * that have not finished their TLS handshake, and waits for both. Of those that stay open for another request it waits for each that was in
+ * use when the server closed.
  */
 export class Connections {
   readonly #server: Server
-  /** With the requests that have no whole answer yet. The one that came or was used first is first; without WebSockets. */
+  /**
+   * Connections, with the number of requests that have no whole answer yet. The one that came or was used first is first; without
+   * WebSockets.
+   */
   readonly #sockets = new Map<Socket, number>()
   readonly #upgraded = new Set<Socket>()
-  /** Of TLS, the connection of that which is inside. */
+  /** TCP connections by the TLS connections inside them. */
   readonly #outer = new WeakMap<Socket, Socket>()
   #isClosing = false
 
   /**
-   * Is made before the server listens. `upgrades`: the server takes connections that want to be something else; without a listener
+   * Follows the connections of a server that does not listen yet. `upgrades`: the server accepts requests to upgrade; without a listener
    * Node.js serves such a request as any other. `most`: connections, besides WebSockets, whose server limits them.
    */
   constructor(server: Server, upgrades: boolean, most: number = mostConnections) {
@@ -42,7 +46,7 @@ export class Connections {
         this.#sockets.delete(socket)
         this.#upgraded.delete(socket)
       })
-      // Whoever fills the server with connections that say nothing keeps nobody else out.
+      // A client that fills the server with idle connections does not keep other clients out.
       if (this.#sockets.size > most) this.#sockets.keys().next().value!.destroy()
     })
     server.on('request', ({ socket }, response) => {
@@ -53,13 +57,13 @@ export class Connections {
     })
     if (!upgrades) return
     server.on('upgrade', (_, socket) => {
-      // Of TLS, this is the connection inside.
+      // With TLS, this is the connection inside.
       const outer = this.#outerOf(socket as Socket)
       if (outer !== undefined && this.#sockets.delete(outer)) this.#upgraded.add(outer)
     })
   }
 
-  /** A request comes, or its answer has gone: others have waited longer. How many requests there are now. */
+  /** Counts a request that comes, or whose answer has gone, and moves its connection to the end. Returns the number of its requests now. */
   #use(socket: Socket, change: 1 | -1): number | undefined {
     const outer = this.#outerOf(socket)
     if (outer === undefined) return undefined

@@ -1,6 +1,6 @@
 /**
- * A server over HTTP or HTTPS. What every server needs is here, before any route: who may ask, how much may come, how long that may take,
- * what an error looks like, and an end. Routes are hono's.
+ * A server over HTTP or HTTPS. The needs of every server are here, before any route: access, limits of size and time, the form of errors,
+ * and an end. Routes are hono's.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
@@ -16,7 +16,7 @@ import { Connections, serverLimits } from './connections.ts'
 export type App = Hono
 export type { Context }
 
-/** Why something is not given: an HTTP status, and a sentence. */
+/** Reason for a refusal: an HTTP status, and a sentence. */
 export interface Refusal {
   readonly status: 400 | 401 | 403 | 404 | 413 | 500 | 503
   readonly message: string
@@ -24,45 +24,45 @@ export interface Refusal {
 
 export interface ServeOptions {
   host: string
-  /** 0: any that is free. */
+  /** Port; 0: any that is free. */
   port: number
-  /** PEM; without them, plain HTTP. */
+  /** Key and certificate in PEM; without them, plain HTTP. */
   tls?: { key: string | Buffer; cert: string | Buffer }
-  /** Null: everybody may ask. */
+  /** Guard; null: every client has access. */
   guard: Guard | null
   /** Paths that need no token. Pages of other sites are rejected there, too. */
   open?: readonly string[]
-  /** The token of any request may be in its address, not only that of one to become a WebSocket. */
+  /** Flag: the token of any request may be in its address, not only that of one to become a WebSocket. */
   tokenInAddress?: boolean
-  /** Of every response. */
+  /** Headers of every response. */
   headers?: Readonly<Record<string, string>>
-  /** What errors look like: `{"error":"…"}`, or a line. JSON if nothing is said. */
+  /** Form of errors: `{"error":"…"}`, or a line. JSON by default. */
   errors?: ErrorForm
-  /** Bytes that may come with a request, whose routes then have all of them. Undefined: nobody reads what comes. */
+  /** Maximum number of bytes of the body of a request, all of which its routes then have. Undefined: bodies are not read. */
   mostBody?: number
-  /** Besides WebSockets. */
+  /** Maximum number of connections, besides WebSockets. */
   mostConnections?: number
   routes(app: App): void
   /**
-   * Takes a connection that wants to become a WebSocket, after the guard, for which the token may be in the address, as browsers need it;
-   * or says why not. What it throws means that the address is none.
+   * Accepts a connection that requests a WebSocket, after the guard, for which the token may be in the address, as browsers need it; or
+   * returns the reason for a refusal. Throws if the address is not valid.
    */
   upgrade?(request: IncomingMessage, socket: Duplex, head: Buffer): Refusal | null
 }
 
 export interface Served {
-  /** Where it is to be found: `http://127.0.0.1:9880`. */
+  /** URL of the server: `http://127.0.0.1:9880`. */
   readonly url: string
-  /** Answers that are being made, and WebSockets, have a second; all else ends at once. */
+  /** Closes the server. Answers that are being made, and WebSockets, have a second; all else ends at once. */
   close(): Promise<void>
 }
 
 type ErrorForm = 'json' | 'text'
 
-/** No response is taken for another type than its own, or kept. */
+/** Headers by which no response is taken for another type than its own, or kept. */
 const allHeaders = { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-store' }
 
-/** An app that has no routes yet. */
+/** Returns an app that has no routes yet. */
 export function makeApp(form: ErrorForm = 'json'): App {
   const app = new Hono()
   app.onError((error) => responseOf({ status: 500, message: error.message }, form))
@@ -70,20 +70,20 @@ export function makeApp(form: ErrorForm = 'json'): App {
   return app
 }
 
-/** Throws the error of the system if it cannot listen. */
+/** Starts a server. Throws the error of the system if it cannot listen. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { host, port, tls, guard, open = [], tokenInAddress, headers, errors = 'json', mostBody, upgrade } = options
   const app = makeApp(errors)
   options.routes(app)
 
-  /** `asked`: what the guard has to know. */
+  /** Checks a request. `asked`: the data for the guard. */
   const whyNot = async (request: IncomingMessage, asked: Asked): Promise<Refusal | null> => {
     const known = tokenInAddress ? asked : { ...asked, token: undefined }
     const rejection = (open.includes(asked.path) ? guard?.checkOrigin(known) : guard?.check(known)) ?? null
     if (rejection !== null || mostBody === undefined) return rejection
     const rawBody = await bodyOf(request, mostBody)
     if (rawBody === undefined) return { status: 413, message: `a body has at most ${mostBody} bytes` }
-    // This is where hono's adapter looks for what was read before.
+    // This is where hono's adapter looks for a body that was read before.
     Object.assign(request, { rawBody })
     return null
   }
@@ -101,7 +101,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
       const refusal = await whyNot(request, asked)
       return refusal === null ? await app.fetch(forRoutes) : responseOf(refusal, errors)
     }
-    // The classes of the process are everybody's.
+    // Other code of this process uses its global classes, too.
     void getRequestListener(answer, { overrideGlobalObjects: false, autoCleanupIncoming: false })(request, response)
   }
 
@@ -128,7 +128,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
 }
 
 interface Asked extends GuardedRequest {
-  /** As it came: not all of it is an address. */
+  /** Path as it came: not all of it is an address. */
   readonly path: string
 }
 
@@ -142,7 +142,10 @@ function responseOf({ status, message }: Refusal, form: ErrorForm): Response {
   return form === 'json' ? Response.json({ error: message }, init) : new Response(`${message}\n`, init)
 }
 
-/** The response to a request to become a WebSocket. The server no longer knows its socket: it is closed here, whatever its peer does. */
+/**
+ * Sends the response to a rejected request for a WebSocket. The server no longer knows its socket: it is closed here, whatever its peer
+ * does.
+ */
 function refuse(socket: Duplex, { status, message }: Refusal): void {
   socket.once('finish', () => socket.destroy())
   const body = JSON.stringify({ error: message })

@@ -1,12 +1,14 @@
-/** Samples to a file, in blocks. A full disk makes the node fail; what was lost is counted, as is what nobody reads from a FIFO. */
+/**
+ * Samples to a file, in blocks. A full disk makes the node fail; lost samples are counted, as are those that no process reads from a FIFO.
+ */
 import { type Destination, type Encoder, GatewayError, type NodeContext } from '../../index.ts'
 import type { OutputFile } from './output-file.ts'
 
-/** What is gathered waits this long at most, once there is nothing more to write. */
+/** Maximum time for which gathered bytes wait, once there is nothing more to write. */
 const longestDelayNs = 1e9
 
 export interface FileOutSettings {
-  /** What is written goes to the file at once. */
+  /** True if samples that are written go to the file at once. */
   readonly flush: boolean
   /** Samples after which nothing more is written; 0: none. */
   readonly limit: number

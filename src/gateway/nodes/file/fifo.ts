@@ -1,13 +1,13 @@
 /**
- * A FIFO that is written. Opening one blocks until there is a reader, and so does writing to a full one; a thread that blocks so cannot
- * be stopped. So it is opened without waiting, again and again until somebody reads, and what does not go in is not written.
+ * A FIFO that is written. Opening one blocks until there is a reader, and so does writing to a full one; a thread that blocks so cannot be
+ * stopped. So it is opened without waiting, again and again until a process reads, and bytes for which it has no room are not written.
  */
 import { closeSync, constants, openSync, statSync, writeSync } from 'node:fs'
 import type { Sink } from './plain-file.ts'
 
-/** How long a reader that is slower may hold up the writer, each time. */
+/** Time for which a slower reader may hold up the writer, each time. */
 const patienceMs = 20
-/** At the end. */
+/** Time for the same at the end. */
 const lastPatienceMs = 1000
 
 const waiter = new Int32Array(new SharedArrayBuffer(4))
@@ -19,9 +19,9 @@ export function isFifo(path: string): boolean {
 
 export class Fifo implements Sink {
   readonly #path: string
-  /** -1: nobody reads. */
+  /** File descriptor; -1: no process reads. */
   #fd = -1
-  /** Of a block whose first part was written: what is to follow before anything else. */
+  /** Rest of a block whose first part was written: it precedes anything else. */
   #rest: Uint8Array = none
 
   constructor(path: string) {
@@ -47,7 +47,7 @@ export class Fifo implements Sink {
       this.#fd = openSync(this.#path, constants.O_WRONLY | constants.O_NONBLOCK)
       return true
     } catch (error) {
-      // ENXIO: nobody has it open for reading. ENOENT: somebody has removed it.
+      // ENXIO: no process has it open for reading. ENOENT: it was removed.
       const { code } = error as NodeJS.ErrnoException
       if (code === 'ENXIO' || code === 'ENOENT') return false
       throw error
@@ -60,7 +60,7 @@ export class Fifo implements Sink {
     return this.#rest.length === 0 && this.#fd >= 0
   }
 
-  /** How many bytes went in. */
+  /** Writes as many bytes as the reader takes within `ms`, and returns their number. */
   #attempt(bytes: Uint8Array, count: number, ms: number): number {
     let at = 0
     for (let waited = 0; at < count; ) {

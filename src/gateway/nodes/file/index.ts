@@ -29,13 +29,13 @@ class FileNode implements RunningNode {
   readonly #timer: Timer | null = null
   #stopped = false
 
-  /** Throws an error of the system with the path. */
+  /** Opens the files. Throws an error of the system with the path. */
   constructor(context: NodeContext, settings: FileSettings, directions: { in: boolean; out: boolean }) {
     this.#context = context
     const { uri, format } = settings
     const path = uri === '-' ? uri : fileName(uri, new Date())
     if (directions.in) {
-      // What is written to it will be there to read, which may be at once.
+      // Samples that are written to it will be there to read, which may be at once.
       if (context.isWritten && path !== '-' && !existsSync(path))
         OutputFile.open(path, { bufferBytes: 0, append: true }).close()
       this.#input = new InputFile(path)

@@ -6,14 +6,14 @@ const waiter = new Int32Array(new SharedArrayBuffer(4))
 
 export class InputFile {
   readonly #fd: number
-  /** Reading may block, so that it is asked first whether there is something. */
+  /** True if reading may block, so that the file is polled first. */
   readonly #blocks: boolean
   readonly #fds: Int32Array
-  /** It can be read from its begin again. */
+  /** True if it can be read from its beginning again. */
   readonly rewinds: boolean
   #at: number | null
 
-  /** Throws an error of the system. */
+  /** Opens the file. Throws an error of the system. */
   constructor(path: string) {
     const opened = path === '-' ? reopenInput() : openFile(path)
     this.#blocks = opened === undefined
@@ -23,7 +23,7 @@ export class InputFile {
     this.#at = this.rewinds ? 0 : null
   }
 
-  /** Bytes that were read to `into[from…]`; 0: the end; −1: nothing for now. Throws an error of the system. */
+  /** Reads bytes to `into[from…]` and returns their number; 0: the end; −1: nothing for now. Throws an error of the system. */
   read(into: Uint8Array, from: number): number {
     if (this.#blocks && nativeAvailable && waitReadable([], this.#fds, 1, 0) === 0) return -1
     try {
@@ -40,7 +40,7 @@ export class InputFile {
     this.#at = 0
   }
 
-  /** Blocks until there may be more, at most so long. */
+  /** Blocks until there may be more, for at most `ms`. */
   wait(ms: number): void {
     if (nativeAvailable && !this.rewinds) waitReadable([], this.#fds, 1, ms)
     else Atomics.wait(waiter, 0, 0, ms)
@@ -55,7 +55,10 @@ function openFile(path: string): number {
   return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
 }
 
-/** Standard input, opened anew, which makes it non-blocking for us and for nobody else; undefined for a socket, of which that cannot be. */
+/**
+ * Opens standard input anew, which makes it non-blocking for this process and no other one; undefined for a socket, which cannot be opened
+ * again.
+ */
 function reopenInput(): number | undefined {
   try {
     return openFile('/dev/stdin')

@@ -1,8 +1,8 @@
 /**
- * A file that is written in blocks: bytes are gathered and go out when the buffer is full, on `flush`, and at the end. A full disk
- * makes it fail: what could not be written stays counted, and nothing more is.
+ * A file that is written in blocks: bytes are gathered and go out when the buffer is full, on `flush`, and at the end. A full disk makes it
+ * fail: bytes that could not be written stay counted, and nothing more is written.
  *
- * A FIFO never blocks its writer, who could not be stopped then: a block that nobody reads is dropped as a whole.
+ * A FIFO never blocks its writer, which could not be stopped then: a block that no process reads is dropped as a whole.
  */
 import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -12,7 +12,7 @@ import { PlainFile, type Sink } from './plain-file.ts'
 export interface OutputFileOptions {
   /** Bytes that are gathered; 0: each write goes out at once. */
   bufferBytes: number
-  /** Behind what is in the file already, which otherwise is gone. */
+  /** True to write after the contents of the file, which are removed otherwise. */
   append: boolean
 }
 
@@ -20,7 +20,7 @@ export class OutputFile {
   readonly path: string
   /** Bytes that are in the file. */
   written = 0
-  /** Blocks that nobody read. */
+  /** Blocks that no process read. */
   dropped = 0
   readonly buffer: Uint8Array
   readonly #sink: Sink
@@ -42,7 +42,7 @@ export class OutputFile {
     return new OutputFile('standard output', PlainFile.standardOutput(), bufferBytes)
   }
 
-  /** Whether there is room for so many bytes in `buffer`, from `at` on; write them there, and tell by `advance`. */
+  /** True if there is room for so many bytes in `buffer`, from `at` on; the caller writes them there, and calls `advance`. */
   has(bytes: number): boolean {
     return this.#filled + bytes <= this.buffer.length
   }
@@ -55,7 +55,7 @@ export class OutputFile {
     this.#filled = at
   }
 
-  /** The bytes may be overwritten when it has returned. Throws as `flush`. */
+  /** Writes bytes, which may be overwritten when it has returned. Throws as `flush`. */
   write(bytes: Uint8Array): void {
     if (bytes.length > this.buffer.length) {
       this.flush()
@@ -67,14 +67,17 @@ export class OutputFile {
     this.#filled += bytes.length
   }
 
-  /** False: nobody reads what was gathered, and it is dropped. Throws an error of the system, for example ENOSPC; what was not written then is dropped, too. */
+  /**
+   * Writes what was gathered; returns false if no process reads it, and it is dropped. Throws an error of the system, for example ENOSPC;
+   * bytes that were not written then are dropped, too.
+   */
   flush(): boolean {
     const count = this.#filled
     this.#filled = 0
     return count === 0 || this.#out(this.buffer, count)
   }
 
-  /** Writes what is left. Returns and throws as `flush`; the file is closed all the same. */
+  /** Writes what is left. Returns and throws as `flush`; the file is closed in any case. */
   close(): boolean {
     try {
       return this.flush()

@@ -1,8 +1,8 @@
-/** Where an `OutputFile` writes to: a file of the disk, a terminal, or standard output. */
+/** Output of an `OutputFile`: a file on disk, a terminal, or standard output. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 
 export interface Sink {
-  /** Writes the first `count` bytes, all or none; false: nobody reads them. Throws an error of the system. */
+  /** Writes the first `count` bytes, all or none; returns false if no process reads them. Throws an error of the system. */
   write(bytes: Uint8Array, count: number): boolean
   close(): void
 }
@@ -18,7 +18,7 @@ export class PlainFile implements Sink {
     this.#closes = closes
   }
 
-  /** Throws an error of the system. */
+  /** Opens a file. Throws an error of the system. */
   static open(path: string, flags: 'a' | 'w'): PlainFile {
     return new PlainFile(openSync(path, flags), true)
   }

@@ -1,6 +1,6 @@
 /**
- * Samples from a file: as fast as they are taken (epoch_mode original), at a rate, or at the times that the file says, moved by an
- * offset. `epoch` is in seconds; with it
+ * Samples from a file: as fast as they are taken (epoch_mode original), at a rate, or at the times in the file, moved by an offset. `epoch`
+ * is in seconds; with it
  *
  *     direct     the first sample comes now + epoch
  *     wait       each comes now + its time + epoch, as of a file that begins at 0
@@ -31,9 +31,9 @@ export interface FileInSettings {
   readonly eof: 'stop' | 'rewind' | 'wait'
   readonly epochMode: EpochMode
   readonly epochSeconds: number
-  /** 0: at the times of the file. */
+  /** Samples per second; 0: at the times of the file. */
   readonly rateHz: number
-  /** Samples at the begin that are left out. */
+  /** Number of samples at the beginning that are left out. */
   readonly skip: number
   /** Samples after which it ends; 0: none. */
   readonly limit: number
@@ -41,7 +41,7 @@ export interface FileInSettings {
 }
 
 const batch = 128
-/** Between two looks at a file whose end was reached. */
+/** Time between two looks at a file whose end was reached. */
 const growthMs = 100
 
 export class FileSource implements Source {
@@ -65,9 +65,9 @@ export class FileSource implements Source {
   #skip: number
   /** Samples of this pass through the file. */
   #passed = 0
-  /** Of all. */
+  /** Samples of all passes. */
   #sent = 0
-  /** Of the first sample of a pass: its time, what is added to all, and when that is on the monotonic clock. */
+  /** Time of the first sample of a pass, the offset that is added to all of them, and its time on the monotonic clock. */
   readonly #first = { sec: 0, nsec: 0 }
   readonly #offset = { sec: 0, nsec: 0 }
   #firstNs = Number.NaN
@@ -114,13 +114,13 @@ export class FileSource implements Source {
     }
   }
 
-  /** Whether there is a decoded sample; reads and decodes if there is none. */
+  /** True if there is a decoded sample; reads and decodes if there is none. */
   #available(): boolean {
     while (this.#next >= this.#samples.count) if (this.ended || !this.#decode()) return false
     return !this.ended
   }
 
-  /** False: there is nothing for now. */
+  /** Decodes samples; returns false if there is nothing for now. */
   #decode(): boolean {
     const samples = this.#samples
     const last = this.#atEnd && this.#settings.eof !== 'wait'
@@ -161,7 +161,7 @@ export class FileSource implements Source {
     return count >= 0
   }
 
-  /** The end was reached, and everything before is decoded. Whether there is more now. */
+  /** Handles the end of the file, when everything before it is decoded. Returns true if there is more now. */
   #beyondEnd(): boolean {
     const { eof } = this.#settings
     if (eof === 'wait') {
@@ -204,7 +204,7 @@ export class FileSource implements Source {
     return this.#context.clock.nowNs() >= this.#dueNs()
   }
 
-  /** When the next sample is due, on the monotonic clock. The first one of a pass decides about all. */
+  /** Returns the time at which the next sample is due, on the monotonic clock. The first one of a pass determines all others. */
   #dueNs(): number {
     const samples = this.#samples
     const origin = samples.word(this.#next) + SampleField.origin
@@ -239,7 +239,7 @@ export class FileSource implements Source {
     const { samples } = this.#context.pool
     const word = samples.word(index)
     copySample(this.#samples, this.#samples.word(this.#next++), samples, word)
-    // Numbers and times begin anew: without the flag the hook drop would let nothing pass any more.
+    // Numbers and times start again: without the flag the hook drop would let no sample pass any more.
     if (this.#passed === 0 && this.rewound > 0)
       samples.u32[word + SampleField.flags] = samples.u32[word + SampleField.flags]! | SampleFlag.newSimulation
     this.#passed++
@@ -249,7 +249,7 @@ export class FileSource implements Source {
     const origin = word + SampleField.origin
     if (this.#pace !== null) this.#context.clock.stamp(origin)
     else addTime(samples, origin, this.#offset.sec, this.#offset.nsec)
-    // When it was received says nothing about a sample that is sent anew.
+    // The time of receipt has no meaning for a sample that is sent anew.
     const flags = samples.u32[word + SampleField.flags]! | SampleFlag.tsOrigin
     samples.u32[word + SampleField.flags] = flags & ~(SampleFlag.tsReceived | SampleFlag.offset)
   }

@@ -25,7 +25,7 @@ function dayOfYear(time: Date): number {
   return 1 + Math.floor((time.getTime() - Date.UTC(time.getUTCFullYear(), 0, 1)) / 86_400_000)
 }
 
-/** What a name has that is no conversion of the time: "%Q"; undefined if all is well. */
+/** Returns the first conversion in a name that is not a known one of the time: "%Q"; undefined if there is none. */
 export function unknownConversion(template: string): string | undefined {
   return [...template.matchAll(/%(.?)/g)].find(([, letter]) => !Object.hasOwn(conversions, letter!))?.[0]
 }

@@ -7,10 +7,10 @@
  *                when it knows it from the reply
  *     both       Disconnected, or a request that failed: started
  *
- * An active node that cannot connect listens, if `use_fallback` says so, and tries again each second or so; and so does one whose
- * connection has ended. It does not listen while it tries: two nodes that try to reach each other never make two connections.
+ * An active node that cannot connect listens, if `use_fallback` is set, and tries again each second or so; and so does one whose connection
+ * has ended. It does not listen while it tries: two nodes that try to reach each other never make two connections.
  *
- * Nothing waits but a source without a connection: events are taken in the event loop, and by whoever reads and writes.
+ * Only a source without a connection waits: events are taken in the event loop, and by reads and writes.
  */
 import {
   type CmEvent,
@@ -32,24 +32,24 @@ export type InfinibandState = 'started' | 'pending connect' | 'connected' | 'sto
 
 const backlog = 10
 const retryMs = 1000
-/** So often it is said that nothing comes of attempts to connect. */
+/** Interval at which repeated failures to connect are logged again. */
 const sayNs = 3600e9
-/** How long a node that stops waits for completions of what it has sent, and for the peer to disconnect. */
+/** Time for which a node that stops waits for completions of what it has sent, and for the peer to disconnect. */
 const finishNs = 1e9
 const farewellNs = 0.3e9
-/** Calls until the next look at the event channel, of those that are made all the time; of others, nanoseconds. */
+/** Calls until the next look at the event channel, for those that are made all the time; nanoseconds, for other ones. */
 const serveCalls = 1024
 const serveNs = 1e6
-/** A reply of the peer's communication manager may take 1.07 s, 4.096 µs · 2^18, and there are so many more requests. */
+/** Time of a reply of the peer's communication manager: at most 1.07 s, 4.096 µs · 2^18, and the number of further requests. */
 const responseTimeout = 18
 const maxRetries = 4
 
-/** What a node has to know of its gateway. */
+/** Part of the gateway that a node has to know. */
 export type Surroundings = Pick<NodeContext, 'name' | 'log' | 'fail'>
 
 export class ConnectionManager {
   readonly counts: InfinibandCounters = newCounters()
-  /** What is read from and written to in the states "pending connect" and "connected". */
+  /** Connection that is read from and written to in the states "pending connect" and "connected". */
   connection: Connection | null = null
   /** Samples that arrived before a connection ended, and are still to be read. */
   readonly arrived: number[] = []
@@ -59,14 +59,14 @@ export class ConnectionManager {
   readonly #channel: EventChannel
   #memory: Registered | undefined
   #clock: Pick<Clock, 'stamp'> | undefined
-  /** Has the port of `in.address`: it listens, or connects. */
+  /** Id that has the port of `in.address`: it listens, or connects. */
   #bound: CmId
   #isListening = false
-  /** The first attempt to connect has been made. */
+  /** True if the first attempt to connect has been made. */
   #hasTried = false
   #timer: NodeJS.Timeout | undefined
   #retryAtNs = Number.POSITIVE_INFINITY
-  /** What the last attempts came to, and when it is said again. */
+  /** Result of the last attempts, and the time at which it is logged again. */
   #said = ''
   #sayAtNs = 0
   #calls = 0
@@ -75,7 +75,7 @@ export class ConnectionManager {
   #stopping = false
   #unfollow: (() => void) | undefined
 
-  /** Opens the device. Throws what an operator can understand. */
+  /** Opens the device. Throws errors that an operator can understand. */
   constructor(settings: InfinibandSettings, context: Surroundings) {
     this.#settings = settings
     this.#context = context
@@ -131,12 +131,12 @@ export class ConnectionManager {
 
   // --- events ------------------------------------------------------------------------------------------------------
 
-  /** For calls that are made all the time: now and then, takes events. */
+  /** Takes events now and then; for calls that are made all the time. */
   tick(): void {
     if (++this.#calls >= serveCalls) this.serve()
   }
 
-  /** For calls that may be rare. */
+  /** Takes events if it has not done so for a while; for calls that may be rare. */
   tickByClock(): void {
     if (nowNs() - this.#servedNs > serveNs) this.serve()
   }
@@ -164,7 +164,7 @@ export class ConnectionManager {
 
   #handle(event: CmEvent): void {
     const { id, type } = event
-    // Others are of ids that are closed already.
+    // Other events are of ids that are closed already.
     if (type === CmEventType.ConnectRequest) this.#requested(event)
     else if (id === this.#bound || id === this.connection?.id) this.#progress(event)
   }
@@ -236,7 +236,7 @@ export class ConnectionManager {
     this.#context.log('info', `connected with ${this.#peer}`)
   }
 
-  /** An attempt to connect, or a request that was accepted, came to nothing. */
+  /** Handles an attempt to connect, or a request that was accepted, that has failed. */
   #failed(event: CmEvent): void {
     const { address, useFallback } = this.#settings.out
     const what = `${this.#peer}: ${event.name} (${event.statusText})`
@@ -252,7 +252,7 @@ export class ConnectionManager {
     this.#sayFailed(what, this.#next())
   }
 
-  /** Attempts are made each second: the same news are said once, and then rarely. */
+  /** Logs a failure. Attempts are made each second: the same result is logged once, and then rarely. */
   #sayFailed(what: string, next: string): void {
     const isNew = what !== this.#said || nowNs() >= this.#sayAtNs
     if (isNew) this.#sayAtNs = nowNs() + sayNs
@@ -260,7 +260,7 @@ export class ConnectionManager {
     this.#context.log(isNew ? 'warn' : 'debug', `${what}; ${next}${isNew ? ' (counted as connect_failed)' : ''}`)
   }
 
-  /** The connection is over. What has arrived can still be read. */
+  /** Ends the connection. Samples that have arrived can still be read. */
   ended(why: string): void {
     if (this.connection === null) return
     this.counts.disconnects++
@@ -269,7 +269,7 @@ export class ConnectionManager {
     this.#context.log('info', `${why}; ${this.#next()}`)
   }
 
-  /** A request of a connection has failed: the peer is gone, or does not do what it should. */
+  /** Ends a connection of which a request has failed: the peer is gone, or misbehaves. */
   broken(connection: Connection): void {
     const why = connection.send.failure || connection.receive.failure
     if (why) this.#context.log('warn', `${this.#peer}: ${why}`)
@@ -282,7 +282,7 @@ export class ConnectionManager {
     this.connection = null
   }
 
-  /** What a node without a connection does; says so. */
+  /** Chooses the next step of a node without a connection; returns a text about it for the log. */
   #next(): string {
     const { address, useFallback } = this.#settings.out
     if (address === null) return 'ready to accept new connections'
@@ -296,7 +296,7 @@ export class ConnectionManager {
     return `${useFallback ? 'listens, and ' : ''}tries to connect to ${textOf(address)} again`
   }
 
-  /** Timers know whole milliseconds, and may be one early. */
+  /** Schedules the next attempt. Timers have whole milliseconds, and may be one early. */
   #awaitRetry(): void {
     const ms = (this.#retryAtNs - nowNs()) / 1e6 + 1
     this.#timer ??= setTimeout(() => {
@@ -328,7 +328,7 @@ export class ConnectionManager {
 
   // --- the end -----------------------------------------------------------------------------------------------------
 
-  /** Sends what is posted and disconnects, within limits of time; then closes all but `memory`. */
+  /** Sends the posted requests and disconnects, within limits of time; then closes all but `memory`. */
   async stop(): Promise<void> {
     this.#stopping = true
     this.#stopTrying()
@@ -356,7 +356,7 @@ export class ConnectionManager {
     this.#unfollow?.()
   }
 
-  /** After `stop`, when the memory is closed. */
+  /** Closes the channel; called after `stop`, when the memory is closed. */
   close(): void {
     this.#channel.close()
   }

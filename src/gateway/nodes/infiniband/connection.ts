@@ -69,19 +69,21 @@ export class Connection {
     this.id.connect(this.#isUd ? { privateData: udRequest(this.#qp.qpNum) } : retries)
   }
 
-  /** `request`: with UD, it says where the peer is, if that is one of ours. */
+  /**
+   * Accepts a request. With UD, the event has the address of the peer, and the private data its queue pair, if it is a node of this type.
+   */
   accept({ ah, privateData }: CmEventParam): void {
     const qpNum = this.#isUd ? qpOfUdRequest(privateData) : undefined
     if (qpNum !== undefined) this.send.sendTo(ah!, qpNum, udpQkey)
     this.id.accept(this.#isUd ? {} : { rnrRetryCount: retries.rnrRetryCount })
   }
 
-  /** UD: what the peer has replied is where messages go. */
+  /** Sends messages to the address in the peer's reply, with UD. */
   sendTo({ ah, qpNum, qkey }: CmEventParam): void {
     this.send.sendTo(ah!, qpNum!, qkey!)
   }
 
-  /** The queue pair goes to ERR, and the peer is notified. What is posted is flushed. */
+  /** Moves the queue pair to ERR, and notifies the peer. Posted requests are flushed. */
   disconnect(): void {
     if (this.#isUd) {
       if (this.#qp.state !== QpState.Err) this.#qp.modify({ state: QpState.Err })
@@ -95,7 +97,7 @@ export class Connection {
   }
 
   /**
-   * Ends it. What has arrived and was not read is appended to `arrived`; every other sample that it held is given back.
+   * Ends the connection. Samples that have arrived and were not read are appended to `arrived`; every other one that it held is given back.
    */
   close(arrived: number[]): void {
     this.receive.collect(arrived)

@@ -1,4 +1,4 @@
-/** Where the gateway's pool is in other memory than the device's, samples are copied from and to a pool of the node's own. */
+/** Copying of samples from and to a pool of the node's own, where the gateway's pool is in other memory than the device's. */
 import {
   type Clock,
   copySample,
@@ -10,7 +10,7 @@ import {
   type Source,
 } from '../../index.ts'
 
-/** Stamps samples of the node's own pool, by a sample of the gateway's, since its clock knows no other. */
+/** Stamps samples of the node's own pool, by a sample of the gateway's, since its clock stamps no other. */
 export class Stamps implements Pick<Clock, 'stamp'> {
   readonly #context: NodeContext
   readonly #own: Pool

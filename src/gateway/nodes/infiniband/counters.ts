@@ -1,17 +1,17 @@
-/** What happened since the start. */
+/** Counts of events since the start. */
 export interface InfinibandCounters {
   sent: number
   received: number
-  /** Of those sent: inline, and signaled. */
+  /** Samples sent inline, and sent signaled. */
   inline: number
   signaled: number
-  /** Lost, because there was no connection, or because the send queue was full. */
+  /** Samples lost, because there was no connection, or because the send queue was full. */
   not_connected: number
   send_queue_full: number
   /** Requests that ended with an error, or that the end of a connection flushed. */
   send_failed: number
   receive_failed: number
-  /** Messages that are no sample. */
+  /** Messages that are not samples. */
   malformed: number
   connections: number
   disconnects: number

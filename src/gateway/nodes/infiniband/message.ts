@@ -1,5 +1,5 @@
 /**
- * A sample as a message: three scatter/gather elements of its record, and in front of them the GRH of what UD receives.
+ * A sample as a message: three scatter/gather elements of its record, and in front of them the GRH of a message received by UD.
  *
  *     GRH         40 bytes, UD only: received, never sent
  *     sequence     8
@@ -22,7 +22,7 @@ export function elementsOf(memory: RegisteredSamples, dataBytes: number): Scatte
   return [sequenceBytes, originBytes, dataBytes].map((length) => new ScatterGather(0, length, lkey))
 }
 
-/** Lets the last three elements mean the record that begins at `word`. */
+/** Points the last three elements at the record that begins at `word`. */
 export function pointAt(list: ScatterGather[], memory: RegisteredSamples, word: number): void {
   const addr = memory.addr + word * 4
   const last = list.length - 1

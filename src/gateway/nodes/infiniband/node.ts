@@ -1,4 +1,4 @@
-/** A running node: what paths read and write, on whatever connection there is. */
+/** A running node: the source and destination of paths, on any connection that there is. */
 import { nowNs } from '../../../memory/index.ts'
 import type { Destination, NodeContext, RunningNode, Source } from '../../index.ts'
 import { ConnectionManager } from './connection-manager.ts'
@@ -88,7 +88,7 @@ class InfinibandSource implements Source {
     return read
   }
 
-  /** What a connection that has ended left. */
+  /** Reads samples that a connection has left at its end. */
   #readArrived(samples: Int32Array, count: number): number {
     const arrived = this.#manager.arrived.splice(0, count)
     for (const [i, sample] of arrived.entries()) {
@@ -99,7 +99,7 @@ class InfinibandSource implements Source {
     return arrived.length
   }
 
-  /** Busy while it is connected, as in VILLASnode: a thread that sleeps is woken tens of microseconds late. */
+  /** Waits, busy while it is connected, as in VILLASnode: a thread that sleeps is woken tens of microseconds late. */
   wait(ms: number): void {
     const manager = this.#manager
     if (this.#isReady()) return
@@ -150,7 +150,7 @@ class InfinibandDestination implements Destination {
     return written
   }
 
-  /** Gives back what has been sent meanwhile. */
+  /** Gives back samples that have been sent meanwhile. */
   flush(): void {
     const manager = this.#manager
     const { connection } = manager

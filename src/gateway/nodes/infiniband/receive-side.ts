@@ -24,9 +24,9 @@ import type { InfinibandSettings } from './settings.ts'
 const filled = SampleFlag.tsOrigin | SampleFlag.tsReceived | SampleFlag.sequence | SampleFlag.data
 
 export class ReceiveSide {
-  /** How many of the last `read` the caller owns. */
+  /** Number of indices of the last `read` that the caller owns. */
   released = 0
-  /** What made the connection unusable, empty if another error has flushed the queue. Undefined: nothing has. */
+  /** Error that made the connection unusable, empty if another error has flushed the queue; undefined while there is none. */
   failure: string | undefined
   readonly #memory: RegisteredSamples
   readonly #pool: Pool
@@ -82,14 +82,14 @@ export class ReceiveSide {
     return this.posted >= this.#threshold
   }
 
-  /** Whether something has arrived; gives the device time to find out. */
+  /** True if something has arrived; gives the device time to detect it. */
   get filled(): boolean {
     if (this.#cq.filled) return true
     this.#cq.poll(this.#wc, 0)
     return this.#cq.filled
   }
 
-  /** `polls`: the connection is established. At most `in.vectorize` samples. */
+  /** Reads at most `in.vectorize` samples. `polls`: the connection is established. */
   read(samples: Int32Array, count: number, polls: boolean): number {
     if (!this.isFull) {
       this.released = 0
@@ -105,7 +105,7 @@ export class ReceiveSide {
     }
     const arrived = this.#arrived(polled)
     if (arrived < polled) {
-      // The queue pair is in error: nothing is posted any more, and the samples of requests that failed belong to nobody else.
+      // The queue pair is in error: nothing is posted any more, and the samples of requests that failed have no other owner.
       for (let i = arrived; i < polled; i++) this.#pool.drop(this.#wc[i]!.wrId)
     }
     if (arrived > 0) this.#post(samples, arrived)
@@ -129,7 +129,7 @@ export class ReceiveSide {
     this.#qp.postRecv(requests[0]!)
   }
 
-  /** How many of the polled completions, from the first on, are messages. */
+  /** Returns how many of the polled completions, from the first on, are messages. */
   #arrived(polled: number): number {
     this.#tail += polled
     let arrived = 0
@@ -143,7 +143,7 @@ export class ReceiveSide {
     return arrived
   }
 
-  /** Puts the samples that have arrived to the begin of a list, malformed ones last; how many are well-formed. */
+  /** Moves the samples that have arrived to the beginning of a list, malformed ones last; returns the number of well-formed ones. */
   #exchange(samples: Int32Array, arrived: number): number {
     let stamped = -1
     let good = 0
@@ -164,7 +164,7 @@ export class ReceiveSide {
     return good
   }
 
-  /** Sets what a message does not carry; false if it is no sample. */
+  /** Sets the fields that a message does not carry; returns false if it is not a sample. */
   #fill(word: number, byteLen: number): boolean {
     const { u32 } = this.#pool.samples
     const values = (byteLen - this.#metaBytes) / valueBytes
@@ -183,8 +183,8 @@ export class ReceiveSide {
   }
 
   /**
-   * The connection ends: takes all that has arrived, in `into`, and gives back what was flushed. What the queue pair still holds is
-   * given back by `releaseAll`.
+   * Collects all samples that have arrived, in `into`, at the end of the connection, and gives back what was flushed. Samples that the
+   * queue pair still holds are given back by `releaseAll`.
    */
   collect(into: number[]): void {
     const list = new Int32Array(this.#wc.length)
@@ -201,7 +201,7 @@ export class ReceiveSide {
     }
   }
 
-  /** Gives back what is still posted, when the queue pair is closed. */
+  /** Gives back the samples that are still posted, when the queue pair is closed. */
   releaseAll(): void {
     for (; this.#tail < this.#head; this.#tail++) this.#pool.drop(this.#held[this.#tail & this.#mask]!)
   }

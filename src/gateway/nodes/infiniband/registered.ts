@@ -1,4 +1,4 @@
-/** Samples that a verbs device reaches: the records of a pool as one memory region, and where GRHs of UD messages go. */
+/** Samples that a verbs device reaches: the records of a pool as one memory region, and memory for the GRHs of UD messages. */
 import { Access, type Context, type MemoryRegion, type ProtectionDomain, QpType } from '../../../index.ts'
 import { Pool, Samples } from '../../index.ts'
 
@@ -9,9 +9,9 @@ export const grhBytes = 40
 export interface RegisteredSamples {
   readonly pool: Pool
   readonly lkey: number
-  /** The device's address of the first record. */
+  /** Address of the first record for the device. */
   readonly addr: number
-  /** UD: where all GRHs go, since nobody reads them. */
+  /** Destination of all GRHs, which are not read, with UD. */
   readonly grh: Pick<MemoryRegion, 'addr' | 'lkey'> | null
 }
 
@@ -19,13 +19,13 @@ export class Registered implements RegisteredSamples {
   readonly context: Context
   readonly pd: ProtectionDomain
   readonly pool: Pool
-  /** The pool is the gateway's; else it is one of this node, from and to which samples are copied. */
+  /** True if the pool is the gateway's; else it is one of this node, from and to which samples are copied. */
   readonly direct: boolean
   readonly grh: MemoryRegion | null = null
   readonly #mr: MemoryRegion
   readonly #buffers: Uint8Array[] = []
 
-  /** `keeps`: samples that queues of the node hold at most. */
+  /** Registers a pool. `keeps`: maximum number of samples that queues of the node hold. */
   constructor(context: Context, pool: Pool, qpType: QpType, keeps: number) {
     this.context = context
     this.pd = context.allocPd()

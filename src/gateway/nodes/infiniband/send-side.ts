@@ -1,11 +1,11 @@
 /**
  * The send queue of a connection, and which samples it holds.
  *
- * A sample is posted either inline, and belongs to the path again at once, or signaled, and is held until its completion has been
- * polled: never both, never neither. Inline it is if it is small enough, except every `periodic_signaling`-th of those that are: entries
- * of the send queue become free only when the completion of a later request is polled.
+ * A sample is posted either inline, and belongs to the path again at once, or signaled, and is held until its completion has been polled:
+ * never both, never neither. It is inline if it is small enough, except every `periodic_signaling`-th of those that are: entries of the
+ * send queue become free only when the completion of a later request is polled.
  *
- * Entries are numbered from 0 on; `#held` says for each that is in the queue which sample it holds, −1 if none.
+ * Entries are numbered from 0 on; `#held` has for each that is in the queue the sample that it holds, −1 if none.
  */
 import {
   type AddressHandle,
@@ -29,11 +29,11 @@ import type { InfinibandSettings } from './settings.ts'
 const inlineEntry = -1
 
 export class SendSide {
-  /** How many of the last `write` the caller owns. */
+  /** Number of indices of the last `write` that the caller owns. */
   released = 0
-  /** What made the connection unusable, empty if another error has flushed the queue. Undefined: nothing has. */
+  /** Error that made the connection unusable, empty if another error has flushed the queue; undefined while there is none. */
   failure: string | undefined
-  /** It is known where messages go: with UD, from the request, or the reply to it. */
+  /** True if the destination of messages is known: with UD, from the request, or the reply to it. */
   hasPath: boolean
   readonly #memory: RegisteredSamples
   readonly #pool: Pool
@@ -48,7 +48,7 @@ export class SendSide {
   /** Entries that were posted, and those of them that are free again. */
   #head = 0
   #tail = 0
-  /** Signaled ones whose completion has not been polled. */
+  /** Signaled requests whose completion has not been polled. */
   #signaled = 0
   #counter = 0
 
@@ -76,7 +76,7 @@ export class SendSide {
     for (let i = 0; i < out.maxWrs; i++) this.#requests[i]!.next = this.#requests[(i + 1) & this.#mask]!
   }
 
-  /** UD: where messages go. */
+  /** Sets the destination of messages, with UD. */
   sendTo(ah: AddressHandle, remoteQpn: number, remoteQkey: number): void {
     for (const request of this.#requests) Object.assign(request, { ah, remoteQpn, remoteQkey })
     this.hasPath = true
@@ -101,7 +101,7 @@ export class SendSide {
     return sent
   }
 
-  /** Prepares the requests of as many samples as there is room for; how many. */
+  /** Prepares the requests of as many samples as there is room for; returns their number. */
   #prepare(samples: Int32Array, count: number): number {
     const { maxWrs, cqSize, maxInlineData, sendInline, periodicSignaling } = this.#out
     const memory = this.#memory
@@ -125,7 +125,7 @@ export class SendSide {
     return free
   }
 
-  /** Posts the next requests as one list; how many were taken. */
+  /** Posts the next requests as one list; returns how many were taken. */
   #post(count: number): number {
     if (count === 0) return 0
     const first = this.#requests[this.#head & this.#mask]!
@@ -158,7 +158,9 @@ export class SendSide {
     return 0
   }
 
-  /** Puts what the caller owns, inline samples and those that were not posted, to the begin of the list; how many they are. */
+  /**
+   * Moves the samples that the caller owns, inline ones and those that were not posted, to the beginning of the list; returns their number.
+   */
   #reorder(samples: Int32Array, count: number, sent: number): number {
     const first = this.#head - sent
     let released = 0
@@ -171,7 +173,7 @@ export class SendSide {
     return released
   }
 
-  /** Polls at most `most` completions, and appends their samples at `samples[at…]`; how many. */
+  /** Polls at most `most` completions, and appends their samples at `samples[at…]`; returns their number. */
   #poll(samples: Int32Array, at: number, most: number): number {
     if (this.#signaled === 0) return 0
     let appended = 0
@@ -211,7 +213,7 @@ export class SendSide {
     return sample
   }
 
-  /** Gives back what is still held, when the queue pair is closed and nothing more can complete. */
+  /** Gives back the samples that are still held, when the queue pair is closed and nothing more can complete. */
   releaseAll(): void {
     for (; this.#tail < this.#head; this.#tail++) {
       const sample = this.#held[this.#tail & this.#mask]!

@@ -1,5 +1,5 @@
 /**
- * Settings of the node, with VILLASnode's names, defaults and rules; what they ask for that an operator should know is in `warnings`.
+ * Settings of the node, with VILLASnode's names, defaults and rules; consequences that an operator should know are in `warnings`.
  *
  *     infiniband0 = {
  *       type = "infiniband", rdma_transport_mode = "RC", device = "roce"
@@ -21,7 +21,7 @@ export type TransportMode = 'RC' | 'UC' | 'UD'
 export interface InfinibandSettings {
   readonly mode: TransportMode
   readonly qpType: typeof QpType.RC | typeof QpType.UC | typeof QpType.UD
-  /** The verbs device, as `openDevice` and event channels take it. */
+  /** Name of the verbs device, as `openDevice` and event channels take it. */
   readonly device: string
   readonly in: {
     readonly address: IpPort
@@ -31,7 +31,7 @@ export interface InfinibandSettings {
     readonly bufferSubtraction: number
   }
   readonly out: {
-    /** Null: the node listens. */
+    /** Address of the peer; null: the node listens. */
     readonly address: IpPort | null
     readonly vectorize: number
     readonly resolutionTimeoutMs: number
@@ -47,7 +47,7 @@ export interface InfinibandSettings {
 
 const modes = ['RC', 'UC', 'UD'] as const
 const manyWrs = 8192
-/** What Verbena's devices have. */
+/** Limits of Verbena's devices. */
 const most = { wrs: 16384, cqe: 65535, inline: 512 }
 
 export function readSettings(settings: SettingsReader, { vectorize }: NodeCommon): InfinibandSettings {
@@ -111,11 +111,11 @@ export function readSettings(settings: SettingsReader, { vectorize }: NodeCommon
   return read
 }
 
-/** Of the fields of a sample in a message. */
+/** Bytes of the fields of a sample in a message. */
 const headerBytes = 24
 const largestMtu = 4096
 
-/** A datagram goes into one packet. `values`: of the samples that are written. */
+/** Checks that a datagram fits into one packet. `values`: of the samples that are written. */
 export function checkLength(settings: SettingsReader, { mode }: InfinibandSettings, values: number): void {
   const most = Math.floor((largestMtu - headerBytes) / 8)
   if (mode === 'UD' && values > most)
@@ -125,7 +125,7 @@ export function checkLength(settings: SettingsReader, { mode }: InfinibandSettin
     )
 }
 
-/** VILLASnode's code reads the first of the two names, its documentation has the second. */
+/** Returns the mode. VILLASnode's code reads the first of the two names, its documentation has the second. */
 function modeOf(settings: SettingsReader): TransportMode {
   const mode = settings.choice('rdma_transport_mode', 'RC', modes)
   const other = settings.choice('rdma_port_space', mode, modes)
@@ -147,7 +147,7 @@ function wrsOf(group: SettingsReader, name: string, warnings: string[]): number 
   return wrs
 }
 
-/** "10.0.0.2:1337", "[fd00::2]:1337". */
+/** Reads "10.0.0.2:1337", "[fd00::2]:1337". */
 function addressOf(group: SettingsReader, key: string): IpPort {
   const text = group.string(key, null, '10.0.0.2:1337')
   const [, v6, v4, port] = /^(?:\[([0-9a-f:.%\w]+)\]|([\d.]+)):(\d{1,5})$/i.exec(text) ?? []
@@ -156,7 +156,7 @@ function addressOf(group: SettingsReader, key: string): IpPort {
   return { address: address as string, port: Number(port) }
 }
 
-/** As in the RDMA CM, loopback addresses are devices of their own, unless VERBENA_DEVICE names another one. */
+/** Returns the default device. As in the RDMA CM, loopback addresses are devices of their own, unless VERBENA_DEVICE names another one. */
 function deviceOf({ address }: IpPort): string {
   const device = process.env.VERBENA_DEVICE || 'roce'
   return device === 'roce' && /^(127\.|::1$)/.test(address) ? `roce:${address}` : device

@@ -1,6 +1,6 @@
 /**
- * UD: what an active node tells in the private data of its request, so that the passive one can send, too. A reply names the queue
- * pair of who replies; a request names none. Four bytes say that it is there: "vUDq", and then the number of the queue pair.
+ * UD: private data in the request of an active node, so that the passive one can send, too. A reply names the queue pair of its sender; a
+ * request names none. Four bytes mark them: "vUDq"; the number of the queue pair follows.
  */
 const mark = 0x76554471
 const length = 8
@@ -13,7 +13,7 @@ export function udRequest(qpNum: number): Uint8Array {
   return bytes
 }
 
-/** The number of the queue pair that has sent the request; undefined: it does not say. */
+/** Returns the number of the queue pair that has sent the request; undefined if the private data do not have it. */
 export function qpOfUdRequest(bytes: Uint8Array): number | undefined {
   if (bytes.length < length) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, length)

@@ -1,6 +1,6 @@
 /**
- * Kafka, through the client kafkajs. A message is a frame of samples. While the broker has not acknowledged what was sent, what comes
- * meanwhile waits, and goes as one request. What is not acknowledged when a connection ends is counted as lost.
+ * Kafka, through the client kafkajs. A message is a frame of samples. While the broker has not acknowledged what was sent, messages that
+ * come meanwhile wait, and go as one request. Messages that are not acknowledged when a connection ends are counted as lost.
  */
 import { peerPackage } from '../../host/index.ts'
 import type { NodeContext, NodeType, ParsedNode, RunningNode } from '../../index.ts'
@@ -13,9 +13,9 @@ import { type NewKafka, Session } from './session.ts'
 import { type KafkaSettings, kafkaSettings } from './settings.ts'
 
 const frameLimit = 1 << 18
-/** Messages that wait or are not acknowledged; then samples are lost. */
+/** Maximum number of messages that wait or are not acknowledged; beyond it, samples are lost. */
 const mostWaiting = 1024
-/** Bytes of a request, with `messageBytes` for what a message has around its value. Brokers take 1 MiB by default. */
+/** Maximum number of bytes of a request, with `messageBytes` for the parts of a message around its value. Brokers take 1 MiB by default. */
 const requestLimit = 900_000
 const messageBytes = 100
 
@@ -34,7 +34,7 @@ class KafkaNode implements RunningNode {
   readonly #counters: Counters
   readonly #kafka: NewKafka
   readonly #backoff: Backoff
-  /** The one that is open, or about to be. */
+  /** Session that is open, or about to be. */
   #session: Session | undefined
   #attempt: Promise<void>
   #waiting: Waiting[] = []
@@ -134,7 +134,7 @@ class KafkaNode implements RunningNode {
     return true
   }
 
-  /** Sends what waits, unless a request is outstanding, behind which it will go. */
+  /** Sends what waits, unless a request is outstanding, after which it will go. */
   #pump(): void {
     const session = this.#session
     if (session === undefined || this.#request !== undefined || this.#waiting.length === 0) return
@@ -150,7 +150,7 @@ class KafkaNode implements RunningNode {
       })
   }
 
-  /** How many of the messages that wait fit into one request; at least one does. */
+  /** Returns the number of waiting messages that fit into one request, at least one. */
   #fitting(): number {
     let bytes = 0
     let count = 0
@@ -173,7 +173,7 @@ class KafkaNode implements RunningNode {
     this.state = 'stopped'
   }
 
-  /** Waits until what was written is acknowledged; a broker that does not answer is left. */
+  /** Waits until all messages are acknowledged; a broker that does not answer is left. */
   async #finish(): Promise<void> {
     const session = this.#session
     if (session === undefined) return

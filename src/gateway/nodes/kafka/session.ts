@@ -1,6 +1,7 @@
 /**
  * A connection to a cluster of Kafka: a producer and a consumer of the client kafkajs, as far as the node has them, with all sockets that
- * they open. kafkajs repairs what concerns one broker of several; a session ends when none of its sockets is left, or when the consumer gives up.
+ * they open. kafkajs repairs failures of one broker of several; a session ends when none of its sockets is left, or when the consumer gives
+ * up.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
@@ -13,21 +14,21 @@ export interface SessionEvents {
   message(value: Buffer): void
   /** Resolves when another message may come. */
   room(): Promise<void>
-  /** Once, after `open` has resolved. */
+  /** Called once, after `open` has resolved. */
   ended(why: string): void
 }
 
-/** Of a request that the broker does not answer. */
+/** Time after which a request fails that the broker does not answer. */
 const requestMs = 10_000
-/** What the broker may hold a fetch back for when there are no messages. */
+/** Maximum time for which the broker may hold a fetch back when there are no messages. */
 const longestFetchMs = 250
 const keepAliveMs = 60_000
-/** kafkajs tries again when a partition gets another leader, or one broker of several goes away. */
+/** Retries of kafkajs when a partition gets another leader, or one broker of several goes away. */
 const retry = { retries: 3, initialRetryTime: 100 }
-/** The least that brokers allow by default: so long a member that was cut off may hold up its group. */
+/** Minimum that brokers allow by default: for so long a member that was cut off may hold up its group. */
 const sessionMs = 6000
 const endedByBroker = 'the broker has ended the connection'
-/** What `produce` fails with when a broker cannot be reached: kafkajs would keep its connection, even one that leads nowhere. */
+/** Names of the errors of `produce` when a broker cannot be reached: kafkajs would keep its connection, even one that leads nowhere. */
 const unreachable = ['KafkaJSRequestTimeoutError', 'KafkaJSConnectionError', 'KafkaJSConnectionClosedError']
 
 export class Session {
@@ -36,12 +37,12 @@ export class Session {
   readonly #producer: Producer | undefined
   readonly #consumer: Consumer | undefined
   readonly #sockets = new Set<Socket>()
-  /** Rejects what waits in `open`. */
+  /** Rejects the promise of `open`. */
   #giveUp: (error: Error) => void = () => {}
   #isOpen = false
   #takesMessages = false
   #ended = false
-  /** What went wrong last with a socket. */
+  /** Last error of a socket. */
   #why = ''
 
   constructor(
@@ -62,7 +63,7 @@ export class Session {
       requestTimeout: requestMs,
       retry: { retries: 0 },
       socketFactory: this.#socket,
-      // The node says what matters.
+      // The node logs what matters.
       logCreator: () => () => {},
     })
     if (directions.out) this.#producer = client.producer({ createPartitioner: () => partitionOf(clientId), retry })
@@ -77,7 +78,7 @@ export class Session {
       })
   }
 
-  /** Resolves when messages can be sent, and those that others send from now on will come; otherwise the session has ended. */
+  /** Resolves when messages can be sent, and those that other clients send from now on will come; otherwise the session has ended. */
   async open(): Promise<void> {
     const failure = new Promise<never>((_, reject) => {
       this.#giveUp = reject
@@ -94,7 +95,7 @@ export class Session {
     }
   }
 
-  /** Messages can be produced: before a consumer is let into its group, which takes seconds. */
+  /** True if messages can be produced: before a consumer is let into its group, which takes seconds. */
   get takesMessages(): boolean {
     return this.#takesMessages && !this.#ended
   }
@@ -109,7 +110,7 @@ export class Session {
     const consumer = this.#consumer
     if (consumer === undefined) return
     consumer.on('consumer.crash', ({ payload: { error } }) => this.#end(error.message))
-    // Behind the first fetch it is known from which message on the consumer reads.
+    // The first fetch determines from which message on the consumer reads.
     const fetched = new Promise<void>((done) => {
       const remove = consumer.on('consumer.fetch', () => {
         remove()
@@ -172,7 +173,7 @@ export class Session {
     if (wasOpen) this.#events.ended(error.message)
   }
 
-  /** Leaves the group and ends the connections, for which it waits so long at most. */
+  /** Leaves the group and ends the connections, for which it waits at most `withinMs`. */
   async leave(withinMs: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const late = new Promise<void>((done) => {
@@ -185,7 +186,7 @@ export class Session {
     this.close(new Error('the node has stopped'))
   }
 
-  /** At once. A socket's error is what kafkajs ends its requests and timers by. */
+  /** Closes all at once. kafkajs ends its requests and timers by the error of a socket. */
   close(error: Error): void {
     if (this.#ended) return
     this.#ended = true
@@ -195,7 +196,7 @@ export class Session {
   }
 }
 
-/** All messages of a client go to one partition: only there the broker keeps their order. */
+/** Chooses one partition for all messages of a client: only within a partition the broker keeps their order. */
 function partitionOf(clientId: string): (args: { partitionMetadata: { partitionId: number }[] }) => number {
   let sum = 0
   for (let i = 0; i < clientId.length; i++) sum += clientId.charCodeAt(i)

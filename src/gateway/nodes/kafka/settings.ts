@@ -1,18 +1,18 @@
-/** Settings of the node-type kafka, and what of them decides how its sockets are opened. */
+/** Settings of the node-type kafka, and those of them that decide how its sockets are opened. */
 import { readFileSync } from 'node:fs'
 import type { Format, SettingsReader } from '../../index.ts'
 import { formatSetting, inMessages } from '../kit/settings.ts'
 
 export interface KafkaSettings {
   readonly format: Format
-  /** "HOST:PORT" each: any broker of the cluster names the others. */
+  /** Servers, each "HOST:PORT": any broker of the cluster names the other ones. */
   readonly servers: readonly string[]
   readonly clientId: string
   readonly consume: string | undefined
-  /** Empty if nothing is consumed. */
+  /** Id of the group of consumers; empty if nothing is consumed. */
   readonly groupId: string
   readonly produce: string | undefined
-  /** For a connection to be made, and for what is outstanding when the node stops. */
+  /** Time for a connection to be made, and for what is outstanding when the node stops. */
   readonly timeoutMs: number
   readonly tls: { readonly ca?: Buffer } | undefined
   readonly sasl: Sasl | undefined
@@ -65,7 +65,7 @@ function servers(settings: SettingsReader): readonly string[] {
   })
 }
 
-/** The legal names of topics are those of Kafka's brokers. */
+/** Reads a topic. The legal names are those of Kafka's brokers. */
 function topic(group: SettingsReader, key: string): string | undefined {
   if (!group.has(key)) return undefined
   const name = group.string(key, null, 'substation')
@@ -74,7 +74,7 @@ function topic(group: SettingsReader, key: string): string | undefined {
   return name
 }
 
-/** One setting that VILLASnode's code, schema and examples have under two names. */
+/** Returns the key of one setting that VILLASnode's code, schema and examples have under two names. */
 function eitherOf(group: SettingsReader, key: string, other: string): string {
   if (group.has(key) && group.has(other)) group.fail(`${group.of}: ${key} and ${other} are the same setting`, other)
   return group.has(other) ? other : key

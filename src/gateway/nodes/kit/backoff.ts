@@ -1,4 +1,4 @@
-/** When to try again what has failed: after a tenth of a second, then twice as long each time, up to ten seconds. */
+/** Delays of new attempts after failures: a tenth of a second, then twice as long each time, up to ten seconds. */
 const firstMs = 100
 const longestMs = 10_000
 
@@ -21,7 +21,7 @@ export class Backoff {
     this.#ms = Math.min(2 * this.#ms, longestMs)
   }
 
-  /** It has worked: the next failure begins with a short time. */
+  /** Resets the delay after a success: the next failure begins with a short one. */
   reset(): void {
     this.#ms = firstMs
   }

@@ -1,4 +1,4 @@
-/** What happened to a node since its start, by name; what is lost is also said once in the log. */
+/** Counts of the events of a node since its start, by name; losses are also logged once. */
 import type { NodeContext } from '../../index.ts'
 
 export class Counters {
@@ -13,7 +13,7 @@ export class Counters {
     this.#counts[name] = (this.#counts[name] ?? 0) + by
   }
 
-  /** Counts what went wrong; the first time `what` is a warning. */
+  /** Counts an error; the first time `what` is a warning. */
   warn(name: string, what: string, by = 1): void {
     if (this.#counts[name] === undefined) this.#context.log('warn', `${what} (counted as ${name}; this is said once)`)
     this.add(name, by)

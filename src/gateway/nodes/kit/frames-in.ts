@@ -4,7 +4,7 @@ import type { Counters } from './counters.ts'
 
 /** Decodes one stream, or frames of one peer. */
 export class FrameDecoder {
-  /** How many samples the last call of `decode` has filled. */
+  /** Number of samples that the last call of `decode` has filled. */
   count = 0
   readonly #decoder: Decoder
   readonly #context: NodeContext
@@ -13,7 +13,7 @@ export class FrameDecoder {
   #malformed = 0
   #surplus = 0
 
-  /** `inMessages`: what is decoded are frames, always whole. */
+  /** Makes a decoder. `inMessages`: the input consists of frames, always whole. */
   constructor(context: NodeContext, format: Format, counters: Counters, inMessages: boolean) {
     this.#context = context
     this.#counters = counters
@@ -22,9 +22,9 @@ export class FrameDecoder {
   }
 
   /**
-   * Fills at most `count` of the samples `indices[at…]` from `bytes[from…]`; returns how far it has read. With `whole` the bytes are
-   * the rest of a frame, and what is incomplete is malformed; without, they are a part of a stream. A sample that does not say when it was
-   * received gets the time of now.
+   * Fills at most `count` of the samples `indices[at…]` from `bytes[from…]`; returns how far it has read. With `whole` the bytes are the
+   * rest of a frame, and an incomplete sample is malformed; without, they are a part of a stream. A sample without a time of receipt gets
+   * the present time.
    */
   decode(bytes: Uint8Array, from: number, indices: Int32Array, at: number, count: number, whole: boolean): number {
     const picked = this.#picked
@@ -53,7 +53,7 @@ export class FrameDecoder {
     return end
   }
 
-  /** Nothing behind the last problem of a stream can be read. */
+  /** True if nothing after the last problem of a stream can be read. */
   get broken(): boolean {
     return this.#decoder.problems.fatal
   }

@@ -10,13 +10,13 @@ import {
 import type { Counters } from './counters.ts'
 
 export interface FrameOptions {
-  /** Bytes that a frame may have. */
+  /** Maximum number of bytes of a frame. */
   readonly limit: number
-  /** Samples that a frame may have; as many as fit. */
+  /** Maximum number of samples of a frame; undefined: as many as fit. */
   readonly samples?: number
   /** Sends a frame of `count` samples, whose bytes may be overwritten afterwards. It counts what it cannot send, and returns false. */
   send(frame: Uint8Array, count: number): boolean
-  /** After the last write for now. */
+  /** Called after the last write for now. */
   flush?(): void
 }
 
@@ -33,9 +33,9 @@ export class FramesOut implements Destination {
   readonly #options: FrameOptions
   readonly #bytes: Uint8Array
   readonly #most: number
-  /** `#bytes` up to the length of the last frame: frames are mostly of one length. */
+  /** View of `#bytes` up to the length of the last frame: frames are mostly of one length. */
   #frame: Uint8Array
-  /** Sample behind the last frame, and how many are in it. */
+  /** Index of the sample after the last frame, and number of samples in that frame. */
   #next = 0
   #inFrame = 0
 
@@ -52,7 +52,7 @@ export class FramesOut implements Destination {
     this.#frame = this.#bytes.subarray(0, 0)
   }
 
-  /** What comes next is the first that a peer gets: it begins with the line of names, if the format has one. */
+  /** Begins the output to a new peer: it starts with the line of names, if the format has one. */
   begin(): void {
     this.#encoder = this.#format.encoder(this.#context.signals.out)
   }
@@ -77,7 +77,7 @@ export class FramesOut implements Destination {
     this.#options.flush?.()
   }
 
-  /** Encodes a frame; its length. */
+  /** Encodes a frame; returns its length. */
   #fill(samples: Int32Array, count: number): number {
     const { limit } = this.#options
     const { open, between, close } = this.#framing

@@ -1,7 +1,9 @@
-/** What the processes of a group have read so far, by Linux's accounting: whether a program still takes its input can be seen by nothing else. */
+/**
+ * Bytes that the processes of a group have read so far, by Linux's accounting: nothing else shows whether a program still takes its input.
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** Bytes; 0 where that cannot be seen. */
+/** Returns the number of bytes; 0 where it is not accessible. */
 export function bytesReadBy(group: number): number {
   let sum = 0
   let ids: string[]

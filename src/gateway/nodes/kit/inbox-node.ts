@@ -4,16 +4,16 @@ import { inboxSamples } from './inbox.ts'
 import { carries } from './settings.ts'
 
 interface InboxNodeOptions {
-  /** Of its settings and its format. */
+  /** Settings and format of the node. */
   readonly settings: SettingsReader
   readonly format: Format
-  /** What its settings leave out. */
+  /** Directions of the node; false for one that its settings leave out. */
   readonly reads?: boolean
   readonly writes?: boolean
   readonly needs?: ParsedNode['needs']
 }
 
-/** Such a node: one thread has both directions. */
+/** Makes such a node: one thread has both directions. */
 export function inboxNode({ signals }: NodeCommon, start: ParsedNode['start'], options: InboxNodeOptions): ParsedNode {
   const { settings, format, reads = true, writes = true, needs } = options
   const check = carries(settings, format)
@@ -23,7 +23,7 @@ export function inboxNode({ signals }: NodeCommon, start: ParsedNode['start'], o
     writes,
     splits: false,
     keeps: inboxSamples,
-    // It has codecs for whatever its settings say, used or not.
+    // It has codecs for any format that its settings have, used or not.
     check: (known) => check(known, { in: reads, out: writes }),
     ...(needs && { needs }),
     start,

@@ -1,6 +1,6 @@
 /**
- * A source whose samples come in the event loop: what arrives is decoded at once into samples of the pool that the inbox keeps, and
- * `read` exchanges them for those of the path. It is bounded: a message that finds it full is lost and counted, a stream waits.
+ * A source whose samples come in the event loop: input is decoded at once into samples of the pool that the inbox keeps, and `read`
+ * exchanges them for those of the path. It is bounded: a message that finds it full is lost and counted, a stream waits.
  */
 import { type Format, type NodeContext, Samples, type Source } from '../../index.ts'
 import type { Counters } from './counters.ts'
@@ -40,7 +40,7 @@ export class Inbox implements Source {
     return this.#spares
   }
 
-  /** A decoder for a stream of its own. */
+  /** Returns a decoder for a stream of its own. */
   streamDecoder(): FrameDecoder {
     return new FrameDecoder(this.#context, this.#format, this.#counters, false)
   }
@@ -49,7 +49,7 @@ export class Inbox implements Source {
     return this.#count === 0
   }
 
-  /** What takes messages in a format; they may be overwritten afterwards. */
+  /** Returns a function that takes messages in a format; they may be overwritten afterwards. */
   channel(format: Format): (bytes: Uint8Array) => void {
     const decoder = new FrameDecoder(this.#context, format, this.#counters, true)
     let overflow: Overflow | undefined
@@ -87,7 +87,9 @@ export class Inbox implements Source {
     this.#waiting.push(go)
   }
 
-  /** A sample that the node itself has filled (`fill` does it for what is decoded); false: there was no room, and it is counted. */
+  /**
+   * Adds a sample that the node itself fills (`fill` does so for what is decoded); returns false if there was no room, which is counted.
+   */
   put(make: (samples: Samples, word: number) => void): boolean {
     if (this.#spares === 0) {
       this.#counters.warn('dropped', tooFast)
@@ -101,7 +103,7 @@ export class Inbox implements Source {
     return true
   }
 
-  /** The path has something to look at. */
+  /** Notifies the path that there is something to read. */
   protected arrived(): void {
     this.#context.readable()
   }
@@ -138,7 +140,7 @@ export class Inbox implements Source {
   }
 }
 
-/** Decodes what is lost, to count it. */
+/** Decodes messages that are lost, to count their samples. */
 class Overflow {
   readonly #decoder
   readonly #samples: Samples

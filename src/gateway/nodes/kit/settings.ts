@@ -8,17 +8,17 @@ import {
   type SettingsReader,
 } from '../../index.ts'
 
-/** Settings of text formats that a node has another default of. */
+/** Settings of text formats for which a node has other defaults. */
 interface TextDefaults {
-  /** A line of names at the begin. */
+  /** True for a line of names at the beginning. */
   readonly header?: boolean
-  /** The values. */
+  /** True for the values. */
   readonly data?: boolean
-  /** What is written are messages, and not samples that follow each other. */
+  /** True if messages are written, and not samples that follow each other. */
   readonly messages?: boolean
 }
 
-/** Each message has to be read by itself: a header is written only if the settings ask for it, as in VILLASnode. */
+/** Defaults of messages, each of which has to be read by itself: a header is written only if the settings request it, as in VILLASnode. */
 export const inMessages: TextDefaults = { header: false, messages: true }
 
 const keysOf: Readonly<Record<string, readonly ('header' | 'data')[]>> = {
@@ -28,7 +28,7 @@ const keysOf: Readonly<Record<string, readonly ('header' | 'data')[]>> = {
   json: ['data'],
 }
 
-/** A format by its name or settings, with other defaults than its own where it has such settings. */
+/** Returns a format by its name or settings, with other defaults than its own where it has such settings. */
 export function formatWith(given: string | Settings, defaults: TextDefaults): Format {
   const settings: Settings = typeof given === 'string' ? { type: given } : given
   const keys = keysOf[settings.type as string] ?? []
@@ -36,7 +36,7 @@ export function formatWith(given: string | Settings, defaults: TextDefaults): Fo
   return formatOf({ ...Object.fromEntries(known), ...settings }, defaults.messages)
 }
 
-/** `ParsedNode.check` of a node with a setting `format`, which makes its codecs when it starts. */
+/** Returns the `ParsedNode.check` of a node with a setting `format`, which makes its codecs when it starts. */
 export function carries(settings: SettingsReader, format: Format): NonNullable<ParsedNode['check']> {
   return (signals, directions) => {
     try {
@@ -49,7 +49,7 @@ export function carries(settings: SettingsReader, format: Format): NonNullable<P
   }
 }
 
-/** The setting `format`. */
+/** Reads the setting `format`. */
 export function formatSetting(settings: SettingsReader, fallback: string, defaults: TextDefaults = {}): Format {
   try {
     return formatWith((settings.any('format') ?? fallback) as string | Settings, defaults)
@@ -59,7 +59,7 @@ export function formatSetting(settings: SettingsReader, fallback: string, defaul
   }
 }
 
-/** All settings have been read, and the two directions have none of their own. */
+/** Checks that all settings have been read, and that the two directions have none of their own. */
 export function noMoreSettings(settings: SettingsReader): void {
   settings.group('in').done()
   settings.group('out').done()
@@ -67,12 +67,12 @@ export function noMoreSettings(settings: SettingsReader): void {
 }
 
 export interface Address {
-  /** '*': all addresses of this machine. */
+  /** Host; '*': all addresses of this machine. */
   readonly host: string
   readonly port: number
 }
 
-/** "127.0.0.1:12000", "[::1]:12000", "*:12000", "name:12000". `key` must be there. `isOwn`: ":12000" is "*:12000". */
+/** Reads "127.0.0.1:12000", "[::1]:12000", "*:12000", "name:12000". `key` must be there. `isOwn`: ":12000" is "*:12000". */
 export function addressSetting(settings: SettingsReader, key: string, leastPort: number, isOwn = false): Address {
   const text = settings.string(key, null, '127.0.0.1:12000')
   const [, six, name, port] = /^(?:\[([^\]]+)\]|([^:]*)):(\d{1,5})$/.exec(text) ?? []

@@ -1,6 +1,6 @@
 /**
- * A stream of bytes (TCP, the output of a process) whose samples go to an inbox. What is not decoded yet is kept; while the inbox is
- * full the stream is paused, so that its sender waits and nothing is lost.
+ * A stream of bytes (TCP, the output of a process) whose samples go to an inbox. Bytes that are not decoded yet are kept; while the inbox
+ * is full the stream is paused, so that its sender waits and nothing is lost.
  */
 import type { Readable } from 'node:stream'
 import { longestRest, StreamBytes } from '../../index.ts'
@@ -16,7 +16,7 @@ export class StreamIn {
   #waits = false
   #ended = false
 
-  /** `broken`: called when nothing more can be read, as the format has no mark of a beginning. */
+  /** Reads the stream. `broken`: called when nothing more can be read, as the format has no mark of a beginning. */
   constructor(stream: Readable, inbox: Inbox, broken: () => void) {
     this.#stream = stream
     this.#inbox = inbox

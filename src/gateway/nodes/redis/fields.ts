@@ -4,9 +4,9 @@ import { type Samples, SignalType } from '../../index.ts'
 const unsigned = String.raw`(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?`
 const number = `[-+]?${unsigned}`
 const float = new RegExp(`^\\s*(?:${number}|[-+]?inf(?:inity)?|nan)\\s*$`, 'i')
-/** The imaginary part behind a real one has a sign, so that 1.52i is all imaginary. */
+/** Complex number. The imaginary part after a real one has a sign, so that 1.52i is all imaginary. */
 const complex = new RegExp(`^\\s*(?:(${number})(?:([-+]${unsigned})[ij])?|(${number})[ij])\\s*$`)
-/** More digits than any integer needs would take long. */
+/** Integer. More digits than any integer needs would take long. */
 const integer = /^\s*[-+]?\d{1,64}\s*$/
 
 function toNumber(text: string): number {
@@ -18,7 +18,7 @@ function toNumber(text: string): number {
   )
 }
 
-/** False if the text is no value of the type. */
+/** Reads a value; returns false if the text is not a value of the type. */
 export function readField(samples: Samples, word: number, type: number, text: string): boolean {
   if (type === SignalType.float) {
     if (!float.test(text)) return false

@@ -1,6 +1,6 @@
 /**
  * Redis, through the client ioredis: samples in messages of a channel, in a key, or with a field of a hash for each signal. A key and a
- * hash have the latest samples only; what they were before may be overwritten before it is read.
+ * hash have the latest samples only; earlier ones may be overwritten before they are read.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ interface RedisSettings {
 }
 
 const frameLimit = 1 << 18
-/** Commands without an answer; then samples are lost. */
+/** Maximum number of commands without an answer; beyond it, samples are lost. */
 const mostInFlight = 1024
 
 const modes = {
@@ -96,7 +96,7 @@ function connectionOptions(settings: SettingsReader): RedisOptions {
   }
 }
 
-/** "tcp://[[user:]password@]host[:port][/db]", "unix://[[user:]password@]path[/db]"; also redis:// and rediss://. */
+/** Reads "tcp://[[user:]password@]host[:port][/db]", "unix://[[user:]password@]path[/db]"; also redis:// and rediss://. */
 function uriOptions(settings: SettingsReader): RedisOptions {
   const text = settings.string('uri', null, 'tcp://localhost:6379/0')
   const parts = /^(tcp|redis|rediss|unix):\/\/(?:(?:([^:@/]*):)?([^@/]*)@)?(.*?)(?:\/(\d+))?$/.exec(text)
@@ -144,7 +144,7 @@ class RedisNode implements RunningNode {
   readonly #subscriber: Redis | undefined
   #timer: NodeJS.Timeout | undefined
   #inFlight = 0
-  /** A value is being fetched; it has changed since. */
+  /** Flags: a value is being fetched; it has changed since. */
   #fetching = false
   #changed = false
   #subscribed: boolean
@@ -237,7 +237,7 @@ class RedisNode implements RunningNode {
     return client
   }
 
-  /** Adds what is missing to the events that the server sends: K keyspace, $ strings, h hashes. */
+  /** Adds the missing ones to the events that the server sends: K keyspace, $ strings, h hashes. */
   async #turnOnNotifications(client: Redis): Promise<void> {
     const [, flags = ''] = (await client.config('GET', 'notify-keyspace-events')) as string[]
     const missing = [...'K$h'].filter((flag) => !flags.includes(flag) && !(flag !== 'K' && flags.includes('A')))
@@ -275,7 +275,7 @@ class RedisNode implements RunningNode {
     this.#fetching = false
   }
 
-  /** A sample up to the last signal that the hash has; the others are 0. */
+  /** Reads a sample up to the last signal that the hash has; the other ones are 0. */
   #read(fields: Readonly<Record<string, string>>, samples: Samples, word: number): void {
     const signals = this.#context.signals.in
     samples.clear(word)
@@ -348,7 +348,7 @@ class RedisNode implements RunningNode {
     clearInterval(this.#timer)
     for (const client of [this.#subscriber, this.#commands]) {
       if (client?.status === 'ready') {
-        // QUIT is answered behind all that was sent before.
+        // QUIT is answered after all that was sent before.
         const timer = setTimeout(() => client.disconnect(), 1000)
         await client.quit().catch(() => {})
         clearTimeout(timer)

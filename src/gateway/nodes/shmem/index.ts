@@ -25,13 +25,13 @@ interface ShmemSettings {
   readonly exec: readonly string[]
 }
 
-/** Whether the other side lives is looked at so often, while there is nothing else to do. */
+/** Interval at which a node checks whether the other side lives, while there is nothing else to do. */
 const lookNs = 100e6
 /** Reads that find nothing until a look at the clock. */
 const readsPerLook = 256
 /** Looks at the ring between two looks at the clock; and before a reader sleeps, some 5 µs. */
 const looksPerTime = 64
-/** What a program that the node has started gets to end after SIGTERM. */
+/** Time for a program that the node has started to end after SIGTERM. */
 const endMs = 1000
 
 class ShmemSource implements Source {
@@ -92,7 +92,7 @@ class ShmemSource implements Source {
         }
       }
       this.#look()
-      // Without a ring there is nobody to wake this.
+      // Without a ring there is no writer that would wake this reader.
       if (region.ring === null) region.sleep(Math.min(ms, 1))
     } while (clock.nowNs() < until)
   }
@@ -170,7 +170,7 @@ class Shmem implements RunningNode {
   #child: ChildProcess | undefined
   #isStopped = false
 
-  /** `runs`: exchanged for 1 by the thread that starts the program. */
+  /** Makes the node. `runs`: exchanged for 1 by the thread that starts the program. */
   constructor(
     settings: ShmemSettings,
     context: NodeContext,

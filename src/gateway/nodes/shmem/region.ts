@@ -1,11 +1,11 @@
 /**
- * A region of shared memory through which samples pass from one process to another: a named segment with a header and a ring of
- * records. One thread writes, one reads. A sample is copied into the ring and out of it.
+ * A region of shared memory through which samples pass from one process to another: a named segment with a header and a ring of records.
+ * One thread writes, one reads. A sample is copied into the ring and out of it.
  *
  *     word 0    shape: 0 until a writer has made the ring; capacity, values
  *          4    writer: the number of its attachment, and the use that it makes of it; 0, 0: there is none
  *          6    reader: the same
- *          8    writers, and readers, that have ended without a word
+ *          8    writers, and readers, that have ended without detaching
  *          16   head: records that were written
  *          32   tail: records that were read
  *          48   sleeping: 1 while the reader sleeps on this word
@@ -29,12 +29,12 @@ const headerBytes = 4096
 /** Room for rings; it takes memory as far as a ring needs it. */
 const ringBytes = 64 << 20
 const staticBytes: number = headerBytes + ringBytes
-/** Nothing is allocated in it, but a segment has some. */
+/** Bytes of the heap of the segment, in which nothing is allocated, but which a segment must have. */
 const heapBytes = 1 << 20
 
 export class Region {
   readonly name: string
-  /** The ring; null until the writer has made it. */
+  /** Ring; null until the writer has made it. */
   ring: Samples | null = null
   readonly #segment: Segment
   readonly #i32: Int32Array
@@ -47,7 +47,7 @@ export class Region {
   #peersLost: number
   #mask = 0
 
-  /** Throws a `GatewayError` if another process that lives has this side of it. */
+  /** Attaches to one side. Throws a `GatewayError` if another process that lives has this side of it. */
   constructor(name: string, side: 'writer' | 'reader') {
     this.name = name
     this.#segment = Segment.named(name, {
@@ -83,14 +83,14 @@ export class Region {
     Atomics.store(this.#i32, this.#own + 1, lockValue)
   }
 
-  /** Whether a thread is at that side, and lives. */
+  /** True if a thread is at that side, and lives. */
   #lives(side: number): boolean {
     const use = Atomics.load(this.#i32, side + 1)
     return use !== 0 && this.#segment.usesAttachment(use) && this.#segment.attachmentAlive(this.#i32[side]!)
   }
 
   /**
-   * The writer's: makes the ring, if it is not there. Throws a `GatewayError` if it is there with another shape, and in use. `counted`:
+   * Makes the ring, if it is not there; for the writer. Throws a `GatewayError` if it is there with another shape, and in use. `counted`:
    * records that count as written and read.
    */
   make(capacity: number, values: number, counted = 0): void {
@@ -120,13 +120,13 @@ export class Region {
     this.#open()
   }
 
-  /** The reader's: whether there is a ring. What was written before the reader came it does not get. */
+  /** True if there is a ring; for the reader, which does not get what was written before it came. */
   find(): boolean {
     if (this.ring === null && Atomics.load(this.#i32, this.#at + Word.made) === 1) this.#open()
     return this.ring !== null
   }
 
-  /** The reader's, before it lets itself be known: what is in the ring was for another one. */
+  /** Skips the contents of the ring, which were for an earlier reader; called before this reader announces itself. */
   #skip(): void {
     if (this.find()) Atomics.store(this.#i32, this.#at + Word.tail, Atomics.load(this.#i32, this.#at + Word.head))
   }
@@ -145,12 +145,12 @@ export class Region {
 
   // --- the other side ----------------------------------------------------------------------------------------------
 
-  /** Whether there is somebody on the other side, or was when it was looked at last. */
+  /** True if there is a peer on the other side, or was at the last look. */
   get hasPeer(): boolean {
     return Atomics.load(this.#i32, this.#other + 1) !== 0
   }
 
-  /** Looks whether the other side lives; how many there have ended without a word since the last look. A reading of /proc. */
+  /** Checks whether the other side lives; returns how many have ended there without detaching since the last look. Reads /proc. */
   losesPeers(): number {
     const i32 = this.#i32
     const use = Atomics.load(i32, this.#other + 1)
@@ -207,7 +207,7 @@ export class Region {
     this.#segment.notify(word)
   }
 
-  /** Ends; the last one takes the name away. */
+  /** Detaches; the last one to do so removes the name. */
   close(): void {
     const { me, lockValue } = this.#segment
     Atomics.compareExchange(this.#i32, this.#own + 1, lockValue, 0)

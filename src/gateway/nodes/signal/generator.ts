@@ -1,6 +1,6 @@
 /**
- * A source of generated samples, at a rate or as fast as they are taken. The time of origin is taken when a step is due and not before,
- * so that it says when the sample came to be. Values and sequence numbers follow the grid: a step that was missed leaves a gap.
+ * A source of generated samples, at a rate or as fast as they are taken. The time of origin is taken when a step is due and not before, so
+ * that it is the time at which the sample came to be. Values and sequence numbers follow the grid: a step that was missed leaves a gap.
  */
 import {
   type NodeContext,
@@ -19,13 +19,16 @@ export interface GeneratorSettings {
   readonly rateHz: number
   /** Samples, missed ones included; 0: without end. */
   readonly limit: number
-  /** Keep to the rate. */
+  /** Flag: keep to the rate. */
   readonly realtime: boolean
-  /** Say at the end how many steps were missed. */
+  /** Flag: log at the end how many steps were missed. */
   readonly monitorMissed: boolean
   readonly firstSequence: number
   readonly timer: TimerName
-  /** Samples that come first, at a rate of their own: whatever they pass is ready then. Sequence numbers go on behind them. */
+  /**
+   * Samples that come first, at a rate of their own, so that all stages that they pass are ready afterwards. Sequence numbers continue
+   * after them.
+   */
   readonly warmUp: { readonly samples: number; readonly rateHz: number; readonly pauseSeconds: number }
 }
 
@@ -39,14 +42,14 @@ class GeneratorSource implements Source {
   readonly #settings: GeneratorSettings
   readonly #shapes: readonly Shape[]
   #pace: Pace | null
-  /** Of the samples behind the warm-up. */
+  /** Pace of the samples after the warm-up. */
   readonly #ownPace: Pace | null
-  /** How many steps there are in all, those of the warm-up included; 0: without end. */
+  /** Number of steps in all, those of the warm-up included; 0: without end. */
   readonly #steps: number
   readonly #time: Float64Array = new Float64Array(2)
-  /** Of the last sample: how many there were before it, missed ones included. */
+  /** Number of samples before the last one, missed ones included. */
   #counter = -1
-  /** Of a generator that does not keep to the rate. */
+  /** Start of a generator that does not keep to the rate. */
   readonly #start: TimeOfDay = timeOfDay()
   readonly #origin: TimeOfDay = { sec: 0, nsec: 0 }
 
@@ -80,7 +83,7 @@ class GeneratorSource implements Source {
     return made
   }
 
-  /** Whether the warm-up is over with these steps: what comes next has the node's own rate. */
+  /** True if the warm-up ends with these steps: the samples after it have the node's own rate. */
   #isWarm(steps: number): boolean {
     const { samples } = this.#settings.warmUp
     if (this.#pace === this.#ownPace || this.#counter + steps < samples) return false
@@ -89,7 +92,7 @@ class GeneratorSource implements Source {
     return true
   }
 
-  /** Fills a sample, the one so many steps after the last; false: the limit is reached. */
+  /** Fills a sample, the one `steps` steps after the last; returns false if the limit is reached. */
   #generate(index: number, steps: number): boolean {
     const { rateHz, firstSequence } = this.#settings
     const counter = this.#counter + steps

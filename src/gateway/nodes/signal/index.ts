@@ -14,7 +14,7 @@ import { Shape, type ShapeName, type ShapeSettings, shapeNames } from './shapes.
 
 const mostRateHz = 1e7
 const shapeOrMixed = [...shapeNames, 'mixed'] as const
-/** What `mixed` goes through: in VILLASnode, `signal` has no pulse there, and `signal.v2` has one. */
+/** Shapes that `mixed` goes through: in VILLASnode, `signal` has no pulse there, and `signal.v2` has one. */
 const mixedShapes: readonly ShapeName[] = shapeNames.filter((name) => name !== 'pulse')
 
 function generatorSettings(reader: SettingsReader, { initialSequence = 0 }: NodeCommon): GeneratorSettings {
@@ -29,7 +29,7 @@ function generatorSettings(reader: SettingsReader, { initialSequence = 0 }: Node
   }
 }
 
-/** Verbena's own. */
+/** Reads settings of the warm-up, which VILLASnode does not have. */
 function warmUpSettings(reader: SettingsReader): GeneratorSettings['warmUp'] {
   const read = {
     samples: reader.integer('samples', 0, 0, 1e9),
@@ -42,7 +42,7 @@ function warmUpSettings(reader: SettingsReader): GeneratorSettings['warmUp'] {
 
 type Numbers = Omit<ShapeSettings, 'shape'>
 
-/** Each with its fallback, and the least it may be. */
+/** Settings of numbers, each with its fallback and its minimum. */
 const numberSettings: readonly (readonly [keyof Numbers, string, number, number])[] = [
   ['frequency', 'frequency', 1, Number.NEGATIVE_INFINITY],
   ['amplitude', 'amplitude', 1, Number.NEGATIVE_INFINITY],
@@ -54,7 +54,7 @@ const numberSettings: readonly (readonly [keyof Numbers, string, number, number]
   ['pulseHigh', 'pulse_high', 1, Number.NEGATIVE_INFINITY],
 ]
 
-/** The settings of a number of values: each is one for all of them, or a list with one for each. */
+/** Reads the settings of a number of values: each is one for all of them, or a list with one for each. */
 function shapesOf(reader: SettingsReader, values: number): ShapeSettings[] {
   const each = <T>(key: string, one: (from: SettingsReader) => T): T[] => {
     const value = reader.any(key)
@@ -122,7 +122,7 @@ export const signalV2: NodeType = {
     const list = inside.groups('signals', own)
     if (list.length === 0)
       reader.fail('in.signals is missing: a list with a shape for each, for example ({ signal = "sine" })', 'in')
-    // A group with a count: as many of the same.
+    // A group with a count stands for that number of equal ones.
     const groups = list.flatMap((group) =>
       Array.from(
         { length: Array.isArray(inside.any('signals')) ? 1 : group.integer('count', 1, 1, mostSignals) },

@@ -1,6 +1,6 @@
 /** The shapes of generated signals, with VILLASnode's formulas: `t` is in seconds since the start, `phase` in radians. */
 
-/** In VILLASnode's order, which `mixed` goes through. */
+/** Names in VILLASnode's order, which `mixed` goes through. */
 export const shapeNames = ['random', 'sine', 'square', 'triangle', 'ramp', 'counter', 'constant', 'pulse'] as const
 export type ShapeName = (typeof shapeNames)[number]
 
@@ -8,11 +8,11 @@ export interface ShapeSettings {
   readonly shape: ShapeName
   readonly frequency: number
   readonly amplitude: number
-  /** Of the steps of `random`, which is a random walk. */
+  /** Standard deviation of the steps of `random`, which is a random walk. */
   readonly stddev: number
   readonly offset: number
   readonly phase: number
-  /** In samples. */
+  /** Width of the pulse, in samples. */
   readonly pulseWidth: number
   readonly pulseLow: number
   readonly pulseHigh: number
@@ -23,7 +23,7 @@ export class Shape {
   readonly #kind: number
   readonly #cycles: number
   readonly #pulse: number
-  /** Where the random walk is. */
+  /** Present value of the random walk. */
   #walk: number
 
   constructor(settings: ShapeSettings, rateHz: number) {
@@ -66,7 +66,7 @@ export class Shape {
   }
 }
 
-/** A number of the standard normal distribution (Box and Muller). */
+/** Returns a number of the standard normal distribution (Box and Muller). */
 function normal(): number {
   return Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random())
 }

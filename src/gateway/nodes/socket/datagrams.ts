@@ -1,6 +1,4 @@
-/**
- * Datagrams (UDP, UNIX) by system calls: a path waits for them in the kernel, and what comes is decoded into its samples at once.
- */
+/** Datagrams (UDP, UNIX) by system calls: a path waits for them in the kernel, and they are decoded into its samples at once. */
 import {
   errnoName,
   maxDatagramBytes,
@@ -18,10 +16,10 @@ import { describeAddress } from '../kit/settings.ts'
 import type { SocketSettings } from './settings.ts'
 import { fault, interfaceIndex, type Resolved, resolve } from './udp-address.ts'
 
-/** A socket of either kind. */
+/** Socket of either kind. */
 interface Link {
   readonly fd: number
-  /** The next datagram; null if there is none. It is valid until the next call. */
+  /** Returns the next datagram; null if there is none. It is valid until the next call. */
   next(): Uint8Array | null
   send(frame: Uint8Array, count: number): boolean
   counters(): void
@@ -29,7 +27,7 @@ interface Link {
 }
 
 const EAGAIN = -11
-/** So that a flood of what is malformed does not keep a path from its other sources. */
+/** Maximum number of frames at a time, so that a flood of malformed ones does not keep a path from its other sources. */
 const mostFrames = 256
 const roomBytes = 1 << 16
 const lowDelay = 0x10
@@ -69,7 +67,7 @@ class DatagramSource implements Source {
   }
 }
 
-/** A view of the first bytes of a buffer: the same one as long as frames are of one length. */
+/** View of the first bytes of a buffer: the same one as long as frames are of one length. */
 class View {
   readonly #bytes: Uint8Array
   #view: Uint8Array
@@ -98,7 +96,7 @@ class UdpLink implements Link {
   readonly #destination: number
   readonly #from: string | undefined
   readonly #remote: { bytes: Uint8Array; port: number } | undefined
-  /** What was received at once and not read yet, cut into datagrams of one size. */
+  /** Range of the bytes that were received at once and not read yet, cut into datagrams of one size. */
   #at = 0
   #end = 0
   #sawDrops = 0
@@ -155,7 +153,7 @@ class UdpLink implements Link {
     return false
   }
 
-  /** Datagrams that the kernel has dropped since, because the socket's buffer was full. */
+  /** Counts datagrams that the kernel has dropped since, because the socket's buffer was full. */
   counters(): void {
     const drops = (this.#socket.kernelDrops - this.#sawDrops) >>> 0
     if (drops > 0)
@@ -172,7 +170,7 @@ function datagramsIn(bytes: number, segment: number): number {
   return segment > 0 ? Math.ceil(bytes / segment) : 1
 }
 
-/** 16 bytes; IPv4 as ::ffff:a.b.c.d. */
+/** Returns 16 bytes; IPv4 as ::ffff:a.b.c.d. */
 function gidOf(host: string): Uint8Array {
   const address = parseIp(host.replace(/%.*/, ''))!
   if (address.length === 16) return address
@@ -266,7 +264,7 @@ export async function startUnix(context: NodeContext, settings: SocketSettings):
   return node(context, settings, counters, link, remote !== undefined, 1 << 16)
 }
 
-/** What the system refuses is an error of the node. */
+/** Opens a socket; an error of the system is an error of the node. */
 function opened<T>(open: () => T): T {
   try {
     return open()

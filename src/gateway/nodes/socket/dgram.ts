@@ -10,7 +10,7 @@ import type { SocketSettings } from './settings.ts'
 import { fault, resolve } from './udp-address.ts'
 
 const limit = 65_507
-/** Datagrams in flight to the kernel: more are lost. */
+/** Maximum number of datagrams in flight to the kernel: more are lost. */
 const mostQueued = 1024
 
 export async function startDgram(context: NodeContext, settings: SocketSettings): Promise<RunningNode> {

@@ -5,13 +5,13 @@ import { type Address, addressSetting, formatSetting, inMessages } from '../kit/
 
 export interface Multicast {
   readonly group: string
-  /** The address of the interface; empty: the system chooses. */
+  /** Address of the interface; empty: the system chooses. */
   readonly interface: string
   readonly loop: boolean
   readonly ttl: number
 }
 
-/** Where an end of a socket is: an address, or the path of a UNIX socket. */
+/** End of a socket: an address, or the path of a UNIX socket. */
 export type Place = Address | string
 
 export interface SocketSettings {
@@ -58,7 +58,7 @@ export function socketSettings(settings: SettingsReader): SocketSettings {
   return { layer, format, verifySource, local, remote, multicast }
 }
 
-/** `isOwn`: ":12000" is that port of all addresses, as in VILLASnode. */
+/** Reads an address. `isOwn`: ":12000" is that port of all addresses, as in VILLASnode. */
 function place(group: SettingsReader, layer: string, isOwn: boolean): Place {
   const text = group.string('address', null, '127.0.0.1:12000')
   const isPath = text.startsWith('/')

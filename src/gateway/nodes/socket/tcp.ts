@@ -15,7 +15,7 @@ import type { Place, SocketSettings } from './settings.ts'
 import { fault } from './udp-address.ts'
 
 const frameLimit = 1 << 16
-/** Bytes that a peer may be behind; then samples for it are lost. */
+/** Maximum number of bytes that a peer may not have taken yet; beyond it, samples for it are lost. */
 const mostBehind = 1 << 20
 const mostPeers = 64
 const endMs = 1000
@@ -100,7 +100,7 @@ class TcpNode implements RunningNode {
 
   #add(socket: Socket): void {
     socket.setNoDelay(true)
-    // What was written before, somebody else got, or nobody.
+    // Samples that were written before went to another peer, or to none.
     if (this.#peers.size === 0) this.destination.begin()
     this.#peers.add(socket)
     this.#counters.add('connections')
@@ -134,7 +134,7 @@ class TcpNode implements RunningNode {
     await Promise.all(
       [...this.#peers].map(async (peer) => {
         const timer = setTimeout(() => peer.destroy(), endMs)
-        // What comes from now on is nobody's.
+        // Bytes that come from now on are discarded.
         peer.removeAllListeners('data').resume()
         peer.end()
         peer.once('finish', () => peer.destroy())

@@ -48,7 +48,7 @@ export function fault(what: string): GatewayError {
   return new GatewayError('ERR_GATEWAY_NODE', what)
 }
 
-/** The index of the interface that has the address of `multicast.interface`; 0: the system chooses. */
+/** Returns the index of the interface that has the address of `multicast.interface`; 0: the system chooses. */
 export function interfaceIndex(multicast: Multicast): number {
   if (multicast.interface === '') return 0
   for (const [name, addresses] of Object.entries(networkInterfaces()))

@@ -1,6 +1,6 @@
 /**
- * test_rtt: samples that a loop brings back, at all rates and numbers of values of its cases; a file for each case has the round-trip
- * time of each sample (the offset of the format), and at its end what was sent, received, missed, and the percentiles.
+ * test_rtt: samples that a loop brings back, at all rates and numbers of values of its cases; a file for each case has the round-trip time
+ * of each sample (the offset of the format), and at its end the numbers of samples sent, received and missed, and the percentiles.
  */
 import { join } from 'node:path'
 import { LogHistogram } from '../../../stats/index.ts'
@@ -24,7 +24,7 @@ import { type Case, type TestRttSettings, testRttSettings } from './settings.ts'
 const bufferBytes = 1 << 20
 const flags = SampleFlag.tsOrigin | SampleFlag.data | SampleFlag.sequence
 
-/** A case while it runs. */
+/** Case while it runs. */
 class Run {
   readonly of: Case
   readonly pace: Pace
@@ -34,7 +34,7 @@ class Run {
   sent = 0
   received = 0
   receivedWarmup = 0
-  /** Until when the cool-down lasts, in nanoseconds of the clock; 0: samples are sent. */
+  /** End of the cool-down, in nanoseconds of the clock; 0: samples are sent. */
   endsNs = 0
   readonly #file: OutputFile
   readonly #encoder: Encoder
@@ -50,7 +50,7 @@ class Run {
     return this.of.warmup + this.of.count
   }
 
-  /** A sample is back. */
+  /** Records a sample that is back. */
   take({ pool: { samples } }: NodeContext, index: number): void {
     const word = samples.word(index)
     this.received++
@@ -206,7 +206,7 @@ class TestRttNode implements RunningNode {
     return count
   }
 
-  /** A sample of an earlier case has another length, a higher number, or an earlier time. */
+  /** Handles a sample that is back. One of an earlier case has another length, a higher number, or an earlier time. */
   #arrive(index: number): void {
     const { samples } = this.#context.pool
     const run = this.#run

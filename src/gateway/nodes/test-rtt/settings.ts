@@ -4,7 +4,7 @@ import { unknownConversion } from '../file/uri.ts'
 import { formatSetting, noMoreSettings } from '../kit/settings.ts'
 import { type TimerName, timerNames } from '../timing/index.ts'
 
-/** One measurement: so many samples of so many values at one rate. */
+/** One measurement: a number of samples of a number of values at one rate. */
 export interface Case {
   readonly id: number
   readonly rateHz: number
@@ -12,7 +12,7 @@ export interface Case {
   readonly count: number
   /** Samples before those that count. */
   readonly warmup: number
-  /** Seconds after the last sample, in which what is late may come. */
+  /** Seconds after the last sample, in which late ones may come. */
   readonly cooldown: number
 }
 
@@ -33,7 +33,7 @@ type Mode = (typeof modes)[number]
 const usualCount = 1000
 const mostSamples = 1e9
 
-/** What a case may set, and all cases together. */
+/** Settings that a case may have, and all cases together. */
 interface Defaults {
   readonly rates: readonly number[]
   readonly values: readonly number[]

@@ -9,7 +9,7 @@ export class Pace {
   readonly #delayNs: number
   #grid: Grid | null = null
 
-  /** The grid begins so many seconds after the first call. */
+  /** Makes a pace, whose grid begins `delaySeconds` after the first call. */
   constructor(rateHz: number, clock: Clock, timer: Timer, delaySeconds: number = 0) {
     this.#rateHz = rateHz
     this.#clock = clock
@@ -17,19 +17,21 @@ export class Pace {
     this.#delayNs = delaySeconds * 1e9
   }
 
-  /** Steps that nobody waited for. */
+  /** Steps that no caller waited for. */
   get missed(): number {
     return this.#grid?.missed ?? 0
   }
 
-  /** Steps that have passed, if one is met now; see `Grid.due`. The first one is due one period after the begin of the grid. */
+  /**
+   * Returns the steps that have passed, if one is met now; see `Grid.due`. The first one is due one period after the beginning of the grid.
+   */
   due(): number {
     const now = this.#clock.nowNs()
     this.#grid ??= new Grid(this.#rateHz, now + this.#delayNs)
     return this.#grid.due(now)
   }
 
-  /** Blocks until the next step is due, at most so long. */
+  /** Blocks until the next step is due, for at most `ms`. */
   wait(ms: number): void {
     const now = this.#clock.nowNs()
     this.#grid ??= new Grid(this.#rateHz, now + this.#delayNs)

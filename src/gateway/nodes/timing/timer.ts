@@ -17,7 +17,7 @@ export type TimerName = (typeof timerNames)[number]
 
 /** Waits of one thread. */
 export interface Timer {
-  /** What it does, for people: "time stamp counter at 2.10 GHz", or why that cannot be. */
+  /** Description for users: "time stamp counter at 2.10 GHz", or the reason why it cannot be used. */
   readonly is: string
   /** Blocks until a moment, as exactly as it can. */
   until(ns: number): void
@@ -26,7 +26,7 @@ export interface Timer {
   close(): void
 }
 
-/** How much earlier than its end a sleep of `hybrid` ends, for being on time. */
+/** Time by which a sleep of `hybrid` ends early, in order to be on time. */
 const sleepSlackNs = 100_000
 
 /** Nanoseconds of CLOCK_MONOTONIC, without garbage where the system can be called. */
@@ -78,7 +78,7 @@ function makeSpinner(): Spinner {
     return { is: `CLOCK_MONOTONIC (no time stamp counter: ${tsc})`, spin }
   }
   const spin = (ns: number): void => {
-    // The frequency is known to some parts in 100,000, and a wait that ends too early is no wait.
+    // The frequency is known to some parts in 100,000, and a wait must not end too early.
     for (let left = ns - monotonicNs(); left > 0; left = ns - monotonicNs()) tsc.spin(left)
   }
   return { is: `time stamp counter at ${tsc.ghz.toFixed(2)} GHz`, spin }
