@@ -44,21 +44,14 @@ const entryPoints = {
 }
 /** `run` is the command line for a process that is there already, as tests are. */
 const command = { verbena: 'src/cli/main.ts', run: 'src/cli/run.ts' }
+const { optionalDependencies, peerDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 /**
  * Not in the bundles: the optional native library; clients of brokers, which are loaded when a configuration of the gateway names
  * them; what the package ws would use if it were installed.
  */
 const external = [
-  'koffi',
-  'amqplib',
-  'fengari',
-  'ioredis',
-  'kafkajs',
-  'mqtt',
-  'zeromq',
-  'zeromq/draft.js',
-  'bufferutil',
-  'utf-8-validate',
+  ...Object.keys({ ...optionalDependencies, ...peerDependencies }),
+  ...['zeromq/draft.js', 'bufferutil', 'utf-8-validate'],
 ]
 const comparison = { bench: 'bench/main.ts' }
 

@@ -1,6 +1,6 @@
 /**
  * Scheduler of the tasks of pages. Packets are captured in the same thread, so the requests of pages are executed one task per turn of the
- * event loop, a task of each page in turn, in a limited fraction of the time: a fifth, of which a twentieth of a second can be saved up.
+ * event loop, a task of each page in turn, in a limited fraction of the time: a fifth, of which 20 ms can be saved up.
  *
  *     task (4 ms)  → 16 ms for the capture → task (1 ms) → 4 ms …
  */
