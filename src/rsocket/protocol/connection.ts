@@ -231,7 +231,7 @@ export class StreamConnection implements StreamLink {
     const total = this.takeAll()
     if (this.saying >= 0) this.say()
     if (total === 0) {
-      // Once in 16 calls, because failures show there first.
+      // Once in 16 calls that find nothing, because failures show there first.
       this.idle = (this.idle + 1) & 15
       if (this.idle === 0) this.reap()
       if (this.in.due) this.in.giveCredits()

@@ -96,8 +96,8 @@ export class ReceiveSide {
   }
 
   /**
-   * Maximum number of bytes of the receive buffer that the peer has written. A peer that has not announced its last data may have executed
-   * requests that are not known here, so the maximum is then the whole buffer.
+   * Maximum number of bytes of the receive buffer that the peer has written. Until the peer has announced that it sends nothing more,
+   * requests of it may have been executed that are not known here.
    */
   get filledBytes(): number {
     return this.peerDone ? Math.min(this.counters.bytesReceived, this.ringBytes) : this.memory.receiveBytes

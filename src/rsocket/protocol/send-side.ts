@@ -239,7 +239,7 @@ export class SendSide {
       const n = Math.min(length - taken, maxTransfer, this.partLeft)
       dataSge.addr = addr + taken
       dataSge.lkey = lkey
-      // The last message must be signaled, since it covers all before it, and it is not known here which one is the last.
+      // The completion of the last message covers all before it. Which one is the last is not known here, so each is signaled.
       this.unsignaled = maxUnsignaled
       this.postData(n)
       taken += n
