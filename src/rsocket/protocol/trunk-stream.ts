@@ -102,7 +102,7 @@ export class TrunkStream implements StreamLink {
     return true
   }
 
-  /** Takes bytes that have arrived. */
+  /** Takes received bytes into the window; returns their number. */
   fill(source: Source, bytes: number): number {
     this.#window ??= this.trunk.borrow()
     const at = (this.#readAt + this.#filled) % windowBytes
@@ -169,12 +169,12 @@ export class TrunkStream implements StreamLink {
     return 0
   }
 
-  /** True, since the trunk outlives the stream and sends what it has taken. */
+  /** True if the trunk is flushed: it outlives the stream, and sends what it has taken. */
   get allSent(): boolean {
     return this.trunk.flushed
   }
 
-  /** False, since only the trunk receives. */
+  /** True always: only the trunk knows. */
   get hasNews(): boolean {
     return true
   }

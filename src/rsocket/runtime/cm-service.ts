@@ -43,7 +43,7 @@ export class CmService {
   #closing: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #idled = 0
-  /** Stops following the channel until the process is no longer kept alive. */
+  /** Function that stops following the channel; set while the channel is followed because the process is kept alive anyway. */
   #along: (() => void) | undefined
 
   constructor(key: string | Context) {
