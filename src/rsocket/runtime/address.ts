@@ -24,7 +24,7 @@ export function addressBytes(address: string): Uint8Array | undefined {
   return parseIp(withoutZone(address))
 }
 
-/** `IPv4` or `IPv6`, by the text of an address. */
+/** Returns `IPv4` or `IPv6`, from the text of an address. */
 export function familyName(address: string): 'IPv4' | 'IPv6' {
   return address.includes(':') ? 'IPv6' : 'IPv4'
 }

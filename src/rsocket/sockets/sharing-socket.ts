@@ -76,7 +76,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     return this.connectPlain(addr)
   }
 
-  /** Settles a connect that ended, with the error if it could not be attempted. */
+  /** Records the error of a connect that could not be attempted. */
   private settle(errno: number): void {
     this.pendingError = errno
     if (this.watches.size > 0) activate(this)

@@ -248,7 +248,7 @@ export class StreamSocket extends Sharing implements RSocket {
       this.connection!.process()
       this.resets = this.readableBytes > 0
     }
-    // A stream of a trunk has no queue pair to reset: its carrier only ends.
+    // The carrier of a trunk's stream ends without a reset, so the stream is reset here.
     if (this.resets && this.own === null) this.connection!.end(Errno.ECONNRESET, 'the process ended')
     this.trunk?.process()
     return this.goodbye()
