@@ -9,7 +9,7 @@ import { rankOf } from './quantiles.ts'
 export interface LogHistogramOptions {
   /** Bits of a value that distinguish buckets, 1 to 20; default 10 (at most 1/1024 too high). */
   precision?: number
-  /** Number of bits from which on values (2^bits and above) share the last bucket, but not the maximum: precision + 1 to 53; default 32. */
+  /** Exponent: values from 2^bits on share the last bucket, but not the maximum; precision + 1 to 53, default 32. */
   bits?: number
 }
 
