@@ -26,7 +26,11 @@ export type Setting = string | number | boolean
 export interface LatencySet {
   /** Number of three digits; the raw timestamps are in `${id}.csv`. */
   id: string
-  /** Keys as the command line names them: device, service, op, size, poll, pollComp, inline, unsignaled, burst, pause, stamp, engine, pin, repeat. */
+  /**
+   * Settings, with the names of the command line: device, service, op, size, poll, pollComp, inline, unsignaled, burst, pause, stamp,
+   * engine,
+   * pin, repeat.
+   */
   settings: Record<string, Setting>
   /** t_recv − t_subm (or − t_send when `settings.stamp` is `send`). */
   lat: LatencySummary
@@ -181,7 +185,7 @@ export interface Machine {
 export interface ResultsHead {
   format: 'verbena-results'
   version: 1
-  /** The command line, without the interpreter. */
+  /** Command line, without the interpreter. */
   command: string[]
   /** Start time, ISO 8601. */
   startedAt: string

@@ -101,7 +101,7 @@ export class Boxes {
     const room = 1 - Math.min(0.75, (height + BOX_GAP) / plotHeight)
     const peak = highest(panel, 0, 1)
     const share = width / this.#plotWidth
-    // Returns the height of the axis at which bars of height `most` stay below the boxes.
+    // The axis is high enough that bars of height `most` stay below the boxes.
     const below = (most: number): number =>
       floor > 0 ? floor * (Math.max(most, floor) / floor) ** (1 / room) : most / room
     const clear = floor > 0 ? peak * 1.5 : peak * 1.05

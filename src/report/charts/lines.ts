@@ -133,7 +133,7 @@ function orderedXs({ categories }: LineSpec, points: readonly Line['points'][num
   return categories ? categories.filter((x) => xs.has(x)) : [...xs].sort(compareSettings)
 }
 
-/** Returns the smallest and the largest of many values: more than a call may have arguments. */
+/** Returns the smallest and the largest of many values, possibly more than a call can have arguments. */
 export function leastAndMost(values: readonly number[]): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const value of values) {

@@ -30,7 +30,7 @@ export function headlineHtml({ sentence, figures }: Headline, disturbed: readonl
   return `<p class="headline">${escapeHtml(sentence)}</p>${marks}\n<dl class="figures">${items.join('')}</dl>`
 }
 
-/** Returns a section. The title and the parts must be escaped already; they may contain markup. */
+/** Returns a section. The parts must be escaped already; they may contain markup. */
 export function section(id: string, title: string, ...parts: string[]): string {
   const content = parts.filter((part) => part !== '')
   if (content.length === 0) return ''

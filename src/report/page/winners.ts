@@ -25,7 +25,7 @@ interface Field {
   kindOf: (entry: CollectiveEntry) => string
 }
 
-/** Compares figures where all entries that can have the size were measured. */
+/** Finds the fastest entry, and the fastest reliable one, of each size and number of processes. */
 function fieldOf(entries: readonly CollectiveEntry[], figure: Figure): Field {
   const measured = roundTrips(entries)
   const { varying } = settingNames(measured)

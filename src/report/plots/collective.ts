@@ -75,7 +75,7 @@ function chart(
   ]
 }
 
-/** Splits entries into one chart for each device and run, whose lines would be too many in one. */
+/** Splits entries by device and run into charts of their own, since one chart would have too many lines. */
 function apart(entries: readonly CollectiveEntry[]): { where: string; part: CollectiveEntry[]; mark: string }[] {
   const groups = [...groupBy(entries, (entry) => `${entry.run.label}\n${entry.set.settings.device}`).values()]
   return groups.map((part, index) => ({

@@ -48,7 +48,7 @@ export class StreamMemory {
   readonly arena: StreamArena
   readonly #piece: Piece
 
-  /** Throws a VerbsError if memory or a key cannot be had. */
+  /** Throws a VerbsError if memory or a key cannot be allocated. */
   constructor(arena: StreamArena, options: StreamOptions) {
     this.arena = arena
     const { context } = arena.pd

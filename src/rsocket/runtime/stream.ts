@@ -45,7 +45,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
   /** Member of the socket that owns the stream. */
   member: Member = nobody
 
-  /** Throws a VerbsError if a resource cannot be had. */
+  /** Throws a VerbsError if a resource cannot be allocated. */
   constructor(io: IoContext, options: StreamOptions) {
     this.io = io
     const { pd, arena } = io
