@@ -28,8 +28,7 @@ export interface LatencySet {
   id: string
   /**
    * Settings, with the names of the command line: device, service, op, size, poll, pollComp, inline, unsignaled, burst, pause, stamp,
-   * engine,
-   * pin, repeat.
+   * engine, pin, repeat.
    */
   settings: Record<string, Setting>
   /** t_recv − t_subm (or − t_send when `settings.stamp` is `send`). */

@@ -128,8 +128,8 @@ export interface Names {
 }
 
 /**
- * Makes names from those of these settings that are needed to distinguish the entries: not from a setting that follows from the others,
- * and not from the value that most entries have.
+ * Makes names from those of these settings that are needed to distinguish the entries: not from a setting that follows from the others, and
+ * not from the value that most entries have.
  */
 export function namesOf(entries: readonly Entry[], keys: readonly string[]): Names {
   const distinct = (some: readonly string[]): number => new Set(entries.map((entry) => keyOf(entry, some))).size

@@ -1,7 +1,7 @@
 /**
  * A surface over two settings, seen from an angle: medians over rate and number of values, as VILLASnode's benchmark draws them. It is
- * drawn as SVG here, because the chart library has no surfaces: the patches of the surface and the walls behind it are projected
- * (parallel, so that lengths can be compared) and painted from the back to the front.
+ * drawn as SVG here, because the chart library has no surfaces: the patches of the surface and the walls behind it are projected (parallel,
+ * so that lengths can be compared) and painted from the back to the front.
  */
 import { escapeHtml, formatNs, formatShare, formatTick } from '../format.ts'
 import { BOX_LINE, FAINT, GRID, INK, PAPER } from './colours.ts'

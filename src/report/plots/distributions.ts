@@ -137,8 +137,8 @@ function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
 }
 
 /**
- * Returns other limits if the requested ones do not show the shape: when most messages lie in their first quarter, or half of them
- * beyond. The limit is a round number above the p99, but not so far beyond the median that a few slow messages compress the rest.
+ * Returns other limits if the requested ones do not show the shape: when most messages lie in their first quarter, or half of them beyond.
+ * The limit is a round number above the p99, but not so far beyond the median that a few slow messages compress the rest.
  */
 function zoomRange(groups: readonly TimedEntry[][], plot: PlotSettings): [number, number] | null {
   const [low, high] = plot.histogram.range

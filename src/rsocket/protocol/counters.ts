@@ -15,8 +15,7 @@ export interface RSocketCounters {
   /** Bytes that were transferred from the caller's memory into the peer's without a copy on this side. */
   bytesDirect: number
   /**
-   * Datagrams that were received and dropped: without a header, not from the peer of `connect`, without a path back, or not read
-   * in time.
+   * Datagrams that were received and dropped: without a header, not from the peer of `connect`, without a path back, or not read in time.
    */
   datagramsDropped: number
 }

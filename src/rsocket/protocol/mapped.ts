@@ -1,6 +1,6 @@
 /**
- * Buffers that one end maps for the other. The target iomap, which the peer writes, maps offsets to ranges of the peer's memory;
- * `write` writes there directly, without notice to the peer's program.
+ * Buffers that one end maps for the other. The target iomap, which the peer writes, maps offsets to ranges of the peer's memory; `write`
+ * writes there directly, without notice to the peer's program.
  */
 import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/provider/index.ts'
 import type { ConnData } from './conn-data.ts'

@@ -333,8 +333,8 @@ export class SendSide {
   }
 
   /**
-   * Returns the device address of a slot from which to send the payload of a control message. There are more slots than outstanding
-   * control messages.
+   * Returns the device address of a slot from which to send the payload of a control message. There are more slots than outstanding control
+   * messages.
    */
   outgoingSlot(): number {
     this.outgoing = (this.outgoing + 1) & (outgoingSlots - 1)
@@ -347,8 +347,8 @@ export class SendSide {
   }
 
   /**
-   * Copies at most `length` bytes into the send buffer and posts `wr`, a signaled WRITE whose element and length this fills in. Returns
-   * the number of bytes.
+   * Copies at most `length` bytes into the send buffer and posts `wr`, a signaled WRITE whose element and length this fills in. Returns the
+   * number of bytes.
    */
   postWrite(wr: SendWorkRequest, buffer: Uint8Array, from: number, length: number): number {
     if (this.free <= this.signalBytes || this.dataUnderWay >= this.maxData) this.reap()

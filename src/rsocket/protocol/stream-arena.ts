@@ -1,14 +1,14 @@
 /**
- * Memory of streams: slabs of segments ("pieces") of one size, each slab one allocation with one region to send from. Making a stream
- * thus allocates and zeroes nothing, and registers only the memory that its peer may write to.
+ * Memory of streams: slabs of segments ("pieces") of one size, each slab one allocation with one region to send from. Making a stream thus
+ * allocates and zeroes nothing, and registers only the memory that its peer may write to.
  *
  *     slab     ┌ piece: local part │ remote part ┬ piece ┬ … ┐      one local region over all of it, which gives no peer access
  *     peers    a region for each stream over the remote part of its piece, with a key of its own
  *
  * Each peer has a region, not a memory window: a window also takes a key, and a request on the send queue in addition.
  *
- * A piece that is returned cools: threads of other processes may still write to it with the key of its last peer until a grace period
- * has passed, at whose end that key is reclaimed. No piece begins with its remote part, since memory that begins where a region does is
+ * A piece that is returned cools: threads of other processes may still write to it with the key of its last peer until a grace period has
+ * passed, at whose end that key is reclaimed. No piece begins with its remote part, since memory that begins where a region does is
  * reclaimed with that region.
  */
 import type { Context, MemoryRegion, ProtectionDomain } from '../../verbs/index.ts'

@@ -30,8 +30,7 @@ export function familyName(address: string): 'IPv4' | 'IPv6' {
 }
 
 /**
- * Checks an address for a socket of this family: returns 0, or an error number, negative. Throws for another type than
- * `{ address, port }`.
+ * Checks an address for a socket of this family: returns 0, or an error number, negative. Throws for another type than `{ address, port }`.
  */
 export function addressError(family: number, addr: SocketAddress): number {
   if (typeof addr !== 'object' || addr === null || typeof addr.address !== 'string')

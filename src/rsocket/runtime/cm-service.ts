@@ -16,10 +16,9 @@ export interface CmOwner {
 /** Interval at which the channel is served for users that do not keep the process alive. */
 const unheldMs = 10
 /**
- * Interval at which a channel is served while there are sockets and no user follows it. Nothing else would serve it: a peer would get
- * no answer from a listener that the program does not watch, and none to its disconnect. Following the channel instead would keep the
- * process alive, since waiting for its events does (`CompletionChannel.whenEvent`). So it is followed only while the process is kept
- * alive anyway.
+ * Interval at which a channel is served while there are sockets and no user follows it. Nothing else would serve it: a peer would get no
+ * answer from a listener that the program does not watch, and none to its disconnect. Following the channel instead would keep the process
+ * alive, since waiting for its events does (`CompletionChannel.whenEvent`). So it is followed only while the process is kept alive anyway.
  */
 const idleMs = 50
 /** Number of times the channel is served at that interval before it is followed: HTTP clients let the process end after each request. */

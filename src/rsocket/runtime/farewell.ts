@@ -1,6 +1,6 @@
 /**
- * Closes connected sockets when their thread ends, as a kernel does with those of a process. Peers receive the sent data, as far as it
- * can be delivered in a moment, and then the end, or a reset if data of theirs was not read.
+ * Closes connected sockets when their thread ends, as a kernel does with those of a process. Peers receive the sent data, as far as it can
+ * be delivered in a moment, and then the end, or a reset if data of theirs was not read.
  */
 // The listener of `cm`, which disconnects, was prepended before this one, and so is called after it.
 import '../../cm/index.ts'

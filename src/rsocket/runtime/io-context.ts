@@ -20,14 +20,14 @@ const sliceMs = 60_000
 const unheldMs = 10
 
 /**
- * Interval at which streams that wait for their peer probe it, and at which threads of this process that ended without closing anything
- * are cleaned up.
+ * Interval at which streams that wait for their peer probe it, and at which threads of this process that ended without closing anything are
+ * cleaned up.
  */
 export const watchMs = 1000
 
 /**
- * Time for which unused resources are kept: programs often open the next socket soon, and the resources that all sockets share take as
- * long to make as those that each socket has for itself. The CM, kept as long, must also serve last messages.
+ * Time for which unused resources are kept: programs often open the next socket soon, and the resources that all sockets share take as long
+ * to make as those that each socket has for itself. The CM, kept as long, must also serve last messages.
  */
 export const keepMs = 250
 

@@ -1,8 +1,8 @@
 /**
- * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A member is
- * *active* while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for a while
- * (memory/polling.ts), active members are armed, and the reactor waits for an event of their completion channel instead. So thousands of
- * idle connections cost nothing, and busy ones never sleep.
+ * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A member is *active*
+ * while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for a while (memory/polling.ts), active
+ * members are armed, and the reactor waits for an event of their completion channel instead. So thousands of idle connections cost nothing,
+ * and busy ones never sleep.
  */
 import { inRootContext, nowNs, Polling } from '../../memory/index.ts'
 
@@ -34,8 +34,8 @@ let inRound = false
 let turns = 0
 
 /**
- * Polls the member from the next iteration on. Callbacks that this iteration has resolved run first: for example, a program's
- * `once(server, 'connection')` has no listener before for what the member delivers.
+ * Polls the member from the next iteration on. Callbacks that this iteration has resolved run first: for example, a program's `once(server,
+ * 'connection')` has no listener before for what the member delivers.
  */
 export function activate(member: Member): void {
   if (inRound) later.add(member)

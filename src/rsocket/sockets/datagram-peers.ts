@@ -105,8 +105,7 @@ export class Peers {
 
   /**
    * Forgets the oldest peer that was not used since it was last considered; one that was used counts as the youngest again. Returns false
-   * if
-   * none can be forgotten.
+   * if none can be forgotten.
    */
   #forgetOne(): boolean {
     let looks = 2 * this.#peers.size
