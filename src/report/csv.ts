@@ -8,7 +8,7 @@
  * t_subm is the `tv_nsec` of a clock, 0 to 999,999,999; the other two count from the second in which t_subm lies. A smaller
  * t_recv or t_comp is a `tv_nsec` that has wrapped, as in files of other programs.
  *
- * Reading is strict, because a damaged file that is read as numbers gives wrong latencies and nobody notices:
+ * Reading is strict, because a damaged file that is read as numbers gives wrong latencies without notice:
  * the header must be there, each line has four fields of decimal digits, t_subm is below 1e9, and the file ends
  * with a line feed (one that does not was cut off, and its last number may have lost digits).
  */
@@ -28,7 +28,7 @@ export interface Timestamps {
   tComp: Float64Array
 }
 
-/** What `writeTimestamps` takes: any array-likes; without `number` the messages are numbered from 0. */
+/** Columns for `writeTimestamps`: any array-likes; without `number` the messages are numbered from 0. */
 export interface TimestampColumns {
   number?: ArrayLike<number>
   tSubm: ArrayLike<number>
@@ -142,7 +142,7 @@ export function readTimestamps(path: string): Timestamps {
   }
 }
 
-/** A byte at a time, so that a chunk may end anywhere: header, then digits, commas and line feeds. */
+/** Parses a byte at a time, so that a chunk may end anywhere: header, then digits, commas and line feeds. */
 class TimestampParser {
   private readonly path: string
   private line = 1
@@ -163,7 +163,7 @@ class TimestampParser {
       const byte = bytes[i]!
       if (this.returned && byte !== 0x0a) this.damaged('a carriage return in the middle of this line')
       this.returned = byte === 0x0d
-      // Lines that end in CR LF are those of a spreadsheet.
+      // Lines that end in CR LF were written by a spreadsheet.
       if (this.returned) continue
       if (this.line === 1) this.header(byte)
       else if (byte >= 0x30 && byte <= 0x39) {

@@ -1,10 +1,10 @@
 /**
- * Everything that can go wrong with saved results, as one table of stable codes.
+ * Errors of saved results, as one table of stable codes.
  *
- * A message names the file, the place in it, what was expected there, and what to do.
+ * A message names the file, the position in it, what was expected there, and the remedy.
  */
 
-/** Each code with the situation in which it is thrown. */
+/** Codes with the situation in which each is thrown. */
 export const REPORT_ERRORS = {
   ERR_REPORT_NO_RESULTS: 'a directory or a file that should hold results does not exist or cannot be read',
   ERR_REPORT_JSON: 'run.json or plot.json is not JSON',

@@ -14,32 +14,32 @@ import {
 
 export { exactTimeText as formatNsExact, shortTimeText as formatNsTick } from '../text/index.ts'
 
-/** 12,345 */
+/** Formats a count: 12,345. */
 export function formatCount(value: number): string {
   return whole(value)
 }
 
-/** A duration given in nanoseconds in the unit that suits it: "312 ns", "10.4 µs", "2.10 ms", "8.04 s". */
+/** Formats a duration in nanoseconds in the unit that suits it: "312 ns", "10.4 µs", "2.10 ms", "8.04 s". */
 export function formatNs(ns: number): string {
   return timeText(ns)
 }
 
-/** A rate with a decimal prefix: "7.12 M", "940 k", of a unit: "12.5 Gbit/s", "5.00 B/s". */
+/** Formats a rate with a decimal prefix: "7.12 M", "940 k", of a unit: "12.5 Gbit/s", "5.00 B/s". */
 export function formatRate(perSecond: number, unit = ''): string {
   return scaled(perSecond, unit)
 }
 
-/** Bytes with a binary prefix where that is exact: "8 B", "4 KiB". */
+/** Formats bytes with a binary prefix where that is exact: "8 B", "4 KiB". */
 export function formatBytes(bytes: number): string {
   return exactSizeText(bytes)
 }
 
-/** A share from 0 to 1 as per cent, never rounded to a 0 or 100 that it is not. */
+/** Formats a share from 0 to 1 as per cent, never rounded to a 0 or 100 that it is not. */
 export function formatShare(share: number): string {
   return shareText(share)
 }
 
-/** What an axis counts. */
+/** Quantity of an axis. */
 export type Quantity =
   | 'ns'
   | 'Hz'
@@ -52,7 +52,7 @@ export type Quantity =
   | 'seconds'
   | 'plain'
 
-/** For ticks of an axis: short, with a scaled unit. */
+/** Formats a value for ticks of an axis: short, with a scaled unit. */
 export function formatTick(quantity: Quantity, value: number): string {
   if (quantity === 'ns') return shortTimeText(value)
   if (quantity === 'bytes') return shortSizeText(value)
@@ -63,7 +63,7 @@ export function formatTick(quantity: Quantity, value: number): string {
   return quantity === 'cores' ? String(Number(value.toFixed(2))) : formatPlain(value)
 }
 
-/** A value in full, with its unit. */
+/** Formats a value in full, with its unit. */
 export function formatExact(quantity: Quantity, value: number): string {
   if (quantity === 'ns') return value < 999.5 ? timeText(value) : `${timeText(value)} (${whole(value)} ns)`
   if (quantity === 'bytes') return exactSizeText(value)
@@ -75,7 +75,7 @@ export function formatExact(quantity: Quantity, value: number): string {
   return quantity === 'cores' ? `${fixed(value, 3)} cores` : formatPlain(value)
 }
 
-/** "100 Hz", "2.5 kHz". */
+/** Formats a frequency: "100 Hz", "2.5 kHz". */
 export function formatHz(hertz: number): string {
   return scaledShort(hertz, 'Hz')
 }
@@ -84,7 +84,7 @@ function formatPlain(value: number): string {
   return Math.abs(value) >= 10_000 && Number.isInteger(value) ? whole(value) : significant(value, 6)
 }
 
-/** For text and for attribute values in double quotes. */
+/** Escapes text for HTML and for attribute values in double quotes. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')

@@ -1,5 +1,5 @@
 /**
- * Reports from saved results: statistics, the files, charts and the page. A pure library: it measures nothing and knows
+ * Reports from saved results: statistics, the files, charts and the page. A pure library: it measures nothing and depends on
  * no other part of Verbena, so that a run can be plotted again, compared with another, or checked by a program.
  */
 

@@ -4,10 +4,10 @@
 export const NSEC_PER_SEC = 1_000_000_000
 
 /**
- * Latencies t − t_subm in nanoseconds, of the messages that have both timestamps (NaN is a missing one).
+ * Returns the latencies t − t_subm in nanoseconds, of the messages that have both timestamps (NaN is a missing one).
  *
- * Both count from the second in which t_subm lies, so that `t` is 1e9 or more in a later one. Where `t` is the smaller
- * one it is a `tv_nsec`, as other programs and earlier versions write it; it has wrapped once and gets 1e9 added.
+ * Both count from the second in which t_subm lies, so that `t` is 1e9 or more in a later one. Where `t` is smaller than t_subm it is a
+ * `tv_nsec`, as other programs and earlier versions write it; it has wrapped once and 1e9 is added.
  */
 export function latencies(tSubm: ArrayLike<number>, t: ArrayLike<number>): Float64Array {
   const length = Math.min(tSubm.length, t.length)

@@ -1,6 +1,4 @@
-/**
- * Saved results in and out of a directory: run.json and plot.json. The raw timestamps are csv.ts.
- */
+/** Saved results in a directory: run.json and plot.json. For the raw timestamps see csv.ts. */
 
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -15,9 +13,9 @@ import { flameSchema, plotSchema, resultsSchema } from './schema.ts'
 import { trafficRecordSchema } from './traffic-schema.ts'
 
 export interface LoadedRun {
-  /** As it was given. */
+  /** Directory, as it was given. */
   dir: string
-  /** The directory's name: what tells runs apart in a comparison. */
+  /** Name of the directory, which distinguishes runs in a comparison. */
   label: string
   results: Results
   plot: PlotSettings
@@ -42,7 +40,7 @@ export function loadResults(dir: string): LoadedRun {
   return { dir, label: basename(resolve(dir)), results, plot }
 }
 
-/** The file of an end's tree of calls. */
+/** Returns the path of an end's call tree. */
 function flamePath(dir: string, id: string, end: string): string {
   return join(dir, `${id}-${end}.flame.json`)
 }
@@ -71,10 +69,10 @@ export function loadTrafficRecord(dir: string, id: string): TrafficRecord {
 }
 
 /**
- * Writes run.json, and plot.json when `plot` is given or the directory has none: a plot.json that a person edited stays.
- * Creates the directory. Each file is replaced as a whole, so that a run that is saved after every set can be killed.
+ * Writes run.json, and plot.json when `plot` is given or the directory has none: a plot.json that a person edited stays. Creates the
+ * directory. Each file is replaced as a whole, so that a run that is saved after every set can be killed.
  *
- * @throws ReportError ERR_REPORT_SCHEMA when the results are not what the format says; nothing is written then
+ * @throws ReportError ERR_REPORT_SCHEMA when the results do not match the schema; nothing is written then
  */
 export function saveResults(dir: string, results: Results, plot?: PlotSettings): void {
   const runPath = join(dir, 'run.json')
@@ -86,7 +84,7 @@ export function saveResults(dir: string, results: Results, plot?: PlotSettings):
   if (plot || !existsSync(plotPath)) replaceFile(plotPath, `${JSON.stringify(settings, null, 2)}\n`)
 }
 
-/** The old file is there until the new one is on the disk, whatever stops in between; several processes do not mix theirs. */
+/** Replaces a file: the old one stays until the new one is on the disk, whatever stops in between; several processes do not mix theirs. */
 function replaceFile(path: string, text: string): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.new`
   try {
@@ -115,7 +113,7 @@ function readJson<T>(path: string, schema: z.ZodType<T>, advice: string): T {
   return check(path, schema, value, advice)
 }
 
-/** The first few problems, each with its path in the document; a damaged file has hundreds and nobody reads them. */
+/** Number of problems that are shown, each with its path in the document: a damaged file has hundreds, too many to read. */
 const PROBLEMS_SHOWN = 3
 
 function check<T>(path: string, schema: z.ZodType<T>, value: unknown, advice: string): T {
@@ -127,7 +125,7 @@ function check<T>(path: string, schema: z.ZodType<T>, value: unknown, advice: st
   throw new ReportError('ERR_REPORT_SCHEMA', `${path}: ${shown.join('; ')}${more}; ${advice}`, { cause: parsed.error })
 }
 
-/** `sets[3].lat.median` */
+/** Formats a path: `sets[3].lat.median`. */
 function pathText(path: readonly PropertyKey[]): string {
   let text = ''
   for (const key of path) text += typeof key === 'number' ? `[${key}]` : `${text ? '.' : ''}${String(key)}`

@@ -1,4 +1,4 @@
-/** Whether the machine had its cores for what was measured. */
+/** Availability of the machine's cores during a measurement. */
 
 import { formatShare } from './format.ts'
 import type { Machine } from './results.ts'
@@ -8,8 +8,8 @@ const STOLEN = 0.01
 const OTHERS = 0.1
 
 /**
- * What is to be said of figures that were taken while other programs, or other machines of the same host, had the cores, or
- * while there were fewer cores than threads that poll; undefined if nothing.
+ * Returns the remark on figures that were taken while other programs, or other machines of the same host, used the cores, or while there
+ * were fewer cores than polling threads; undefined if there is none.
  */
 export function disturbance(machine: Machine): string | undefined {
   const { load, cores, boundTo, pollingThreads = 0, stolen = 0, others = 0 } = machine
@@ -24,7 +24,7 @@ export function disturbance(machine: Machine): string | undefined {
   return reasons.length === 0 ? undefined : `Measured on a disturbed machine: ${reasons.join('; ')}.`
 }
 
-/** What was recorded about that, by name. */
+/** Returns the recorded facts about that, by name. */
 export function machineFacts({ boundTo, stolen, others, pollingThreads }: Machine): [string, string][] {
   return [
     ...(boundTo === undefined ? [] : [['Bound to', coresText(boundTo)] as [string, string]]),

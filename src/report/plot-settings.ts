@@ -1,6 +1,6 @@
 import type { PlotSettings } from './results.ts'
 
-/** A fresh copy of the settings that are used where plot.json says nothing. */
+/** Returns a fresh copy of the default settings, which apply where plot.json has none. */
 export function defaultPlotSettings(): PlotSettings {
   return {
     figure: { width: 900, height: 420 },

@@ -1,21 +1,21 @@
-/** Repetitions: sets that differ in nothing else stand for one setting, whose figure is the middle one. */
+/** Repetitions: sets that differ in nothing else represent one setting, whose figure is the middle one. */
 import { rankOf } from '../stats/index.ts'
 import { formatCount } from './format.ts'
 import type { Setting } from './results.ts'
 
-/** The middle of what is alike, by a figure (the lower one of two). */
+/** Returns the middle one of equivalent items, by a figure (the lower one of two). */
 function middleOf<T>(alike: readonly T[], figure: (one: T) => number): T {
   return alike.toSorted((a, b) => figure(a) - figure(b))[rankOf(alike.length, 50) - 1]!
 }
 
-/** Settings as one text, whichever repetition they are of. */
+/** Returns the settings as one text, which is the same for all repetitions. */
 function settingKey(settings: Readonly<Record<string, Setting>>): string {
   return JSON.stringify({ ...settings, repeat: 0 })
 }
 
 /**
- * Of each setting (of each run) the set with the middle figure: on a busy machine some repetitions lose a core for a while, and the luckiest
- * says as little as the unluckiest.
+ * Returns the set with the middle figure for each setting (of each run): on a busy machine some repetitions lose a core for a while, and
+ * the best one is as little representative as the worst.
  */
 export function middleSets<E extends { run: { label: string }; set: { settings: Readonly<Record<string, Setting>> } }>(
   entries: readonly E[],
@@ -29,7 +29,7 @@ export function middleSets<E extends { run: { label: string }; set: { settings: 
   return [...groups.values()].map((group) => middleOf(group, figure))
 }
 
-/** "22 settings (the medians of 3 repetitions)"; of as many settings as sets "22 sets". */
+/** Returns "22 settings (the median of 3 repetitions of each)"; with as many settings as sets "22 sets". */
 export function countText(settings: number, sets: number, what = 'sets'): string {
   if (settings === sets) return `${formatCount(settings)} ${what}`
   const repeats = sets / settings

@@ -1,6 +1,4 @@
-/**
- * The report of one run or the comparison of several: everything from saved results, nothing measured again.
- */
+/** Report of one run or comparison of several: everything from saved results, nothing measured again. */
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -52,9 +50,9 @@ import {
 } from './settings.ts'
 
 export interface ReportOptions {
-  /** The setting on the horizontal axis of the median chart, instead of the one in plot.json. */
+  /** Setting on the horizontal axis of the median chart, instead of the one in plot.json. */
   over?: string
-  /** Settings that tell the lines of the median chart apart, instead of those in plot.json; empty: all that vary. */
+  /** Settings that distinguish the lines of the median chart, instead of those in plot.json; empty: all that vary. */
   lines?: string[]
   /** Limits of the histograms in nanoseconds, instead of those in plot.json. */
   rangeNs?: [number, number]
@@ -63,21 +61,21 @@ export interface ReportOptions {
 }
 
 export interface Report {
-  /** A page that needs nothing but itself. */
+  /** Page that needs no other file. */
   html: string
-  /** Each chart as a file of its own, by name without ending. */
+  /** Charts as files of their own, by name without ending. */
   svgs: Map<string, string>
-  /** What a reader must know: interrupted runs, sets with errors, raw timestamps that could not be read. Also on the page. */
+  /** Notes for the reader: interrupted runs, sets with errors, raw timestamps that could not be read. They are also on the page. */
   notes: string[]
 }
 
 /**
- * Makes the report of saved results. With several directories their sets are compared, told apart by the directory's
+ * Makes the report of saved results. With several directories their sets are compared, distinguished by the directory's
  * name; plot.json is that of the first.
  *
  * The chart library is loaded here and nowhere else.
  *
- * @throws ReportError for results that cannot be read (see loadResults), and ERR_REPORT_OPTION for an option that fits none
+ * @throws ReportError for results that cannot be read (see loadResults), and ERR_REPORT_OPTION for an option that fits none of them
  */
 export async function renderReport(dirs: readonly string[], options: ReportOptions = {}): Promise<Report> {
   const runs = distinctLabels(dirs.map((dir) => loadResults(dir)))
@@ -185,13 +183,13 @@ export async function writeReport(
   })
 }
 
-/** `later`: without the still pictures. */
+/** Draws charts; `later`: without the still pictures. */
 type Draw = (charts: readonly ChartSpec[], later?: boolean) => string
 
-/** Folded pictures of more sets than these would make the page several megabytes large. */
+/** Number of sets above which folded pictures would make the page several megabytes large. */
 const MOST_STILL = 48
 
-/** The settings by which a reader may choose sets. */
+/** Returns the settings by which a reader may choose sets. */
 function choices(entries: readonly Entry[]): Record<string, Setting[]> {
   const keys = settingNames(entries).varying.filter((key) => key !== 'repeat')
   const valuesOf = (key: string): Setting[] =>
@@ -277,7 +275,7 @@ function throughputSections(entries: ThroughputEntry[], plot: PlotSettings, draw
   ]
 }
 
-/** The horizontal axis: what the caller asked for must exist; what plot.json says may be missing. */
+/** Returns the setting on the horizontal axis: one that the caller requested must exist; one from plot.json may be missing. */
 function overSetting(entries: TimedEntry[], plot: PlotSettings, options: ReportOptions): string | null {
   if (options.over === undefined) return horizontalSetting(entries, plot.medians.over)
   const { varying } = settingNames(entries)
@@ -301,7 +299,7 @@ function plotSettings(plot: PlotSettings, options: ReportOptions): PlotSettings 
   }
 }
 
-/** Two directories of one name (a/run and b/run) are told apart by their whole paths. */
+/** Distinguishes two directories of one name (a/run and b/run) by their whole paths. */
 function distinctLabels(runs: LoadedRun[]): LoadedRun[] {
   const twice = new Set(runs.map((run) => run.label).filter((label, index, all) => all.indexOf(label) !== index))
   return runs.map((run) => (twice.has(run.label) ? { ...run, label: run.dir } : run))

@@ -1,5 +1,5 @@
 /**
- * The saved form of a benchmark's results: what `verbena bench` writes and what `verbena report` and programs read.
+ * Saved form of a benchmark's results, which `verbena bench` writes and `verbena report` and programs read.
  *
  *     DIR/run.json   a Results document: the tool, the machine, the versions, and one entry for each set of settings
  *     DIR/plot.json  how to draw it (PlotSettings); a person may edit it and make the report again
@@ -20,13 +20,16 @@ import type { TrafficSummary } from '../traffic/index.ts'
 /** Order statistics of one latency sample, nanoseconds. */
 export type LatencySummary = Summary
 
-/** One value of a setting; every setting is a flat scalar so that tables and axes can use it. */
+/** Value of a setting; every setting is a flat scalar so that tables and axes can use it. */
 export type Setting = string | number | boolean
 
 export interface LatencySet {
-  /** Three digits; the raw timestamps are in `${id}.csv`. */
+  /** Number of three digits; the raw timestamps are in `${id}.csv`. */
   id: string
-  /** Keys as the command line names them: device, service, op, size, poll, pollComp, inline, unsignaled, burst, pause, stamp, engine, pin, repeat. */
+  /**
+   * Settings, with the names of the command line: device, service, op, size, poll, pollComp, inline, unsignaled, burst, pause, stamp,
+   * engine, pin, repeat.
+   */
   settings: Record<string, Setting>
   /** t_recv − t_subm (or − t_send when `settings.stamp` is `send`). */
   lat: LatencySummary
@@ -34,9 +37,9 @@ export interface LatencySet {
   comp: LatencySummary | null
   sent: number
   lost: number
-  /** Messages that arrived but have no latency, since it is not known in which second they left; missing for none. */
+  /** Messages that arrived but have no latency, since the second in which they left is not known; absent if there are none. */
   untimed?: number
-  /** Why the set stopped early, if it did: what is saved is what had been measured. */
+  /** Reason why the set stopped early, if it did: the figures are then those measured before. */
   error?: string
 }
 
@@ -56,19 +59,19 @@ export interface SocketSet {
   id: string
   /** test (rr, stream), transport (rsocket, tcp), device (rsocket only), size, poll, buffer, extensions, pin, repeat. */
   settings: Record<string, Setting>
-  /** What carried it: `verbs`; for TCP `system calls`, or `node:net` where these cannot be made. */
+  /** Carrier of the data: `verbs`; for TCP `system calls`, or `node:net` where these cannot be made. */
   via: string
-  /** Messages sent; of rr requests that were answered. */
+  /** Messages sent; for rr, requests that were answered. */
   messages: number
   seconds: number
   messagesPerSecond: number
-  /** Of rr in each direction. */
+  /** Bytes per second; for rr in each direction. */
   bytesPerSecond: number
-  /** Of rr: round trips, nanoseconds, timed one by one after the measurement. Their values are in `${id}.csv`. */
+  /** Round trips of rr, nanoseconds, timed one by one after the measurement. Their values are in `${id}.csv`. */
   roundTrip: LatencySummary | null
   /** Cores that were busy: with each end's thread, and with the whole process. Null where it cannot be known. */
   cpu: { client: number | null; server: number | null; process: number | null }
-  /** What each end counted, by name. */
+  /** Counters of each end, by name. */
   counters: { client: Record<string, number>; server: Record<string, number> }
   error?: string
 }
@@ -78,29 +81,29 @@ export interface NodeSet {
   id: string
   /** node, mode, values, rate (samples per second), timer, ends (processes, threads), repeat; of infiniband device, and what was swept. */
   settings: Record<string, Setting>
-  /** From the step of the generator to the receipt, of the samples that arrived. */
+  /** Time from the step of the generator to the receipt, of the samples that arrived. */
   lat: LatencySummary
-  /** Samples that were asked for, and steps that were due until the run ended: fewer, if it was interrupted. */
+  /** Samples that were requested, and steps that were due until the run ended: fewer, if it was interrupted. */
   limit: number
   steps: number
-  /** Steps that the generator was too late for. */
+  /** Steps for which the generator was too late. */
   missed: number
-  /** Steps whose sample did not arrive, those that were missed included. */
+  /** Steps whose sample did not arrive, including those that were missed. */
   missing: number
-  /** Samples that were generated and did not arrive: all, and those behind the first that did. */
+  /** Samples that were generated and did not arrive: all, and those after the first one that did. */
   notTransmitted: number
   notTransmittedConnected: number
-  /** What the nodes under test have counted, by name. */
+  /** Counters of the nodes under test, by name. */
   counts: { sender: Readonly<Record<string, number>>; receiver: Readonly<Record<string, number>> }
   error?: string
 }
 
-/** What became of the requests of a client of `verbena traffic`, or of several that were merged. */
+/** Results of the requests of a client of `verbena traffic`, or of several that were merged. */
 export interface TrafficSet extends TrafficSummary {
   id: string
   /** configuration (name of the file), device, arrival, load or requests, bandwidth, flow, qps, servers, clients, seed. */
   settings: Record<string, Setting>
-  /** What each server counted, by its address; flows from the measurement of the fastest small request included. */
+  /** Counters of each server, by its address, including flows from the measurement of the fastest small request. */
   counted: Record<string, { requests: number; bytes: number; messages: number }>
   error?: string
 }
@@ -110,14 +113,14 @@ export interface CollectiveSet {
   id: string
   /** device, transport, mode, measure, repetitions, size (bytes), processes (remote ones); of scenario 1 posts. */
   settings: Record<string, Setting>
-  /** Of the repetitions in which nothing was lost; each is in `${id}.csv`. */
+  /** Time of the repetitions in which nothing was lost; each is in `${id}.csv`. */
   time: LatencySummary
-  /** Nanoseconds. */
+  /** Mean, nanoseconds. */
   mean: number
-  /** Messages, both ways: a multicast counts for each rank that it is for. */
+  /** Messages, both ways: a multicast counts for each rank to which it is addressed. */
   sent: number
   received: number
-  /** The share that did not arrive, 0 to 1. */
+  /** Share that did not arrive, 0 to 1. */
   lost: number
   error?: string
 }
@@ -127,16 +130,16 @@ export interface AlgorithmSet {
   id: string
   /** device, collective, algorithm, ranks, size (bytes: of what `Task.bytes` counts), repetitions. */
   settings: Record<string, Setting>
-  /** Of the calls: of each, the longest time at any rank; each is in `${id}.csv`. */
+  /** Time of the calls: the longest at any rank for each call; each is in `${id}.csv`. */
   time: LatencySummary
-  /** Nanoseconds. */
+  /** Mean, nanoseconds. */
   mean: number
-  /** Where the median of another run may be expected, nanoseconds: from the medians of the rounds, with 99 % or more. */
+  /** Interval in which the median of another run is expected, nanoseconds: from the medians of the rounds, with 99 % or more. */
   interval: [number, number]
   error?: string
 }
 
-/** Where an end spent its time, from samples of its thread's stack during a measurement of its own. */
+/** Time of an end by component and function, from samples of its thread's stack during a separate measurement. */
 export interface SocketProfile {
   id: string
   end: 'client' | 'server'
@@ -146,11 +149,11 @@ export interface SocketProfile {
   samples: number
   /** Shares of the samples; together 1. */
   components: { component: string; share: number }[]
-  /** The functions that most samples fell into, with their module (a file, or what the engine calls it). */
+  /** Functions with the most samples, with their module (a file, or the engine's name for it). */
   functions: { name: string; module: string; component: string; share: number }[]
 }
 
-/** A frame of a flame graph; `samples` counts those of its callees, too. */
+/** Frame of a flame graph; `samples` includes those of its callees. */
 export interface FlameNode {
   name: string
   module: string
@@ -161,35 +164,35 @@ export interface FlameNode {
 
 export interface Machine {
   cpu: string
-  /** That the program may use. */
+  /** Number of cores that the program may use. */
   cores: number
-  /** The numbers of those that the thread that measures was bound to, where they are not all; `others` and `stolen` are of them. */
+  /** Numbers of the cores to which the measuring thread was bound, unless they are all; `others` and `stolen` are those of these cores. */
   boundTo?: readonly number[]
   memoryBytes: number
   os: string
-  /** One minute load average when the run began. */
+  /** One-minute load average when the run began. */
   load: number
-  /** Shares of the time of all cores during the run, 0 to 1: what the host of a virtual machine took, and what other programs used. */
+  /** Shares of the time of all cores during the run, 0 to 1: taken by the host of a virtual machine, and used by other programs. */
   stolen?: number
   others?: number
-  /** The most threads that poll without pause at the same time. */
+  /** Maximum number of threads that poll without pause at the same time. */
   pollingThreads?: number
-  /** What the run was permitted: huge pages, locked memory, pinned threads. */
+  /** Permissions of the run: huge pages, locked memory, pinned threads. */
   permitted: Record<string, boolean>
 }
 
 export interface ResultsHead {
   format: 'verbena-results'
   version: 1
-  /** The command line, without the interpreter. */
+  /** Command line, without the interpreter. */
   command: string[]
-  /** ISO 8601. */
+  /** Start time, ISO 8601. */
   startedAt: string
   durationSeconds: number
   /** False when the run was interrupted or failed: the sets are those measured before. */
   complete: boolean
   machine: Machine
-  /** verbena, node, v8, koffi (absent when it could not be loaded). */
+  /** Versions of verbena, node, v8, koffi (absent when it could not be loaded). */
   versions: Record<string, string>
 }
 
@@ -245,25 +248,25 @@ export type Results =
   | CollectiveResults
   | AlgorithmResults
 
-/** The settings of the plots, one file for each run. */
+/** Settings of the plots, one file for each run. */
 export interface PlotSettings {
   /** Pixels. */
   figure: { width: number; height: number }
   histogram: {
     title: string
-    /** Nanoseconds; the box tells the share of values above the upper limit and the maximum. */
+    /** Limits in nanoseconds; the box states the share of values above the upper limit and the maximum. */
     range: [number, number]
     bins: number
-    /** Which latencies to draw for each set. */
+    /** Latencies to draw for each set. */
     values: ('lat' | 'comp')[]
-    /** Shares on a logarithmic axis, so that the few that are slow are seen. */
+    /** Flag: shares on a logarithmic axis, so that the few slow messages are visible. */
     logarithmic?: boolean
   }
   medians: {
     title: string
-    /** The setting on the horizontal axis. */
+    /** Setting on the horizontal axis. */
     over: string
-    /** The settings that tell the lines apart; empty: all that vary. */
+    /** Settings that distinguish the lines; empty: all that vary. */
     lines: string[]
     logarithmic: boolean
   }

@@ -20,15 +20,15 @@ export interface NodeFiles {
   output: string
 }
 
-/** Files of a run of node-types, named as those of VILLASnode's benchmark. `limit`: samples that were asked for at first. */
+/** Returns the files of a run of node-types, named as those of VILLASnode's benchmark. `limit`: samples that were requested at first. */
 export function nodeFiles(dir: string, { id, settings, limit }: Pick<NodeSet, 'id' | 'settings' | 'limit'>): NodeFiles {
   const name = `${id}_${settings.mode}-${settings.values}-${settings.rate}-${limit}`
   return { input: join(dir, `${name}_input.csv`), output: join(dir, `${name}_output.csv`) }
 }
 
 /**
- * Calls `row` for each sample: its sequence number, its offset (from the origin to the receipt) in nanoseconds, NaN without one, and
- * where its line begins in the file. `row` returns false to end.
+ * Calls `row` for each sample: its sequence number, its offset (from the origin to the receipt) in nanoseconds, NaN if it has none, and
+ * the position of its line in the file. `row` returns false to end.
  *
  * @throws ReportError ERR_REPORT_NO_RESULTS when the file cannot be opened, ERR_REPORT_CSV with file and line when it is damaged
  */
@@ -75,7 +75,7 @@ export function eachSample(
   }
 }
 
-/** Sequence number and offset of a line; NaN for a number that is none. */
+/** Returns sequence number and offset of a line; NaN for a field that is not a number. */
 function fieldsOf(bytes: Buffer, from: number, to: number): [number, number] {
   let at = from
   let offset = Number.NaN
@@ -96,7 +96,7 @@ function damaged(path: string, line: number): ReportError {
   return new ReportError('ERR_REPORT_CSV', `${path}:${line}: ${what}`)
 }
 
-/** The latencies of a file, nanoseconds, in the order of their receipt. */
+/** Returns the latencies of a file, nanoseconds, in the order of their receipt. */
 export function readLatencies(path: string): Float64Array {
   const latencies: number[] = []
   eachSample(path, (_sequence, offsetNs) => {

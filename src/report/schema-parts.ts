@@ -1,4 +1,4 @@
-/** What the schemas of saved results have in common. */
+/** Common parts of the schemas of saved results. */
 
 import { z } from 'zod'
 import type { Setting } from './results.ts'

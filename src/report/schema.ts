@@ -1,8 +1,8 @@
 /**
- * The saved format as zod schemas, kept equal to the types in results.ts by the compiler.
+ * Saved format as zod schemas, kept equal to the types in results.ts by the compiler.
  *
  * run.json is written by programs: fields that this version does not know are ignored, so that a newer writer may add
- * some. plot.json is edited by people: an unknown field is a typing error and rejected, and what is left out has a default.
+ * some. plot.json is edited by people: an unknown field is a typing error and rejected, and a missing field has a default.
  */
 
 import { z } from 'zod'
@@ -57,7 +57,7 @@ const counts = z.record(z.string(), z.number()).readonly()
 const nodeSet = z.object({
   id,
   settings,
-  // Stamps are times of day, which somebody may set back meanwhile.
+  // Stamps are times of day, and the clock may be set back meanwhile.
   lat: summaryOf(z.number()),
   limit: count,
   steps: count,

@@ -1,6 +1,4 @@
-/**
- * What tells sets apart: which settings vary, and how a set is named by them.
- */
+/** Differences between sets: the settings that vary, and the names of sets by them. */
 
 import { formatHz, formatNsExact } from './format.ts'
 import type { LoadedRun } from './load.ts'
@@ -30,16 +28,16 @@ export type NodeEntry = Entry<NodeSet>
 export type TrafficEntry = Entry<TrafficSet>
 export type CollectiveEntry = Entry<CollectiveSet>
 export type AlgorithmEntry = Entry<AlgorithmSet>
-/** Whatever has a latency. */
+/** Entry that has a latency. */
 export type TimedEntry = Entry<LatencySet | NodeSet>
 
-/** The pseudo-setting that names the run where several are compared. */
+/** Pseudo-setting that names the run where several are compared. */
 export const RUN = 'run'
 
-/** Settings whose value alone says what it is, in the order in which they are named. */
+/** Settings whose value is clear without their name, in the order in which they are named. */
 const PLAIN = ['test', 'transport', 'collective', 'algorithm', 'node', 'mode', 'device', 'service', 'op', 'technique']
 
-/** The order in which settings are named; others follow as they come. */
+/** Order in which settings are named; all others follow as they come. */
 const ORDER = [
   ...PLAIN,
   ...['size', 'poll', 'pollComp', 'inline', 'unsignaled', 'stamp'],
@@ -64,10 +62,10 @@ const ORDER = [
 
 const SELF_EXPLANATORY = new Set([...PLAIN, RUN])
 
-/** Settings that a reader looks for in every name, as far as they vary. */
+/** Settings that a reader looks for in every name, if they vary. */
 const ALWAYS_NAMED = new Set([...SELF_EXPLANATORY, 'size', 'values', 'rate', 'repeat'])
 
-/** Settings that mostly follow from others: the first to go where a name needs fewer. */
+/** Settings that mostly follow from others: the first to be dropped where a name needs fewer. */
 const LEAST_TELLING: readonly string[] = ['pin', 'burst', 'pause', 'unsignaled', 'pollComp', 'buffer', 'ends']
 
 export function settingOf(entry: Entry, key: string): Setting | undefined {
@@ -77,7 +75,7 @@ export function settingOf(entry: Entry, key: string): Setting | undefined {
 export interface SettingNames {
   /** Settings with more than one value among the sets (absence counts as a value); RUN is one when there are several runs. */
   varying: string[]
-  /** Settings that all sets share, with their value. */
+  /** Settings that all sets share, with their values. */
   constant: Map<string, Setting>
 }
 
@@ -96,7 +94,7 @@ export function settingNames(entries: readonly Entry[]): SettingNames {
   return { varying, constant }
 }
 
-/** "RC send, size 8, poll busy, no inline". */
+/** Returns "RC send, size 8, poll busy, no inline". */
 export function labelOf(entry: Entry, keys: readonly string[]): string {
   const words: string[] = []
   const parts: string[] = []
@@ -110,7 +108,7 @@ export function labelOf(entry: Entry, keys: readonly string[]): string {
   return [words.join(' '), ...parts].filter((part) => part !== '').join(', ')
 }
 
-/** "RC", "poll busy", "no inline", "pause 2,000 ns". */
+/** Returns "RC", "poll busy", "no inline", "pause 2,000 ns". */
 function settingText(key: string, value: Setting): string {
   if (SELF_EXPLANATORY.has(key) || key === 'ends') return String(value)
   if (key === 'rate' && typeof value === 'number') return formatHz(value)
@@ -123,15 +121,15 @@ function settingText(key: string, value: Setting): string {
 /** Short names for entries that differ in some settings. */
 export interface Names {
   of(entry: Entry): string
-  /** The settings that the name of an entry has; none for one with all usual values. */
+  /** Returns the settings in the name of an entry; none for an entry with all usual values. */
   keysOf(entry: Entry): string[]
-  /** The values that names leave out because most entries have them; empty when none are left out. */
+  /** Values that names leave out because most entries have them; empty when none are left out. */
   usual: string
 }
 
 /**
- * Names by these settings, of which only what is needed to tell the entries apart is named: not a setting that follows from
- * the others, and not the value that most entries have.
+ * Makes names from those of these settings that are needed to distinguish the entries: not from a setting that follows from the others, and
+ * not from the value that most entries have.
  */
 export function namesOf(entries: readonly Entry[], keys: readonly string[]): Names {
   const distinct = (some: readonly string[]): number => new Set(entries.map((entry) => keyOf(entry, some))).size
@@ -159,7 +157,7 @@ export function namesOf(entries: readonly Entry[], keys: readonly string[]): Nam
   }
 }
 
-/** What all entries share, in words; settings that are off are not named. */
+/** Returns the settings that all entries share, in words; settings that are off are not named. */
 export function sharedLabel(entries: readonly Entry[], except: readonly string[] = []): string {
   const [first] = entries
   if (!first) return ''
@@ -171,7 +169,7 @@ export function sharedLabel(entries: readonly Entry[], except: readonly string[]
   )
 }
 
-/** The values of these settings, as far as the entry has them. */
+/** Returns the values of these settings, as far as the entry has them. */
 export function settingsOf(entry: Entry, keys: readonly string[]): Record<string, Setting> {
   return Object.fromEntries(
     keys.flatMap((key) => {
@@ -181,12 +179,12 @@ export function settingsOf(entry: Entry, keys: readonly string[]): Record<string
   )
 }
 
-/** Equal for entries that agree in these settings. */
+/** Returns a key that is equal for entries that agree in these settings. */
 export function keyOf(entry: Entry, keys: readonly string[]): string {
   return JSON.stringify(keys.map((key) => settingOf(entry, key) ?? null))
 }
 
-/** Groups in the order in which they first occur. */
+/** Groups items in the order in which the groups first occur. */
 export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<string, T[]> {
   const groups = new Map<string, T[]>()
   for (const item of items) {
@@ -197,7 +195,7 @@ export function groupBy<T>(items: readonly T[], key: (item: T) => string): Map<s
   return groups
 }
 
-/** Numbers by size, everything else as text. */
+/** Compares numbers by size, all other values as text. */
 export function compareSettings(a: Setting, b: Setting): number {
   if (typeof a === 'number' && typeof b === 'number') return a - b
   return String(a) < String(b) ? -1 : String(a) > String(b) ? 1 : 0

@@ -13,17 +13,17 @@ import { significant, timeUnits, unitOf } from '../text/index.ts'
 import { formatNs, formatNsTick, formatShare } from './format.ts'
 
 export interface TerminalHistogramOptions {
-  /** Columns of the whole picture; 80, at least 40. */
+  /** Columns of the whole picture; default 80, at least 40. */
   width?: number
-  /** Rows of the bars; 8. */
+  /** Rows of the bars; default 8. */
   height?: number
-  /** Limits of the axis in nanoseconds; [0, 10000]. */
+  /** Limits of the axis in nanoseconds; default [0, 10000]. */
   rangeNs?: readonly [number, number]
-  /** Nanoseconds; computed when it is not given. */
+  /** Median in nanoseconds; computed if it is not given. */
   median?: number
-  /** A line above. */
+  /** Title line above the picture. */
   title?: string
-  /** ANSI colours; false. */
+  /** Flag: ANSI colours; default false. */
   colour?: boolean
 }
 
@@ -47,7 +47,7 @@ export function terminalHistogram(
   const top = counted.counts.reduce((most, count) => Math.max(most, count), 0)
   const eighths = Array.from(counted.counts, (count) => {
     const share = top === 0 ? 0 : (count / top) * height * 8
-    // What occurred at all can be seen.
+    // A bin with any value is visible.
     return count > 0 ? Math.max(1, Math.round(share)) : 0
   })
   const rows = Array.from({ length: height }, (_, row) =>
@@ -82,7 +82,7 @@ function boxLines(counted: Histogram, median: number): string[] {
   return [`╭${rule}╮`, ...text.map((line) => `│ ${line.padEnd(inner)} │`), `╰${rule}╯`]
 }
 
-/** The column of the box: a corner where it covers no bar, or null when it must stand above the picture. */
+/** Returns the column of the box: a corner where it covers no bar, or null if it must stand above the picture. */
 function boxPlace(eighths: readonly number[], box: readonly string[], height: number): number | null {
   const width = box[0]!.length
   if (box.length > height || width + 2 > eighths.length) return null
@@ -104,7 +104,7 @@ function axisLine(
   return `${' '.repeat(MARGIN)}└${'─'.repeat(at)}${paint(31, '▲')}${'─'.repeat(columns - at - 1)}`
 }
 
-/** In the unit of the highest tick. */
+/** Formats a tick in the unit of the highest one. */
 function tickText(ns: number, high: number): string {
   const [unit, size] = unitOf(high, timeUnits)
   return ns === 0 ? '0' : `${significant(ns / size, 3)} ${unit}`

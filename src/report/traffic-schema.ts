@@ -1,4 +1,4 @@
-/** The saved form of traffic: what of it is in run.json, and the file of its histograms. */
+/** Saved form of traffic: its part of run.json, and the file of its histograms. */
 
 import { z } from 'zod'
 import { LogHistogram, type PlainHistogram } from '../stats/index.ts'

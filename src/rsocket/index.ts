@@ -1,8 +1,8 @@
 /**
  * Sockets over RDMA.
  *
- *     sockets/     the calls of rsocket.h, and the sockets behind them
- *     runtime/     how sockets wait and are woken
+ *     sockets/     the calls of rsocket.h, and the sockets that implement them
+ *     runtime/     waiting and waking of sockets
  *     protocol/    streams and headers of datagrams; pure
  */
 export * from './protocol/constants.ts'

@@ -1,6 +1,6 @@
 /**
- * The constants of sockets and their error numbers, those of this system, without what opens sockets: for code that is loaded before
- * anything is to go over RDMA.
+ * Constants and error numbers of sockets, those of this system, without the code that opens sockets: for modules that are loaded before
+ * anything is sent over RDMA.
  */
 import './runtime/system-errno.ts'
 

@@ -1,6 +1,6 @@
-/** What a misspelled word most likely was to be. */
+/** Suggestions for a misspelled word. */
 
-/** The nearest of `words` by edits, at most a third of its letters and one more; undefined if none is near. Case does not count. */
+/** Returns the nearest of `words` by edits, at most a third of its letters and one more; undefined if none is near. Case does not count. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   let best: string | undefined
   let least = Number.POSITIVE_INFINITY
@@ -17,7 +17,7 @@ export function nearest(word: string, words: readonly string[]): string | undefi
   return best
 }
 
-/** " Did you mean 'x'?", for the end of a sentence; empty if no word is near. */
+/** Returns " Did you mean 'x'?", for the end of a sentence; empty if no word is near. */
 export function didYouMean(word: string, words: readonly string[]): string {
   const near = nearest(word, words)
   if (near !== undefined) return ` Did you mean '${near}'?`
@@ -25,17 +25,17 @@ export function didYouMean(word: string, words: readonly string[]): string {
   return begun.length === 0 || begun.length > mostBegun ? '' : ` Did you mean ${begun.join(' or ')}?`
 }
 
-/** More of them would be no hint. */
+/** Maximum number of words in a hint. */
 const mostBegun = 3
 
-/** Whether a word is the first part of another one, as limit of limit_value. */
+/** True if a word is the first part of another one, as limit of limit_value. */
 function isBegin(word: string, whole: string): boolean {
   return (
     word.length > 2 && whole.toLowerCase().startsWith(word.toLowerCase()) && /^[^a-z\d]/i.test(whole.slice(word.length))
   )
 }
 
-/** Insertions, deletions and replacements that make one word of the other (Levenshtein). */
+/** Returns the number of insertions, deletions and replacements that make one word of the other (Levenshtein). */
 function edits(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, i) => i)
   for (let i = 0; i < a.length; i++) {

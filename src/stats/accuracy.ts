@@ -1,11 +1,11 @@
-/** By which answers that are not exact are judged against those that are. */
+/** Measures that compare approximate answers with exact ones. */
 
-/** Harmonic mean of precision and recall; 1 if nothing was to be found and nothing was. */
+/** Returns the harmonic mean of precision and recall; 1 if there was nothing to find and nothing was found. */
 export function f1Of(right: number, found: number, expected: number): number {
   return found + expected === 0 ? 1 : (2 * right) / (found + expected)
 }
 
-/** The entropy of amounts in bits: Σ (a / N) log2(N / a), N their sum. */
+/** Returns the entropy of amounts in bits: Σ (a / N) log2(N / a), N their sum. */
 export function entropyBits(amounts: Iterable<number>): number {
   let [sum, weighted] = [0, 0]
   for (const amount of amounts) {
@@ -16,7 +16,7 @@ export function entropyBits(amounts: Iterable<number>): number {
   return sum === 0 ? 0 : Math.max(0, Math.log2(sum) - weighted / sum)
 }
 
-/** Weighted mean relative error of a distribution of sizes: Σ |n − n̂| / Σ (n + n̂) / 2. */
+/** Returns the weighted mean relative error of a distribution of sizes: Σ |n − n̂| / Σ (n + n̂) / 2. */
 export function weightedMeanRelativeError(
   exact: Iterable<number>,
   found: Iterable<{ size: number; flows: number }>,

@@ -1,6 +1,6 @@
 /**
- * A sample in few numbers, for pictures that are drawn again with other limits: how many values there are in each bucket
- * of a histogram of bounded relative error (see log-histogram.ts).
+ * A sample in few numbers, for pictures that are drawn again with other limits: the number of values in each bucket of a histogram of
+ * bounded relative error (see log-histogram.ts).
  */
 
 import type { Histogram } from './histogram.ts'
@@ -11,7 +11,7 @@ export interface Distribution {
   total: number
   min: number
   max: number
-  /** Bits of a value that tell buckets apart. */
+  /** Bits of a value that distinguish buckets. */
   precision: number
   /** For each bucket with values, in ascending order: the step from the index of the one before, and its count. */
   buckets: number[]
@@ -20,14 +20,14 @@ export interface Distribution {
 const finest = 12
 const coarsest = 5
 
-/** The finest buckets of which at most `most` have values, as far as the coarsest (3 % wide) allow it. NaN is not counted. */
+/** Returns the finest buckets of which at most `most` have values, as far as the coarsest (3 % wide) allow it. NaN is not counted. */
 export function distributionOf(values: ArrayLike<number>, most = 400): Distribution {
   const histogram = new LogHistogram({ precision: finest, bits: 53 })
   for (let i = 0; i < values.length; i++) if (!Number.isNaN(values[i]!)) histogram.add(values[i]!)
   return distributionIn(histogram, most)
 }
 
-/** The same of values that are in a histogram already, in buckets that are no finer than its own. */
+/** Returns the distribution of values that are in a histogram already, in buckets that are no finer than its own. */
 export function distributionIn(histogram: LogHistogram, most = 400): Distribution {
   let { precision } = histogram
   let counts = new Map([...histogram.filled()].map(({ index, count }) => [index, count]))
@@ -42,7 +42,7 @@ export function distributionIn(histogram: LogHistogram, most = 400): Distributio
   return { total: count, min: count > 0 ? min : 0, max, precision, buckets }
 }
 
-/** Counts by bucket with one bit less: values of one octave lie in half as many. */
+/** Returns counts by bucket with one bit less: the values of one octave are in half as many buckets. */
 function coarser(counts: ReadonlyMap<number, number>, precision: number): Map<number, number> {
   const perOctave = 2 ** precision
   const merged = new Map<number, number>()
@@ -54,10 +54,10 @@ function coarser(counts: ReadonlyMap<number, number>, precision: number): Map<nu
   return merged
 }
 
-/** Answers how many values are below a limit; within a bucket they count as spread evenly. */
+/** Cumulative counts: the number of values below a limit; within a bucket they count as spread evenly. */
 export class Cumulative {
   readonly total: number
-  /** Lower limits of the buckets with values, upper limits (not included), and how many values are below each. */
+  /** Lower limits of the buckets with values, upper limits (not included), and the number of values below each. */
   readonly #lows: number[] = []
   readonly #highs: number[] = []
   readonly #before: number[] = []
@@ -93,7 +93,7 @@ export class Cumulative {
   }
 }
 
-/** Counts between edges in ascending order; not whole where an edge cuts a bucket. */
+/** Returns counts between edges in ascending order; not whole where an edge cuts a bucket. */
 export function binned(distribution: Distribution, edges: readonly number[]): Histogram {
   const { total, max } = distribution
   const cumulative = new Cumulative(distribution)

@@ -1,11 +1,11 @@
 /** Histograms of equal bins, for pictures. */
 
-/** Counts of values in equal bins over a range, and what lies outside. */
+/** Counts of values in equal bins over a range, and of those outside. */
 export interface Histogram {
-  /** In the unit of the values. One that is equal to the upper limit belongs to the last bin. */
+  /** Limits in the unit of the values. A value that is equal to the upper limit belongs to the last bin. */
   range: readonly [number, number]
   counts: Float64Array
-  /** How many values are below the range, above it, and all together. */
+  /** Numbers of values below the range, above it, and in total. */
   below: number
   above: number
   total: number

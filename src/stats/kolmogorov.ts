@@ -1,6 +1,6 @@
-/** The distance of Kolmogorov and Smirnov: the largest difference of two cumulative distributions, from 0 to 1. */
+/** Kolmogorov–Smirnov distance: the largest difference of two cumulative distributions, from 0 to 1. */
 
-/** Of two samples in any order; NaN if one of them is empty. */
+/** Returns the distance of two samples in any order; NaN if one of them is empty. */
 export function ksOfSamples(a: ArrayLike<number>, b: ArrayLike<number>): number {
   if (a.length === 0 || b.length === 0) return Number.NaN
   const xs = Float64Array.from(a).sort()
@@ -16,8 +16,8 @@ export function ksOfSamples(a: ArrayLike<number>, b: ArrayLike<number>): number 
 }
 
 /**
- * Of a sample in any order and a distribution: `below(x)` is the share of values that are at most x, `under(x)` of those below x,
- * which is another one where a value has a mass of its own. NaN for an empty sample.
+ * Returns the distance of a sample in any order from a distribution: `below(x)` is the share of values that are at most x, `under(x)` of
+ * those below x, which differs where a value has a probability mass of its own. NaN for an empty sample.
  */
 export function ksOfSample(
   sample: ArrayLike<number>,
@@ -36,7 +36,7 @@ export function ksOfSample(
   return largest
 }
 
-/** The distance that a sample of `n` values of the distribution itself exceeds with a probability of 5 % (large n). */
+/** Returns the distance that a sample of `n` values of the distribution itself exceeds with a probability of 5 % (large n). */
 export function ksLimit(n: number): number {
   return 1.36 / Math.sqrt(n)
 }

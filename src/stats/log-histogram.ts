@@ -7,9 +7,9 @@
 import { rankOf } from './quantiles.ts'
 
 export interface LogHistogramOptions {
-  /** Bits of a value that tell buckets apart, 1 to 20; 10 (at most 1/1024 too high). */
+  /** Bits of a value that distinguish buckets, 1 to 20; default 10 (at most 1/1024 too high). */
   precision?: number
-  /** Values from 2^bits on share the last bucket, but not the maximum: precision + 1 to 53; 32. */
+  /** Exponent: values from 2^bits on share the last bucket, but not the maximum; precision + 1 to 53, default 32. */
   bits?: number
 }
 
@@ -18,7 +18,7 @@ export interface PlainHistogram {
   precision: number
   bits: number
   count: number
-  /** 0 without values. */
+  /** Minimum; 0 without values. */
   min: number
   max: number
   mean: number
@@ -37,7 +37,7 @@ export class LogHistogram {
   readonly #counts: Float64Array
   readonly #bits: number
   readonly #perOctave: number
-  /** The largest value with a bucket of its own. */
+  /** Largest value with a bucket of its own. */
   readonly #largest: number
   /** Sum of squared distances from the mean (Welford). */
   #squares = 0
@@ -50,7 +50,7 @@ export class LogHistogram {
     this.#counts = new Float64Array((bits - precision + 1) * 2 ** precision)
   }
 
-  /** `value`: a number from 0 on, nanoseconds or whatever is counted; its fraction is dropped for the bucket only. */
+  /** Adds `value`: a number from 0 on, in nanoseconds or any other unit; its fraction is dropped for the bucket only. */
   add(value: number): void {
     const index = this.#bucketOf(value)
     this.#counts[index] = this.#counts[index]! + 1
@@ -63,7 +63,7 @@ export class LogHistogram {
     this.#squares += distance * (value - this.mean)
   }
 
-  /** The same value so many times. Apart from `add`, in which it would cost an object for each value. */
+  /** Adds a value `times` times. Separate from `add`, in which it would cost an object for each value. */
   addTimes(value: number, times: number): void {
     const index = this.#bucketOf(value)
     this.#counts[index] = this.#counts[index]! + times
@@ -88,7 +88,7 @@ export class LogHistogram {
     return { precision: this.precision, bits: this.#bits, count, min, max, mean, squares: this.#squares, buckets }
   }
 
-  /** The histogram again. Throws a RangeError for data that is none: steps or counts that cannot be, or do not add up. */
+  /** Restores a histogram. Throws a RangeError for invalid data: steps or counts that are impossible, or do not add up. */
   static fromPlain({ precision, bits, count, min, max, mean, squares, buckets }: PlainHistogram): LogHistogram {
     const made = new LogHistogram({ precision, bits })
     let index = 0
@@ -127,17 +127,17 @@ export class LogHistogram {
     this.max = Math.max(this.max, other.max)
   }
 
-  /** Of a sample: divided by one less than the count. */
+  /** Standard deviation of a sample: divided by one less than the count. */
   get stdev(): number {
     return this.count > 1 ? Math.sqrt(this.#squares / (this.count - 1)) : 0
   }
 
-  /** The percentile by nearest rank (see quantiles.ts), as the limit of its bucket; 0 when there are no values. */
+  /** Returns the percentile by nearest rank (see quantiles.ts), as the limit of its bucket; 0 when there are no values. */
   percentile(percent: number): number {
     return this.count === 0 ? 0 : this.atRank(rankOf(this.count, percent))
   }
 
-  /** The limit of the bucket in which the value of this rank lies: 1 is the smallest, `count` the largest. */
+  /** Returns the limit of the bucket that contains the value of this rank: 1 is the smallest, `count` the largest. */
   atRank(rank: number): number {
     let seen = 0
     for (const { index, count } of this.filled()) {
@@ -150,13 +150,13 @@ export class LogHistogram {
     return this.max
   }
 
-  /** The buckets with values, in ascending order. */
+  /** Yields the buckets with values, in ascending order. */
   *filled(): Generator<{ index: number; count: number }, void> {
     const counts = this.#counts
     for (let index = 0; index < counts.length; index++) if (counts[index]! > 0) yield { index, count: counts[index]! }
   }
 
-  /** The least and the largest whole value of a bucket. */
+  /** Returns the smallest and the largest whole value of a bucket. */
   static limitsOf(index: number, precision: number): [number, number] {
     const perOctave = 2 ** precision
     if (index < 2 * perOctave) return [index, index]
@@ -167,7 +167,7 @@ export class LogHistogram {
 
   #bucketOf(value: number): number {
     const whole = value > 0 ? Math.min(Math.floor(value), this.#largest) : 0
-    // The value's head of precision + 1 bits stays; the rest is shifted out. Doubles above 32 bits have no shift.
+    // The value's leading precision + 1 bits stay; the rest is shifted out. Doubles above 32 bits have no shift.
     const high = Math.floor(whole / 2 ** 32)
     const width = high > 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(whole)
     const shift = width - this.precision - 1

@@ -6,18 +6,18 @@
  * of an even number of values the lower one of the middle two.
  */
 
-/** The rank, from 1 on, of a percentile among `count` values; 1 when there are none. `percent` counts to three decimals. */
+/** Returns the rank, from 1 on, of a percentile among `count` values; 1 when there are none. `percent` counts to three decimals. */
 export function rankOf(count: number, percent: number): number {
   // Integers, because 0.999 · 1000 and its like must not round up to the next rank.
   return Math.max(1, Math.ceil((count * Math.round(percent * 1000)) / 100_000))
 }
 
-/** The percentile of values in ascending order; 0 when there are none. */
+/** Returns the percentile of values in ascending order; 0 when there are none. */
 export function percentile(sorted: ArrayLike<number>, percent: number): number {
   return sorted[rankOf(sorted.length, percent) - 1] ?? 0
 }
 
-/** The median of values in any order, which stay as they are; NaN when there are none. */
+/** Returns the median of values in any order, which stay unchanged; NaN when there are none. */
 export function medianOf(values: ArrayLike<number>): number {
   if (values.length === 0) return Number.NaN
   return percentile(Float64Array.from(values).sort(), 50)
@@ -35,7 +35,7 @@ export interface Summary {
   max: number
 }
 
-/** Order statistics of values in any order, which stay as they are. NaN is a missing value and not counted. */
+/** Computes the order statistics of values in any order, which stay unchanged. NaN is a missing value and not counted. */
 export function summarize(values: Float64Array | readonly number[]): Summary {
   const sorted = Float64Array.from(values).filter((value) => !Number.isNaN(value))
   sorted.sort()

@@ -1,6 +1,6 @@
 /** Random numbers that a seed determines (mulberry32), so that a run can be repeated. Not for keys. */
 
-/** A source of 32 random bits, signed. */
+/** Returns a source of 32 random bits, signed. */
 export function seededBits(seed: number): () => number {
   let state = seed | 0
   return () => {
@@ -11,7 +11,7 @@ export function seededBits(seed: number): () => number {
   }
 }
 
-/** A source of numbers from 0 to below 1. */
+/** Returns a source of numbers from 0 to below 1. */
 export function seeded(seed: number): () => number {
   const bits = seededBits(seed)
   return () => (bits() >>> 0) / 2 ** 32

@@ -1,4 +1,4 @@
-/** Numbers as people read them, and IP addresses as they write them. Pure. */
+/** Numbers and IP addresses as people write them. Pure. */
 
 export { fixed, significant, threeDigits, whole } from './digits.ts'
 export { parseIp } from './ip-address.ts'

@@ -1,6 +1,6 @@
 /** IP addresses as people write them. Pure: imports nothing. */
 
-/** 4 or 16 bytes; undefined if the text is no address. Names of interfaces (%eth0) are not understood. */
+/** Parses an address into 4 or 16 bytes; undefined if the text is not a valid address. Interface names (%eth0) are not supported. */
 export function parseIp(text: string): Uint8Array | undefined {
   return text.includes(':') ? parseIpv6(text) : parseIpv4(text)
 }
@@ -28,7 +28,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return Uint8Array.from({ length: 16 }, (_, i) => (i & 1 ? groups[i >> 1]! : groups[i >> 1]! >> 8))
 }
 
-/** The groups of one side of '::'. The last may be an IPv4 address if it ends the whole text. */
+/** Parses the groups of one side of '::'. The last may be an IPv4 address if it ends the whole text. */
 function groupsOf(text: string, ends: boolean): number[] | undefined {
   if (text === '') return []
   const parts = text.split(':')

@@ -1,12 +1,12 @@
 /** Numbers in the unit that they fill. Pure. */
 import { none, threeDigits } from './digits.ts'
 
-/** A unit, and how many of the smallest it is. */
+/** Unit, and the number of smallest units in it. */
 export type Unit = readonly [name: string, size: number]
 
 /**
- * `value`, which counts the first of `units`, in the largest of them that it fills when it is rounded: 999.6 B are 1.00 kB. `first` writes
- * what stays in the first, `digits` what is in another.
+ * Formats `value`, which counts the first of `units`, in the largest of them that it fills when it is rounded: 999.6 B are 1.00 kB. `first`
+ * formats a value that stays in the first unit, `digits` a value in another one.
  */
 export function inUnits(
   value: number,
@@ -26,12 +26,12 @@ function magnitude(text: string): number {
   return Math.abs(Number(text.replaceAll(',', '')))
 }
 
-/** The largest unit of which there is one: for several numbers in the unit of the largest. */
+/** Returns the largest unit that `value` fills: for several numbers in the unit of the largest. */
 export function unitOf(value: number, units: readonly Unit[]): Unit {
   return units.findLast(([, size]) => Math.abs(value) >= size) ?? units[0]!
 }
 
-/** A unit with the prefixes of powers of 1000 before it, from none to T. */
+/** Returns a unit with the prefixes of powers of 1000 before it, from none to T. */
 export function prefixed(unit: string): readonly Unit[] {
   return ['', 'k', 'M', 'G', 'T'].map((prefix, i) => [`${prefix}${unit}`, 1000 ** i])
 }

@@ -1,4 +1,4 @@
-/** Which of the settings that differ between the sets the reader wants to see: for all charts and tables of the page. */
+/** Choice of the reader among the settings that differ between the sets, for all charts and tables of the page. */
 
 import type { Settings } from '../charts/index.ts'
 import { formatBytes, formatNsExact } from '../format.ts'
@@ -6,7 +6,7 @@ import type { Setting } from '../results.ts'
 import { button, element, pressed } from './dom.ts'
 
 export interface Choice {
-  /** Settings that are not among those to choose from are chosen. */
+  /** True if the choice includes these settings. Settings that are not offered for choice are included. */
   chosen(settings: Settings): boolean
 }
 
@@ -34,7 +34,7 @@ function setting(key: string, values: readonly Setting[], dropped: Set<Setting>,
   const buttons = values.map((value) => {
     const one = button(valueText(key, value), `Show or hide ${key} ${value}`, () => {
       if (!dropped.delete(value)) dropped.add(value)
-      // With none left everything would be gone: that means all.
+      // With no value left the page would be empty: so that selects all.
       if (dropped.size === values.length) dropped.clear()
       for (const [index, other] of buttons.entries()) pressed(other, !dropped.has(values[index]!))
       changed()

@@ -1,4 +1,4 @@
-/** What a report gives its page's script, as JSON. */
+/** Data that a report passes to its page's script, as JSON. */
 
 import type { Distribution } from '../../stats/index.ts'
 import type { ChartSpec, HistogramSpec, SurfaceSpec } from '../charts/spec.ts'
@@ -7,11 +7,11 @@ import type { Setting } from '../results.ts'
 export interface PageData {
   charts: ChartSpec[]
   surfaces: SurfaceSpec[]
-  /** What differs between the sets, with its values in the order in which they are offered. */
+  /** Settings that differ between the sets, with their values in the order in which they are offered. */
   settings: Record<string, Setting[]>
 }
 
-/** Several charts show the same distributions: each is kept once, and charts have its number. */
+/** Several charts show the same distributions: each is stored once, and charts have its number. */
 interface Packed extends PageData {
   distributions: Distribution[]
 }
@@ -24,7 +24,7 @@ export function packed({ charts, surfaces, settings }: PageData): string {
     return number
   }
   const replaced = charts.map((chart) =>
-    // The page draws from distributions; the bins of the picture stay behind.
+    // The page draws from distributions and does not need the bins of the picture.
     eachSeries(chart, ({ distribution, histogram, ...rest }) => ({
       ...rest,
       histogram: { ...histogram, counts: [] },

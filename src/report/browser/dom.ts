@@ -1,4 +1,4 @@
-/** Making elements. */
+/** Creation of elements. */
 
 export function element<K extends keyof HTMLElementTagNameMap>(
   name: K,

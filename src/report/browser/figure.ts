@@ -1,5 +1,5 @@
 /**
- * A chart of the page that takes the place of its picture: values under the pointer, lines that can be hidden, zoom,
+ * A chart of the page that replaces its picture: values under the pointer, lines that can be hidden, zoom,
  * scales, and the forms of a distribution.
  */
 
@@ -42,7 +42,7 @@ export class ChartFigure {
   #logX: boolean
   #logY: boolean
   #width = 0
-  /** The point that the keyboard stands on. */
+  /** Point that the keyboard has selected. */
   #at = -1
 
   constructor(figure: HTMLElement, spec: ChartSpec, choice: Choice) {
@@ -215,7 +215,7 @@ export class ChartFigure {
     }
   }
 
-  /** The limits now, and the widest that make sense. */
+  /** Returns the current limits, and the widest that make sense. */
   #limits(): { now: [number, number]; widest: [number, number] } {
     const spec = this.#spec
     if (spec.kind === 'histogram') {

@@ -1,4 +1,4 @@
-/** A frame of a flame graph that is pressed fills the width, again to go back: places are per cents of the root. */
+/** Zoom of a flame graph: a frame that is pressed fills the width, pressed again it goes back. Positions are per cents of the root. */
 
 interface Frame {
   element: SVGSVGElement

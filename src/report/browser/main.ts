@@ -1,4 +1,4 @@
-/** The script of report.html. Without it the page is a picture; with it charts answer, and settings can be chosen. */
+/** Script of report.html. Without it the page is a picture; with it charts are interactive, and settings can be chosen. */
 
 import type { Choice } from './choice.ts'
 import { settingChoice } from './choice.ts'
@@ -31,7 +31,7 @@ for (const spec of surfaces) {
   if (place) figures.push(new SurfaceFigure(place, spec, choice))
 }
 
-/** Charts below a folded heading are made when it is opened: there may be hundreds. */
+/** Makes the charts below a folded heading when it is opened: there may be hundreds. */
 function upgrade(within: ParentNode): void {
   for (const figure of within.querySelectorAll<HTMLElement>('figure.plain:not([data-live])')) {
     if (figure.closest('details:not([open])')) continue

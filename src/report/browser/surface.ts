@@ -1,4 +1,4 @@
-/** A surface of the page: dragged, by keys or by buttons it turns; the point under the pointer shows its values. */
+/** A surface of the page: it turns by dragging, keys or buttons; the point under the pointer shows its values. */
 
 import type { SurfacePoint, SurfaceSpec } from '../charts/spec.ts'
 import { type SurfacePicture, surfacePicture, usualAngle } from '../charts/surface.ts'
@@ -11,7 +11,7 @@ import { group } from './figure.ts'
 const PER_PIXEL = 0.5
 const STEP = 10
 const TILT = [0, 88] as const
-/** Pixels from a point in which the pointer means it. */
+/** Maximum distance in pixels at which the pointer selects a point. */
 const NEAR = 28
 
 export class SurfaceFigure {

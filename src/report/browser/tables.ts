@@ -3,7 +3,7 @@
 import type { Settings } from '../charts/index.ts'
 import type { Choice } from './choice.ts'
 
-/** Sorts by the column whose heading is pressed, again to turn it round; figures by value, empty cells last. */
+/** Sorts by the column whose heading is pressed, and reverses the order if it is pressed again; figures by value, empty cells last. */
 export function sortable(table: HTMLTableElement): void {
   const heads = [...table.tHead!.rows[0]!.cells]
   for (const [column, head] of heads.entries()) {

@@ -1,4 +1,4 @@
-/** Light or dark: as the system says, or as the reader does. */
+/** Light or dark theme: that of the system, or the reader's choice. */
 import { theme } from '../../page/index.ts'
 import { element } from './dom.ts'
 

@@ -1,15 +1,15 @@
 /** Zoom with the pointer: dragging over a part, the wheel once the chart has the focus, a double click to go back. */
 
 export interface Zoomable {
-  /** Which of the chart's grids is at these pixels; −1: none. */
+  /** Returns the index of the chart's grid at these pixels; −1: none. */
   gridAt(x: number, y: number): number
-  /** `from` is left of `to`. */
+  /** Zooms to a range of pixels; `from` is left of `to`. */
   zoomToPixels(grid: number, from: number, to: number): void
   scaleAt(grid: number, factor: number, x: number): void
   reset(): void
 }
 
-/** Pixels; a shorter way is a click. */
+/** Minimum length of a drag, pixels; a shorter one is a click. */
 const SHORTEST = 5
 
 export function dragZoom(plot: HTMLElement, chart: Zoomable): void {

@@ -1,4 +1,4 @@
-/** Rows of bars beside each other, each with its value: two ways to measure the same. */
+/** Rows of adjacent bars, each with its value: two ways to measure the same. */
 
 import type { EChartsOption } from 'echarts'
 import { formatExact, formatNs, formatTick } from '../format.ts'
@@ -12,7 +12,7 @@ const BAR = 12
 const LABEL_LINE = 15
 const LEGEND = 26
 
-/** With a view the chart is one of the page, which has the title and the legend beside it. */
+/** Draws the chart. With a view it is one of the page, which has the title and the legend beside it. */
 export function barChart(spec: BarSpec, view?: View): Chart {
   const width = view?.width ?? spec.width
   const rows = view ? spec.rows.filter((row) => view.chosen(row.settings)) : spec.rows

@@ -1,4 +1,4 @@
-/** Boxes in the corner of a panel, or above it where it is narrow: what a picture that ends at the limit does not show. */
+/** Boxes in the corner of a panel, or above it where it is narrow: figures that a picture which ends at the limit does not show. */
 
 import type { GraphicComponentOption } from 'echarts'
 import { formatNs, formatShare } from '../format.ts'
@@ -14,12 +14,12 @@ function boxText({ histogram, label, median, facts = [] }: HistogramSeries, limi
   return [label, `median ${formatNs(median)}`, ...(narrow ? [share, most] : [`${share}, ${most}`]), ...facts]
 }
 
-/** Where the boxes of a panel stand, and how high the axis must be so that they cover nothing. */
+/** Position of the boxes of a panel, and the height of the axis at which they cover nothing. */
 interface BoxPlace {
   /** Pixels from the left and from the top of the plot. */
   x: number
   y: number
-  /** Per cent. */
+  /** Upper end of the axis, per cent. */
   axisMax: number
 }
 
@@ -27,10 +27,10 @@ const BOX_LINE_HEIGHT = 16
 const BOX_GAP = 6
 const BOX_PADDING = 24
 const BOX_FONT = 11.5
-/** A plot that is narrower would show little beside the boxes. */
+/** Minimum width of a plot, pixels: a narrower one would show little beside the boxes. */
 const LEAST_PLOT = 480
 
-/** Boxes of one size for all panels, side by side as far as there is room. */
+/** Boxes of one size for all panels, side by side as far as there is space. */
 export class Boxes {
   readonly #limit: string
   readonly #plotWidth: number
@@ -67,12 +67,12 @@ export class Boxes {
     return this.#lines * BOX_LINE_HEIGHT + 12
   }
 
-  /** Pixels, with the gaps, of boxes that cover a part of the plot; 0 if they stand above it. */
+  /** Returns the height in pixels, with the gaps, of boxes that cover a part of the plot; 0 if they stand above it. */
   heightInside(panel: HistogramPanel): number {
     return this.#isAbove ? 0 : this.#heightOf(panel)
   }
 
-  /** Pixels between the title of a panel and its plot: for the boxes of each panel, if they stand there. */
+  /** Returns the pixels between the title of a panel and its plot, for the boxes of each panel if they stand there. */
   heightAbove(panels: readonly HistogramPanel[]): number {
     return this.#isAbove ? Math.max(0, ...panels.map((panel) => this.#heightOf(panel))) : 0
   }
@@ -82,8 +82,8 @@ export class Boxes {
   }
 
   /**
-   * The corner in which the boxes need less room above the data; the right one when both are alike. `floor`: where a logarithmic axis
-   * begins, per cent; 0 for a linear one.
+   * Places the boxes in the corner in which they need less space above the data; the right one when both are alike. `floor`: begin of a
+   * logarithmic axis, per cent; 0 for a linear one.
    */
   place(panel: Panel, form: HistogramForm, plotHeight: number, floor: number): BoxPlace {
     const columns = Math.min(this.#columns, panel.series.length)
@@ -101,7 +101,7 @@ export class Boxes {
     const room = 1 - Math.min(0.75, (height + BOX_GAP) / plotHeight)
     const peak = highest(panel, 0, 1)
     const share = width / this.#plotWidth
-    // So high that what is `most` stays below the boxes.
+    // The axis is high enough that bars of height `most` stay below the boxes.
     const below = (most: number): number =>
       floor > 0 ? floor * (Math.max(most, floor) / floor) ** (1 / room) : most / room
     const clear = floor > 0 ? peak * 1.5 : peak * 1.05
@@ -131,7 +131,7 @@ export class Boxes {
   }
 }
 
-/** Highest bin, in per cent, between two places on the axis (0 to 1). */
+/** Returns the highest bin, in per cent, between two positions on the axis (0 to 1). */
 function highest(panel: Panel, from: number, to: number): number {
   let most = 0
   for (const { percents } of panel.series.map(({ bins }) => bins)) {

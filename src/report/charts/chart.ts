@@ -1,4 +1,4 @@
-/** What all charts have in common. */
+/** Common parts of all charts. */
 
 import type { EChartsOption } from 'echarts'
 import { FAINT, INK } from './colours.ts'
@@ -13,7 +13,7 @@ export interface Chart {
   option: EChartsOption
 }
 
-/** Markers, so that lines can be told apart without colour. */
+/** Markers that distinguish lines without colour. */
 export const SYMBOLS: readonly string[] = ['circle', 'rect', 'triangle', 'diamond']
 
 const TITLE_FONT = 15
@@ -23,11 +23,11 @@ const SIDE = 16
 
 export interface Header {
   title: NonNullable<EChartsOption['title']>
-  /** Pixels from the top to where it ends. */
+  /** Pixels from the top to the end of the header. */
   bottom: number
 }
 
-/** Title and subtitle above a chart, in as many lines as they need. */
+/** Lays out title and subtitle above a chart, in as many lines as they need. */
 export function header(title: string, subtitle: string, width: number): Header {
   const room = width - 2 * SIDE
   // Bold letters are wider than those of the table.

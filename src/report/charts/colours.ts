@@ -1,5 +1,5 @@
 /**
- * The colours of all charts. A chart is drawn in the light ones; where the page is dark, style rules replace each by its
+ * Colours of all charts. A chart is drawn in the light ones; where the page is dark, style rules replace each by its
  * dark one (`pictureRules`), so that one picture serves both, and programs that know no style sheets see the light one.
  */
 
@@ -14,7 +14,7 @@ export const GRID = '#e5e7eb'
 export const PAPER = '#ffffff'
 export const BOX_LINE = '#c9ced6'
 
-/** Dark instead of light. What is not named stays. */
+/** Dark replacements of light colours. A colour that is not listed stays. */
 const DARK: Readonly<Record<string, string>> = {
   [INK]: '#e6e9ed',
   [FAINT]: '#9aa4af',
@@ -30,10 +30,10 @@ const DARK: Readonly<Record<string, string>> = {
   '#8c6d1f': '#c2a14d',
 }
 
-/** Turns the light and the dark form of a colour into one of a style sheet. */
+/** Combines the light and the dark form of a colour into one of a style sheet. */
 type Colour = (light: string, dark: string) => string
 
-/** Style rules that give pictures their dark colours, where they are below `selector`. */
+/** Returns style rules that give pictures their dark colours, where they are below `selector`. */
 export function pictureRules(selector: string, colour: Colour): string {
   // The frames of flame graphs keep their colours, because their texts are chosen to stand out from them.
   return (

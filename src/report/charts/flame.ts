@@ -1,6 +1,6 @@
 /**
- * A flame graph: callers above their callees, each as wide as its share of the samples, coloured by component. Every
- * frame is an SVG of its own, with its place in per cent: that cuts its text off where it ends, and lets the page's
+ * A flame graph: callers above their callees, each as wide as its share of the samples, coloured by component. Each
+ * frame is an SVG of its own, with its position in per cent: that cuts its text off where it ends, and lets the page's
  * script enlarge a frame by changing two numbers.
  */
 import { escapeHtml, formatShare } from '../format.ts'
@@ -18,7 +18,7 @@ export interface FlameGraph {
 const ROW = 19
 const TOP = 62
 const SIDE = 16
-/** Narrower frames are not drawn, per cent. */
+/** Minimum width of a frame that is drawn, per cent. */
 const NARROWEST = 0.08
 
 /** Components in the order of their colours; the same in all pictures. */
@@ -39,7 +39,7 @@ export function componentColour(component: string): string {
   return PALE[component] ?? '#c4c8cc'
 }
 
-/** White text on what is dark. */
+/** Returns white for text on a dark colour. */
 function textColour(colour: string): string {
   const [r = 0, g = 0, b = 0] = [1, 3, 5].map((at) => Number.parseInt(colour.slice(at, at + 2), 16))
   return 0.299 * r + 0.587 * g + 0.114 * b < 140 ? '#ffffff' : INK

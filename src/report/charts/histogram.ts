@@ -30,10 +30,10 @@ const PANEL_GAP = 22
 const PANEL_TITLE = 24
 const LEFT = 62
 const RIGHT = 24
-/** Solid for the first median, then dashes: red alone does not say whose it is. */
+/** Dash patterns of the medians, the first solid: red alone does not identify the distribution. */
 const DASHES = ['solid', 'dashed', 'dotted', [8, 3, 2, 3]] as const
 
-/** With a view the chart is one of the page, which has the title and the legend beside it. */
+/** Draws the chart. With a view it is one of the page, which has the title and the legend beside it. */
 export function histogramChart(spec: HistogramSpec, view?: View): Chart {
   const width = view?.width ?? spec.width
   const form = view?.form ?? 'histogram'
@@ -119,7 +119,7 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
           axisLabel: {
             ...axisLabel,
             showMaxLabel: form !== 'histogram',
-            // The room for the boxes may reach above 100 %.
+            // The space for the boxes may reach above 100 %.
             formatter: (value: number) => (value > 100 ? '' : `${significant(value, 3)} %`),
           },
           splitLine: { lineStyle: { color: GRID } },
@@ -132,13 +132,13 @@ export function histogramChart(spec: HistogramSpec, view?: View): Chart {
   return { name: spec.name, title: spec.title, width, height, option }
 }
 
-/** Where a logarithmic axis begins: a power of ten below the share of one message. */
+/** Returns the begin of a logarithmic axis: a power of ten below the share of one message. */
 function lowestShare(panels: readonly Panel[]): number {
   const most = Math.max(1, ...panels.flatMap(({ series }) => series.map(({ distribution }) => distribution.total)))
   return 100 / 10 ** Math.ceil(Math.log10(most))
 }
 
-/** The outline of a histogram as one stepped line: a path instead of a rectangle for each bin. */
+/** Draws the outline of a histogram as one stepped line: a path instead of a rectangle for each bin. */
 function panelSeries(
   item: Panel['series'][number],
   form: HistogramForm,
@@ -206,7 +206,7 @@ function tip(panels: readonly Panel[], form: HistogramForm, items: readonly TipI
   return tipHtml(head, rows)
 }
 
-/** A limit between two values: a tenth of a nanosecond is enough. */
+/** Formats a limit between two values: a tenth of a nanosecond is enough. */
 function exactNs(ns: number): string {
   return inUnits(ns, timeUnits, (few) => (Number.isInteger(few) ? String(few) : fixed(few, 1)))
 }

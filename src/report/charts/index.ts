@@ -1,4 +1,4 @@
-/** From what a chart shows to how it is drawn: the same for the pictures of a report and for its page. Pure. */
+/** Drawing of chart specifications: the same for the pictures of a report and for its page. Pure. */
 
 import { barChart } from './bars.ts'
 import type { Chart } from './chart.ts'
@@ -10,7 +10,7 @@ export { logarithmicAxes, scales } from './lines.ts'
 export { extentOf, limitsOf } from './panels.ts'
 export type { ChartSpec, HistogramForm, Settings, View } from './spec.ts'
 
-/** Without a view: the still picture. */
+/** Draws a chart; without a view, the still picture. */
 export function chartOf(spec: ChartSpec, view?: View): Chart {
   if (spec.kind === 'lines') return lineChart(spec, view)
   return spec.kind === 'histogram' ? histogramChart(spec, view) : barChart(spec, view)

@@ -1,4 +1,4 @@
-/** Labels in a picture, none of which lies on another one or leaves the frame: those that find no place are left out. */
+/** Labels in a picture, which neither overlap nor leave the frame: labels that find no place are left out. */
 import { escapeHtml } from '../format.ts'
 import { PAPER } from './colours.ts'
 import { textWidth } from './text.ts'
@@ -25,7 +25,7 @@ export class Labels {
     this.#frame = frame
   }
 
-  /** Takes the place of a label, with `y` at the line that it stands on; false if there is none. */
+  /** Reserves the place of a label, with `y` at its baseline; returns false if it is occupied. */
   take(text: string, x: number, y: number, anchor: Anchor = 'middle'): boolean {
     const width = textWidth(text, FONT_SIZE)
     const left = x - { start: 0, middle: width / 2, end: width }[anchor]
@@ -39,7 +39,7 @@ export class Labels {
     return true
   }
 
-  /** SVG of the label at the first of the places where there is room; empty if there is none. `halo`: it stands on other things. */
+  /** Returns the SVG of the label at the first free one of the places; empty if there is none. `halo`: it stands on other objects. */
   place(
     text: string,
     places: readonly (readonly [number, number])[],

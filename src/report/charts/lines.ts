@@ -20,7 +20,7 @@ import { textWidth } from './text.ts'
 import { decadeTicks, powerTicks, thinned } from './ticks.ts'
 import { type TipItem, tipHtml, tooltip } from './tooltip.ts'
 
-/** Lines in one chart that a reader can still follow. */
+/** Maximum number of lines in one chart that a reader can still follow. */
 export const MAX_LINES = 8
 
 const LEGEND_ROW = 20
@@ -29,11 +29,11 @@ const RIGHT = 28
 
 interface Shown {
   line: Line
-  /** Of its colour and symbol, whatever else is shown. */
+  /** Index of its colour and symbol, independent of the other lines shown. */
   index: number
 }
 
-/** With a view the chart is one of the page, which has the title and the legend beside it. */
+/** Draws the chart. With a view it is one of the page, which has the title and the legend beside it. */
 export function lineChart(spec: LineSpec, view?: View): Chart {
   const width = view?.width ?? spec.width
   const shown = visible(spec, view)
@@ -80,7 +80,7 @@ export function lineChart(spec: LineSpec, view?: View): Chart {
         ? { type: 'log' as const, logBase: 2 }
         : {
             ...{ type: 'value' as const, scale: true, splitNumber: Math.max(2, Math.floor(room / 110)) },
-            // Between one process and two there is none.
+            // There is no tick between one process and two.
             ...(!spec.curve && xs.every(Number.isInteger) ? { minInterval: 1 } : {}),
           }),
     ...(limits ? { min: limits[0], max: limits[1] } : {}),
@@ -133,8 +133,7 @@ function orderedXs({ categories }: LineSpec, points: readonly Line['points'][num
   return categories ? categories.filter((x) => xs.has(x)) : [...xs].sort(compareSettings)
 }
 
-/** Where a value is between two others. */
-/** The least and the most of many: more than arguments of a call may be. */
+/** Returns the smallest and the largest of many values, possibly more than a call can have arguments. */
 export function leastAndMost(values: readonly number[]): [number, number] {
   let [low, high] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const value of values) {
@@ -149,7 +148,7 @@ function shareOf(value: number, low: number, high: number, logarithmic: boolean)
   return logarithmic ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low)
 }
 
-/** Which scales the chart has: those of the specification, or of the view, where the values allow them. */
+/** Returns the scales of the chart: those of the view, otherwise of the specification, where the values allow them. */
 export function scales(spec: LineSpec, view?: View): { category: boolean; logX: boolean; logY: boolean } {
   const points = spec.lines.flatMap((line) => line.points)
   const xs = new Set(points.map((point) => point.x))
@@ -162,7 +161,7 @@ export function scales(spec: LineSpec, view?: View): { category: boolean; logX: 
   }
 }
 
-/** Which axes can be logarithmic. */
+/** Returns the axes that can be logarithmic. */
 export function logarithmicAxes({ lines }: LineSpec): { x: boolean; y: boolean } {
   const points = lines.flatMap((line) => line.points)
   const xs = new Set(points.map((point) => point.x))
@@ -271,7 +270,7 @@ function lineSeries(
 
 type PointLabel = NonNullable<LineSeriesOption['label']>
 
-/** The shares of missed steps, above their points; where there is no room for all, the largest ones. */
+/** Labels the shares of missed steps, above their points; where there is not space for all, the largest ones. */
 function missedLabels(
   shown: readonly Shown[],
   frame: Box,
@@ -283,7 +282,7 @@ function missedLabels(
   for (const point of points.toSorted((a, b) => b.missed! - a.missed!)) {
     const text = `${formatShare(point.missed!)} missed`
     const [x, y] = place(point)
-    // At the edge there is room on one side only.
+    // At the edge there is space on one side only.
     const half = textWidth(text, 12) / 2 + 1
     const shift = Math.min(0, frame.right - half - x) + Math.max(0, frame.left + half - x)
     if (!labels.take(text, x + shift, y - 10)) continue
@@ -295,7 +294,7 @@ function missedLabels(
   return found
 }
 
-/** How many labels fit side by side, and how many pixels all need. */
+/** Returns the number of labels that fit side by side, and the pixels that all need. */
 function legendSize(lines: readonly Line[], width: number): { columns: number; height: number } {
   if (lines.length < 2) return { columns: 1, height: 0 }
   const widest = Math.max(...lines.map((line) => textWidth(line.label))) + 50
@@ -303,7 +302,7 @@ function legendSize(lines: readonly Line[], width: number): { columns: number; h
   return { columns, height: Math.ceil(lines.length / columns) * LEGEND_ROW + 6 }
 }
 
-/** One legend for each column, because a legend that wraps by itself cannot be given room beforehand. */
+/** Makes one legend for each column, because space cannot be reserved for a legend that wraps by itself. */
 function legends(lines: readonly Line[], columns: number, top: number, width: number): LegendComponentOption[] {
   if (lines.length < 2) return []
   const step = (width - 32) / columns

@@ -1,10 +1,10 @@
-/** The panels of a histogram's chart with the points that they show. */
+/** Panels of a histogram's chart with the points that they show. */
 
 import { binned, Cumulative, type Histogram } from '../../stats/index.ts'
 import { COLOURS } from './colours.ts'
 import type { HistogramForm, HistogramSeries, HistogramSpec, View } from './spec.ts'
 
-/** Values at which distribution functions are computed. */
+/** Number of values at which distribution functions are computed. */
 const SAMPLES = 360
 
 export interface Panel {
@@ -12,22 +12,22 @@ export interface Panel {
   series: (HistogramSeries & { bins: Bins; colour: string })[]
 }
 
-/** The horizontal positions of a series' points, and its heights in per cent. */
+/** Horizontal positions of a series' points, and its heights in per cent. */
 export interface Bins {
   edges: readonly number[]
   percents: Float64Array | number[]
 }
 
-/** The limits of the axis: those of the view; else of the specification, but of all values for the tail. */
+/** Returns the limits of the axis: those of the view; otherwise of the specification, but of all values for the tail. */
 export function limitsOf(spec: HistogramSpec, view?: View): [number, number] {
   let [low, high] = view?.zoom ?? spec.range
   if (!view?.zoom && view?.form === 'tail') [low, high] = extentOf(spec)
-  // A logarithmic axis has no zero; below the least value there is nothing to see.
+  // A logarithmic axis has no zero; below the smallest value there is nothing to see.
   if (view?.logX && low <= 0) low = Math.max(1, extentOf(spec)[0])
   return low < high ? [low, high] : [low, low + 1]
 }
 
-/** From the least value of all to the largest. */
+/** Returns the smallest and the largest of all values. */
 export function extentOf({ panels, range }: HistogramSpec): [number, number] {
   const all = panels
     .flatMap(({ series }) => series.map(({ distribution }) => distribution))
@@ -36,7 +36,7 @@ export function extentOf({ panels, range }: HistogramSpec): [number, number] {
   return [Math.min(...all.map(({ min }) => min)), Math.max(...all.map(({ max }) => max)) + 1]
 }
 
-/** What the view shows of the specification. */
+/** Returns the panels of the specification that the view shows. */
 export function visiblePanels(
   spec: HistogramSpec,
   form: HistogramForm,
@@ -89,8 +89,8 @@ function binsOf({ distribution }: HistogramSeries, form: HistogramForm, edges: r
 }
 
 /**
- * In the page a point in the middle of each bin, which the pointer then finds anywhere in the bin, and one at either end.
- * In a picture one where a step begins: pages with hundreds of histograms stay small.
+ * Returns the points of a series. In the page: a point in the middle of each bin, so that the pointer finds it anywhere in the bin, and one
+ * at either end. In a picture: a point where each step begins, so that pages with hundreds of histograms stay small.
  */
 export function binPoints({ edges, percents }: Bins, live: boolean, logX: boolean): [number, number][] {
   const ends = [0, percents.length - 1].map((i): [number, number] => [edges[i === 0 ? 0 : i + 1]!, percents[i]!])

@@ -1,21 +1,21 @@
 /**
- * What a chart shows, as plain data: the report keeps it in the page, whose script draws the same chart again with other
- * limits, without some of its lines, or as a distribution function.
+ * Contents of a chart, as plain data: the report keeps it in the page, whose script draws the same chart again with other limits, without
+ * some of its lines, or as a distribution function.
  */
 
 import type { Distribution, Histogram } from '../../stats/index.ts'
 import type { Quantity } from '../format.ts'
 import type { Setting } from '../results.ts'
 
-/** The settings by which the page's reader may choose, of whatever the chart shows. */
+/** Settings by which the page's reader may choose, for any content of a chart. */
 export type Settings = Readonly<Record<string, Setting>>
 
 interface Picture {
   /** File name without ending; also the prefix of the ids inside, so that many charts can share a page. */
   name: string
-  /** What the chart shows, also for those who do not see it. */
+  /** Contents of the chart, also for readers who do not see it. */
   title: string
-  /** What all lines share, and how to read the marks; may be empty. */
+  /** Settings that all lines share, and the meaning of the marks; may be empty. */
   subtitle: string
   /** Pixels. */
   width: number
@@ -28,12 +28,12 @@ export interface Point {
   /** Ends of the error bar. */
   low?: number
   high?: number
-  /** Share of the steps that were missed, if there were any. */
+  /** Share of the steps that were missed, if any. */
   missed?: number
 }
 
 export interface Line {
-  /** What tells this line from the others of the chart, nothing else. */
+  /** Settings that distinguish this line from the other lines of the chart, and nothing else. */
   label: string
   settings: Settings
   points: Point[]
@@ -42,33 +42,33 @@ export interface Line {
 /** Lines over one setting, with error bars where a point has them. */
 export interface LineSpec extends Picture {
   kind: 'lines'
-  /** The setting on the horizontal axis. */
+  /** Setting on the horizontal axis. */
   over: string
   xName: string
   yName: string
   x: Quantity
   y: Quantity
   lines: Line[]
-  /** Both axes where their values allow it; x in powers of two. */
+  /** Flag: both axes are logarithmic where their values allow it; x in powers of two. */
   logarithmic: boolean
-  /** Keep y linear from 0, so that heights can be compared. */
+  /** Flag: y stays linear from 0, so that heights can be compared. */
   linearY: boolean
-  /** Lines without marks, through points that are dense on an axis of numbers: distributions, and what happened over time. */
+  /** Flag: lines without marks, through points that are dense on an axis of numbers: distributions, and values over time. */
   curve?: boolean
-  /** The values of an axis of words, in their order. */
+  /** Values of an axis of words, in their order. */
   categories?: readonly string[]
 }
 
 export interface HistogramSeries {
   label: string
   settings: Settings
-  /** Nanoseconds, of all values, also those outside the range. */
+  /** Median of all values, also those outside the range, nanoseconds. */
   median: number
-  /** Of the values themselves, for the picture. */
+  /** Histogram of the values themselves, for the picture. */
   histogram: Histogram
-  /** More lines of its box. */
+  /** Further lines of its box. */
   facts?: string[]
-  /** For the page. */
+  /** Distribution for the page. */
   distribution: Distribution
 }
 
@@ -77,13 +77,13 @@ export interface HistogramPanel {
   series: HistogramSeries[]
 }
 
-/** Panels above each other on one axis; within a panel distributions lie over each other. */
+/** Panels above each other on one axis; within a panel distributions overlap. */
 export interface HistogramSpec extends Picture {
   kind: 'histogram'
   /** Nanoseconds. */
   range: readonly [number, number]
   bins: number
-  /** Shares on a logarithmic axis. */
+  /** Flag: shares on a logarithmic axis. */
   logY?: boolean
   panels: HistogramPanel[]
 }
@@ -91,11 +91,11 @@ export interface HistogramSpec extends Picture {
 export interface BarRow {
   label: string
   settings: Settings
-  /** One for each of `names`. */
+  /** Values, one for each of `names`. */
   values: number[]
 }
 
-/** Rows of bars that lie beside each other. */
+/** Rows of adjacent bars. */
 export interface BarSpec extends Picture {
   kind: 'bars'
   xName: string
@@ -115,7 +115,7 @@ export interface SurfacePoint {
 /** A surface over two settings; each point of their grid at most once. */
 export interface SurfaceSpec extends Picture {
   kind: 'surface'
-  /** The settings on the two axes of the floor. */
+  /** Settings on the two axes of the floor. */
   over: readonly [string, string]
   xName: string
   yName: string
@@ -123,22 +123,22 @@ export interface SurfaceSpec extends Picture {
   x: Quantity
   y: Quantity
   z: Quantity
-  /** What all points share. */
+  /** Settings that all points share. */
   settings: Settings
   points: SurfacePoint[]
 }
 
-/** What the chart library draws. */
+/** Charts that the chart library draws. */
 export type ChartSpec = LineSpec | HistogramSpec | BarSpec
 
-/** How the page's reader wants to see a chart. */
+/** Choices of the page's reader for a chart. */
 export interface View {
   /** Pixels. */
   width: number
   hidden: ReadonlySet<string>
-  /** Whether the reader's choice of settings has these. */
+  /** True if the reader's choice of settings includes these. */
   chosen: (settings: Settings) => boolean
-  /** Left out: as the specification says. */
+  /** Flag: logarithmic axis; if left out, as in the specification. */
   logX?: boolean
   logY?: boolean
   /** Limits of the horizontal axis. */

@@ -1,7 +1,7 @@
 /**
- * A surface over two settings, seen from an angle: medians over rate and number of values, as VILLASnode's benchmark draws them. Drawn
- * as SVG by ourselves, because the chart library has none: the patches of the surface and the walls behind it are projected
- * (parallel, so that lengths can be compared) and painted from the back to the front.
+ * A surface over two settings, seen from an angle: medians over rate and number of values, as VILLASnode's benchmark draws them. It is
+ * drawn as SVG here, because the chart library has no surfaces: the patches of the surface and the walls behind it are projected (parallel,
+ * so that lengths can be compared) and painted from the back to the front.
  */
 import { escapeHtml, formatNs, formatShare, formatTick } from '../format.ts'
 import { BOX_LINE, FAINT, GRID, INK, PAPER } from './colours.ts'
@@ -10,22 +10,22 @@ import type { SurfacePoint, SurfaceSpec } from './spec.ts'
 import { FONT, wrapped } from './text.ts'
 import { decadeTicks, evenTicks } from './ticks.ts'
 
-/** From where it is seen, degrees: around the vertical axis, and above the floor. */
+/** Viewing angle, degrees: around the vertical axis, and above the floor. */
 export interface Angle {
   turn: number
   tilt: number
 }
 export const usualAngle: Angle = { turn: -52, tilt: 24 }
 
-/** Shares of missed steps from here on are written at their points. */
+/** Share of missed steps from which on it is written at the point. */
 const MANY_MISSED = 0.05
-/** Patches between two points of the grid, in each direction. */
+/** Number of patches between two points of the grid, in each direction. */
 const PATCHES = 4
 const LEGEND = 58
-/** Above so much between least and most, the vertical axis is logarithmic. */
+/** Ratio of the largest to the smallest value above which the vertical axis is logarithmic. */
 const WIDE = 20
 
-/** Dark to bright in even steps, also for those who see no red or no green (cividis). */
+/** Colours from dark to bright in even steps, also for readers who see no red or no green (cividis). */
 const RAMP: readonly (readonly [number, number, number])[] = [
   [0, 34, 78],
   [53, 69, 108],
@@ -42,18 +42,18 @@ export interface SurfaceView {
 
 export interface SurfacePicture {
   svg: string
-  /** Where the points are, pixels. */
+  /** Positions of the points, pixels. */
   places: { x: number; y: number; point: SurfacePoint }[]
 }
 
 interface Corner {
   x: number
   y: number
-  /** Smaller is nearer. */
+  /** Depth; smaller is nearer. */
   depth: number
 }
 
-/** With a view it is one of the page, which has the title above it. */
+/** Draws the surface. With a view it is one of the page, which has the title above it. */
 export function surfacePicture(spec: SurfaceSpec, view?: SurfaceView): SurfacePicture {
   const width = view?.width ?? spec.width
   const titleLines = view ? [] : wrapped(spec.title, (width - 32) / 1.12, 15)
@@ -87,7 +87,7 @@ class Scene {
   readonly #project: (u: number, v: number, w: number) => Corner
   readonly #labels: Labels
   readonly #width: number
-  /** Of the four sides of the floor those that are in front: 0 or 1 of each direction. */
+  /** Sides of the floor that are in front: 0 or 1 in each direction. */
   readonly #frontX: number
   readonly #frontY: number
 
@@ -118,7 +118,7 @@ class Scene {
   }
 
   draw(): string {
-    // Labels of points first: where there is no room for all, those of ticks give way.
+    // Labels of points first: where there is not space for all, those of ticks are left out.
     const walls = this.#walls()
     const surface = this.#surface()
     const marks = this.#marks()
@@ -128,7 +128,7 @@ class Scene {
 
   // --- the box ---------------------------------------------------------------------------------------------------------
 
-  /** The floor and the two walls behind the surface, with a line for each tick. */
+  /** Draws the floor and the two walls behind the surface, with a line for each tick. */
   #walls(): string {
     const [backX, backY] = [1 - this.#frontX, 1 - this.#frontY]
     const lines: string[] = []
@@ -161,7 +161,7 @@ class Scene {
     return lines.join('')
   }
 
-  /** Ticks and names of the three axes, outside of the box. */
+  /** Draws ticks and names of the three axes, outside of the box. */
   #axes(): string {
     const spec = this.#spec
     const centre = this.#project(0.5, 0.5, 0)
@@ -179,7 +179,7 @@ class Scene {
       parts.push(this.#labels.place(text, places, colour))
     }
     const side = (u: number, v: number): Corner => this.#project(u, v, 0)
-    // Names stand farther away, where a label of a point stands already.
+    // Names stand farther away where a label of a point already stands.
     const names = [44, 60, 76]
     put(spec.xName, side(0.5, this.#frontX + (this.#frontX ? 0.04 : -0.04)), names, INK)
     put(spec.yName, side(this.#frontY + (this.#frontY ? 0.04 : -0.04), 0.5), names, INK)
@@ -232,7 +232,7 @@ class Scene {
       .join('')
   }
 
-  /** The patches between four points, in the order (0, 0), (1, 0), (0, 1), (1, 1): heights in between are bilinear. */
+  /** Returns the patches between four points, in the order (0, 0), (1, 0), (0, 1), (1, 1): heights in between are bilinear. */
   #cell(corners: readonly SurfacePoint[]): { depth: number; svg: string }[] {
     const [a, b, c, d] = corners.map(({ z }) => this.#zScale(z)) as [number, number, number, number]
     const [u0, u1] = [position(corners[0]!.x, this.#xs), position(corners[1]!.x, this.#xs)]
@@ -253,13 +253,13 @@ class Scene {
     return patches
   }
 
-  /** `share` of the height of the box, of which the surface may have only a part. */
+  /** Returns the colour at `share` of the height of the box, of which the surface may fill only a part. */
   #colour(share: number): string {
     const [low, high] = [this.#zScale(this.#least.z), this.#zScale(this.#most.z)]
     return rampColour(high > low ? (share - low) / (high - low) : 0)
   }
 
-  /** Points, least and most, and where many steps were missed. */
+  /** Marks the points, the smallest and the largest one, and those where many steps were missed. */
   #marks(): string {
     const { points, z } = this.#spec
     const dots = points.map((point) => {
@@ -272,7 +272,7 @@ class Scene {
       const to = up ? -9 : 9
       const mark = `<path d="M${round(x - 6)} ${round(y + to)}h12l-6 ${up ? 9 : -9}Z" fill="${INK}" stroke="${PAPER}"/>`
       const value = `${name} ${z === 'ns' ? formatNs(point.z) : formatTick(z, point.z)}`
-      // One label for all that is to be said of a point.
+      // One label with all texts of a point.
       const text = point.missed > MANY_MISSED ? `${value}, ${missedText(point)}` : value
       const near = up ? [y - 14, y + 20] : [y + 22, y - 12]
       return mark + this.#labels.place(text, around(x, near as [number, number]), INK, 'middle', true)
@@ -288,7 +288,7 @@ class Scene {
     return dots.join('') + ends + missed.join('')
   }
 
-  /** A label of a point: outside of the surface, if that is where the point is at its edge, else above or below the point. */
+  /** Places a label of a point: outside of the surface if the point is at its edge, otherwise above or below the point. */
   #besides(point: SurfacePoint, text: string): string {
     const { x, y } = this.#at(point)
     const all = this.places.map((place) => place.x)
@@ -305,7 +305,7 @@ class Scene {
     return this.#labels.place(text, around(x, near), INK, 'middle', true)
   }
 
-  /** What the colours mean. */
+  /** Draws the legend of the colours. */
   legend(top: number): string {
     const [low, high] = [this.#least.z, this.#most.z]
     const width = Math.min(320, this.#width - 80)
@@ -323,7 +323,7 @@ class Scene {
   }
 }
 
-/** Parallel projection of a box of 1 × 1 × 1, the third axis upwards, into a frame. */
+/** Returns the parallel projection of a box of 1 × 1 × 1, the third axis upwards, into a frame. */
 function projection(
   { turn, tilt }: Angle,
   frame: { width: number; top: number; height: number },
@@ -341,7 +341,7 @@ function projection(
   }
 }
 
-/** Where a value is between the least and the largest, logarithmic if all are positive. */
+/** Returns the position of a value between the smallest and the largest, logarithmic if all are positive. */
 function position(value: number, all: readonly number[]): number {
   const to = all[0]! > 0 ? Math.log : (x: number): number => x
   const [low, high] = [to(all[0]!), to(all.at(-1)!)]
@@ -355,7 +355,7 @@ function rampColour(share: number): string {
   return `#${mix.map((part) => part.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Places of a label near a point, the best first. */
+/** Returns the positions of a label near a point, the best first. */
 function around(x: number, ys: readonly [number, number]): [number, number][] {
   return ys.flatMap((y) => [0, 36, -36, 70, -70].map((dx): [number, number] => [x + dx, y]))
 }

@@ -1,6 +1,4 @@
-/**
- * From a chart to a string of SVG that stands alone: no script, nothing to fetch; dark where its reader's system is.
- */
+/** Rendering of a chart as a stand-alone string of SVG: no script, nothing to fetch; dark where its reader's system is. */
 
 import { BarChart, CustomChart, LineChart } from 'echarts/charts'
 import { GraphicComponent, GridComponent, LegendComponent, MarkLineComponent, TitleComponent } from 'echarts/components'
@@ -14,7 +12,7 @@ import { FONT, textWidth } from './text.ts'
 use([BarChart, CustomChart, LineChart, SVGRenderer])
 use([GraphicComponent, GridComponent, LegendComponent, MarkLineComponent, TitleComponent])
 
-// echarts measures by the widths of Helvetica otherwise, and its boxes and legends are too narrow for other fonts.
+// Without this, echarts measures by the widths of Helvetica, and its boxes and legends are too narrow for other fonts.
 setPlatformAPI({
   measureText: (text, font = '') => ({ width: textWidth(text, Number(/(\d+(?:\.\d+)?)px/.exec(font)?.[1] ?? 12)) }),
 })
@@ -46,7 +44,7 @@ export function renderSvg(chart: Chart): string {
     .replace('<svg ', `<svg role="img" aria-label="${escapeHtml(chart.title)}" `)
 }
 
-/** A path with H and V for lines that are horizontal or vertical: stepped outlines need half the text. */
+/** Shortens a path with H and V for horizontal and vertical lines: stepped outlines need half the text. */
 function shortened(path: string): string {
   let [lastX, lastY] = ['', '']
   return path.replace(/([ML])(-?[\d.]+) (-?[\d.]+)/g, (whole, command: string, x: string, y: string) => {
@@ -57,7 +55,7 @@ function shortened(path: string): string {
   })
 }
 
-/** A picture of the page as a file of its own: the page's style sheet makes the other one dark. */
+/** Returns a picture of the page as a file of its own. The picture in the page becomes dark by the page's style sheet. */
 export function standalone(svg: string): string {
   const rules = pictureRules('', (_light, dark) => dark)
   return svg.replace(/(<svg [^>]*>)/, `$1<style>@media (prefers-color-scheme:dark){${rules}}</style>`)

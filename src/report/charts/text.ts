@@ -1,6 +1,6 @@
-/** How wide text is, without a browser: enough to lay out a chart, whatever font the reader has. */
+/** Width of text, without a browser: enough to lay out a chart, whatever font the reader has. */
 
-/** One family of metrics on every system, close to what echarts assumes when it measures text without a browser. */
+/** Font family with the same metrics on every system, close to those that echarts assumes when it measures text without a browser. */
 export const FONT = 'Helvetica, Arial, Liberation Sans, sans-serif'
 
 /** Widths of DejaVu Sans, in thousandths of the font size: the widest font that a browser takes for FONT. */
@@ -26,8 +26,8 @@ const WIDTHS: ReadonlyMap<string, number> = new Map(
 )
 
 /**
- * Width of text in pixels, a little generous: enough to lay out a chart without a browser, whatever font the reader's has.
- * A letter that is not in the table is as wide as it is high.
+ * Returns the width of text in pixels, slightly generous: enough to lay out a chart without a browser, whatever font the reader's has. A
+ * letter that is not in the table is as wide as it is high.
  */
 export function textWidth(text: string, fontSize: number = 12): number {
   let ems = 0
@@ -35,7 +35,7 @@ export function textWidth(text: string, fontSize: number = 12): number {
   return ems * fontSize
 }
 
-/** Text that is cut off at its end where it is wider than `width` pixels. */
+/** Returns text that is cut off at its end where it is wider than `width` pixels. */
 export function fitted(text: string, width: number, fontSize: number = 12): string {
   if (textWidth(text, fontSize) <= width) return text
   const letters = [...text]
@@ -43,7 +43,7 @@ export function fitted(text: string, width: number, fontSize: number = 12): stri
   return `${letters.join('').trimEnd()}…`
 }
 
-/** Lines of text that are at most `width` pixels wide, broken between words; a word that is longer is cut. */
+/** Breaks text between words into lines of at most `width` pixels; a word that is longer is cut. */
 export function wrapped(text: string, width: number, fontSize: number = 12): string[] {
   const lines: string[] = []
   let line = ''

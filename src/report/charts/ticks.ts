@@ -1,6 +1,6 @@
 /** Ticks of logarithmic axes. */
 
-/** 1, 2, 5, 10, 20, 50 … within the limits; the limits themselves are rounded outwards to such numbers. */
+/** Returns 1, 2, 5, 10, 20, 50 … within the limits; the limits themselves are rounded outwards to such numbers. */
 export function decadeTicks(low: number, high: number): { min: number; max: number; ticks: number[] } {
   const ticksOf = (digits: readonly number[]): number[] => {
     const series: number[] = []
@@ -16,7 +16,7 @@ export function decadeTicks(low: number, high: number): { min: number; max: numb
   return { min: ticks[0]!, max: ticks.at(-1)!, ticks }
 }
 
-/** Powers of a base within the limits, as many as there is room for. */
+/** Returns powers of a base within the limits, as many as there is space for. */
 export function powerTicks(base: number, low: number, high: number, most: number): number[] {
   const log = (value: number): number => Math.log(value) / Math.log(base)
   const [first, last] = [Math.ceil(log(low) - 1e-9), Math.floor(log(high) + 1e-9)]
@@ -27,13 +27,13 @@ export function powerTicks(base: number, low: number, high: number, most: number
   )
 }
 
-/** As many of the values as there is room for, evenly chosen. */
+/** Returns as many of the values as there is space for, evenly chosen. */
 export function thinned(values: readonly number[], most: number): number[] {
   const step = Math.ceil(values.length / Math.max(2, most))
   return values.filter((_, index) => index % step === 0)
 }
 
-/** From 0 on, four to eight steps of 1, 2 or 5; the last one is not below `high`. */
+/** Returns four to eight steps of 1, 2 or 5 from 0 on; the last one is not below `high`. */
 export function evenTicks(high: number): { min: number; max: number; ticks: number[] } {
   const power = 10 ** Math.floor(Math.log10(high > 0 ? high : 1))
   const step = [0.2, 0.5, 1, 2].map((digit) => digit * power).find((each) => high / each <= 6)!

@@ -1,4 +1,4 @@
-/** The values under the pointer, as HTML that the chart library shows. */
+/** Values under the pointer, as HTML that the chart library shows. */
 
 import type { TooltipComponentOption } from 'echarts'
 import { escapeHtml } from '../format.ts'
@@ -10,7 +10,7 @@ export interface TipRow {
   text: string
 }
 
-/** A spot of a line's colour; a picture, so that the rules of the pictures' colours hold for it. */
+/** Returns a spot of a line's colour: a picture, so that the colour rules of pictures apply to it. */
 export function swatch(colour: string): string {
   return `<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><circle cx="5" cy="5" r="5" fill="${escapeHtml(colour)}"/></svg>`
 }
@@ -23,7 +23,7 @@ export function tipHtml(head: string, rows: readonly TipRow[]): string {
   return `<div class="tip-head">${escapeHtml(head)}</div>${lines.join('')}`
 }
 
-/** One entry of what the library passes to a formatter. */
+/** Entry that the library passes to a formatter. */
 export interface TipItem {
   seriesName?: string
   seriesType?: string
@@ -34,7 +34,7 @@ export interface TipItem {
   value?: unknown
 }
 
-/** `show` gets the items under the pointer. */
+/** Makes a tooltip; `show` receives the items under the pointer. */
 export function tooltip(show: (items: TipItem[]) => string): TooltipComponentOption {
   return {
     trigger: 'axis',

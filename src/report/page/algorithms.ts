@@ -1,4 +1,4 @@
-/** The part of a report on the algorithms of collectives. */
+/** Part of a report about the algorithms of collectives. */
 import type { ChartSpec, LineSpec } from '../charts/spec.ts'
 import { formatCount, formatNs } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
@@ -7,10 +7,10 @@ import type { Headline } from './headline.ts'
 import { folded, section } from './page.ts'
 import { constantSettings, count, type Head, type Row, settingCell, table } from './tables.ts'
 
-/** A longer table would hide what is below it. */
+/** Maximum length of an open table: a longer one would hide the content below it. */
 const MOST_OPEN = 60
 
-/** What is compared: sets that differ in the algorithm alone. */
+/** Groups the sets that are compared: those that differ in the algorithm alone. */
 function points(entries: readonly AlgorithmEntry[]): AlgorithmEntry[][] {
   return [...groupBy(entries, (entry) => keyOf(entry, ['device', 'collective', 'ranks', 'size', RUN])).values()]
 }
@@ -56,7 +56,7 @@ export function algorithmSections(
   ]
 }
 
-/** A chart for each collective and number of ranks; of one with a single size there is the table alone. */
+/** Draws a chart for each collective and number of ranks; a collective with a single size has the table alone. */
 function algorithmCharts(entries: readonly AlgorithmEntry[], plot: PlotSettings): LineSpec[] {
   const apart = ['collective', 'ranks', 'device', RUN]
   const { varying } = settingNames(entries)

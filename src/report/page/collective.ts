@@ -1,4 +1,4 @@
-/** The part of a report on one-to-many and many-to-one communication. */
+/** Part of a report about one-to-many and many-to-one communication. */
 import { significant } from '../../text/index.ts'
 import type { ChartSpec } from '../charts/spec.ts'
 import { formatBytes, formatCount, formatNs, formatShare } from '../format.ts'
@@ -12,7 +12,7 @@ import { paperTimes } from './paper.ts'
 import { type Cell, constantSettings, count, type Head, type Row, settingCell, table } from './tables.ts'
 import { best, median, recommendations, winnerMap } from './winners.ts'
 
-/** A longer table would hide what is below it. */
+/** Maximum length of an open table: a longer one would hide the content below it. */
 const MOST_OPEN = 60
 
 export function collectiveHeadline(entries: readonly CollectiveEntry[]): Headline {

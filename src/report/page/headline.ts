@@ -1,4 +1,4 @@
-/** The first sentence of a report and the figures below it. */
+/** First sentence of a report and the figures below it. */
 
 import { medianOf } from '../../stats/index.ts'
 import { formatBytes, formatCount, formatNs, formatRate } from '../format.ts'
@@ -17,12 +17,12 @@ import {
 
 export interface Headline {
   sentence: string
-  /** Name and figure. */
+  /** Names and figures. */
   figures: [string, string][]
 }
 
 export function latencyHeadline(entries: readonly LatencyEntry[]): Headline {
-  // With the stamp at sending a part of the way is not measured: such sets are compared only among themselves.
+  // With the stamp at sending, a part of the path is not measured: such sets are compared only among themselves.
   const withLatency = entries.filter((entry) => entry.set.lat.count > 0)
   const whole = withLatency.filter((entry) => entry.set.settings.stamp !== 'send')
   const measured = whole.length > 0 ? whole : withLatency
@@ -51,18 +51,18 @@ export function latencyHeadline(entries: readonly LatencyEntry[]): Headline {
   }
 }
 
-/** ", the median of 3 repetitions", for the end of a description; nothing where there is one set of each setting. */
+/** Returns ", the median of 3 repetitions", for the end of a description; empty where there is one set of each setting. */
 function repeatsText(settings: number, sets: number): string {
   return settings === sets ? '' : `, the median of ${Math.round(sets / settings)} repetitions`
 }
 
-/** "22", or "66 (22 × 3)". */
+/** Returns "22", or "66 (22 × 3)". */
 function setsText(settings: number, sets: number): string {
   const repeats = sets / settings
   return `${formatCount(sets)}${repeats > 1 && Number.isInteger(repeats) ? ` (${settings} × ${repeats})` : ''}`
 }
 
-/** Two times, the unit once where it is the same: "125 to 156 ns", "120 ns to 267 µs". */
+/** Formats two times, with the unit once where it is the same: "125 to 156 ns", "120 ns to 267 µs". */
 export function pairText(low: number, high: number, between: string): string {
   const [from, to] = [formatNs(low), formatNs(high)]
   const [figure = '', unit] = from.split(' ')
@@ -90,7 +90,7 @@ export function throughputHeadline(entries: readonly ThroughputEntry[]): Headlin
   }
 }
 
-/** ": 8 B, RC send, poll busy": how this set differs from the others, with the size in any case. */
+/** Returns ": 8 B, RC send, poll busy": the difference of this set from the others, with the size in any case. */
 function describe(entry: Entry, all: readonly Entry[]): string {
   const { size } = entry.set.settings
   const parts: string[] = []
@@ -102,7 +102,7 @@ function describe(entry: Entry, all: readonly Entry[]): string {
   return parts.length > 0 ? `, ${parts.join(', ')}` : ''
 }
 
-/** With two runs: the middle ratio of the sets that both have. */
+/** Returns, with two runs, the middle ratio of the sets that both have. */
 function comparison<E extends Entry>(entries: readonly E[], figure: (entry: E) => number, what: string): string {
   const runs = [...new Set(entries.map((entry) => entry.run.label))]
   const [first, second] = runs

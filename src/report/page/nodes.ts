@@ -1,4 +1,4 @@
-/** The part of a report on node-types of the gateway. */
+/** Part of a report about node-types of the gateway. */
 import type { ChartSpec, SurfaceSpec } from '../charts/spec.ts'
 import { formatCount, formatHz, formatNs, formatNsTick, formatShare } from '../format.ts'
 import { distributions } from '../plots/distributions.ts'
@@ -26,7 +26,7 @@ export interface NodeDrawing {
   surfaces(specs: readonly SurfaceSpec[]): string
 }
 
-/** Folded pictures of more sets than these would make the page several megabytes large. */
+/** Number of sets above which folded pictures would make the page several megabytes large. */
 const MOST_STILL = 24
 
 export function nodeHeadline(entries: readonly NodeEntry[]): Headline {

@@ -1,4 +1,4 @@
-/** The page around charts and tables: head, notes, machines, and the frame of each section. */
+/** Page around charts and tables: head, notes, machines, and the frame of each section. */
 
 import { pageDocument } from '../../web/index.ts'
 import { type PageData, packed } from '../browser/data.ts'
@@ -9,13 +9,13 @@ import type { Headline } from './headline.ts'
 import { STYLE } from './style.ts'
 
 export interface PageScript {
-  /** What the page's script is given, as JSON. */
+  /** Data for the page's script, as JSON. */
   data: PageData
-  /** The script, without imports. */
+  /** Script, without imports. */
   code: string
 }
 
-/** The whole document. Its policy permits this one script, by its hash, and no request at all. */
+/** Returns the whole document. Its policy permits this one script, by its hash, and no request at all. */
 export function page(title: string, body: string, { data, code }: PageScript): string {
   // In a script element only "</script" and "<!--" mean something: neither is in JSON without "<".
   const json = packed(data).replaceAll('<', '\\u003c')
@@ -23,14 +23,14 @@ export function page(title: string, body: string, { data, code }: PageScript): s
   return pageDocument({ ...{ title, style: STYLE, script: code, freeStyle: true }, body: main })
 }
 
-/** `disturbed`: why the figures are not those of a quiet machine; empty when they are. */
+/** Returns the headline. `disturbed`: reasons why the figures are not those of a quiet machine; empty when they are. */
 export function headlineHtml({ sentence, figures }: Headline, disturbed: readonly string[] = []): string {
   const items = figures.map(([name, figure]) => `<div><dt>${escapeHtml(name)}</dt><dd>${escapeHtml(figure)}</dd></div>`)
   const marks = disturbed.map((text) => `\n<p class="disturbed" role="note">${escapeHtml(text)}</p>`).join('')
   return `<p class="headline">${escapeHtml(sentence)}</p>${marks}\n<dl class="figures">${items.join('')}</dl>`
 }
 
-/** Text must be escaped already; it may hold markup. */
+/** Returns a section. The parts must be escaped already; they may contain markup. */
 export function section(id: string, title: string, ...parts: string[]): string {
   const content = parts.filter((part) => part !== '')
   if (content.length === 0) return ''
@@ -42,7 +42,7 @@ export function figure(svg: string, name: string): string {
   return `<figure id="chart-${name}" class="${kind}"><div class="chart" tabindex="0">${svg}</div></figure>`
 }
 
-/** For a chart that is only a file of its own until the page's script draws it. */
+/** Returns the place of a chart that is only a file of its own until the page's script draws it. */
 export function laterFigure(name: string): string {
   const text = `This page draws it where it may run its script. It is also the file ${escapeHtml(name)}.svg.`
   return `<figure id="chart-${name}" class="plain"><div class="chart"><p class="faint later">${text}</p></div></figure>`
@@ -52,13 +52,13 @@ export function folded(summary: string, content: string): string {
   return content === '' ? '' : `<details>\n<summary>${escapeHtml(summary)}</summary>\n${content}\n</details>`
 }
 
-/** What a reader must know before the figures: interrupted runs, sets with errors, files that could not be read. */
+/** Returns the notes that a reader must know before the figures: interrupted runs, sets with errors, files that could not be read. */
 export function notesHtml(notes: readonly string[]): string {
   if (notes.length === 0) return ''
   return `<div class="note" role="note"><ul>${notes.map((note) => `<li>${escapeHtml(note)}</li>`).join('')}</ul></div>`
 }
 
-/** For each run on a disturbed machine what disturbed it. */
+/** Returns the disturbance of each run on a disturbed machine. */
 export function disturbances(runs: readonly LoadedRun[]): string[] {
   return runs.flatMap(({ label, results }) => {
     const text = disturbance(results.machine)
@@ -80,7 +80,7 @@ export function runNotes(runs: readonly LoadedRun[]): string[] {
   return notes
 }
 
-/** Machine, versions, command and date of one run. */
+/** Returns machine, versions, command and date of one run. */
 export function factsHtml({ label, results }: LoadedRun, several: boolean): string {
   const { machine, versions, command, startedAt, durationSeconds } = results
   const permitted = Object.entries(machine.permitted).map(([name, yes]) => `${name}: ${yes ? 'yes' : 'no'}`)

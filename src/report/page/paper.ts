@@ -1,5 +1,5 @@
 /**
- * The times that Viertel (2006) names in the text of section 5, microseconds: MTPB 23108 adapters, 3 GHz Xeons, 64 hosts. Its diagrams have more
+ * Times that Viertel (2006) states in the text of section 5, microseconds: MTPB 23108 adapters, 3 GHz Xeons, 64 hosts. Its diagrams have more
  * points, but no numbers.
  */
 export interface PaperTime {

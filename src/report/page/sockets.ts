@@ -1,4 +1,4 @@
-/** The page of the socket benchmark: headline, rsockets beside TCP, all sets, and where the time went. */
+/** Page of the socket benchmark: headline, rsockets beside TCP, all sets, and the profiles. */
 
 import { medianOf } from '../../stats/index.ts'
 import { componentColour, flameSvg } from '../charts/flame.ts'
@@ -102,7 +102,7 @@ function grouped(charts: readonly ChartSpec[], draw: Draw): string[] {
 
 // --- tables ------------------------------------------------------------------------------------------------------------
 
-/** For each test and size the medians of both transports, and how many times faster rsockets are. */
+/** Tabulates the medians of both transports for each test and size, and the factor by which rsockets are faster. */
 function sideBySide(entries: readonly SocketEntry[]): string {
   const measured = entries.filter((entry) => entry.set.messages > 0)
   const keys = lineKeys(measured)
@@ -226,7 +226,7 @@ function order({ settings, id, end }: SocketProfile): number {
 }
 
 interface Naming {
-  /** Whether the profiles are of more than one. */
+  /** True if the profiles are of more than one device. */
   devices: boolean
   polls: boolean
 }

@@ -1,9 +1,9 @@
-/** The style sheet of report.html, inside the file so that it needs nothing else. */
+/** Style sheet of report.html, inside the file so that it needs no other file. */
 
 import { baseStyle } from '../../web/index.ts'
 import { pictureRules } from '../charts/colours.ts'
 
-/** Charts follow the page: light or dark as `color-scheme` is. */
+/** Colours of charts, which follow the page: light or dark as `color-scheme` is. */
 const chartColours = pictureRules('figure ', (light, dark) => `light-dark(${light},${dark})`)
 
 export const STYLE: string = `${baseStyle}body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; }

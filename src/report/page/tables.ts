@@ -21,29 +21,29 @@ import {
 
 export interface Cell {
   text: string
-  /** For sorting, where it is not the text. */
+  /** Sort value, where it is not the text. */
   value?: number | ''
   number?: boolean
-  /** Behind the text, less prominent. */
+  /** Note after the text, less prominent. */
   note?: string
-  /** A bar behind the text, of this share of the cell. */
+  /** Bar behind the text, of this share of the cell. */
   bar?: { share: number; colour: string }
 }
 
 export interface Head {
   text: string
   number?: boolean
-  /** Shown only with all columns. */
+  /** Flag: shown only with all columns. */
   extra?: boolean
 }
 
 export interface Row {
   cells: Cell[]
-  /** By which the reader of the page may choose rows. */
+  /** Settings by which the reader of the page may choose rows. */
   settings?: Settings
 }
 
-/** A table that its headings sort; its first column stays in sight. */
+/** Returns a table that sorts by its headings; its first column stays in sight. */
 export function table(heads: readonly Head[], rows: readonly (Row | Cell[])[], id: string): string {
   const classes = ({ number, extra }: Head, isNumber = number): string => {
     const names = [...(isNumber ? ['number'] : []), ...(extra ? ['extra'] : [])]
@@ -91,7 +91,7 @@ export function settingCell(value: Setting | undefined): Cell {
   return { text: typeof value === 'boolean' ? (value ? 'yes' : 'no') : value }
 }
 
-/** Settings have columns for those who want to sort by them; the first column says them in words. */
+/** Returns columns of settings for readers who sort by them; the first column has the settings in words. */
 export function settingHeads(entries: readonly Entry[], keys: readonly string[]): Head[] {
   return keys.map((key) => ({
     text: key,
@@ -100,12 +100,12 @@ export function settingHeads(entries: readonly Entry[], keys: readonly string[])
   }))
 }
 
-/** The set's number, and how it differs from the others. */
+/** Returns the set's number, and its difference from the others. */
 export function setCell(entry: Entry, names: Names): Cell {
   return { text: entry.set.id, value: Number(entry.set.id), note: names.of(entry) }
 }
 
-/** The settings that all sets share, once, and those that most share, which the sets' names leave out. */
+/** Returns the settings that all sets share, once, and the values that most sets share, which the sets' names leave out. */
 export function constantSettings(entries: readonly Entry[]): string {
   const { constant, varying } = settingNames(entries)
   const { usual } = namesOf(entries, varying)
@@ -186,7 +186,7 @@ export function throughputTable(entries: readonly ThroughputEntry[]): string {
   return table(heads, rows, 'throughput-sets')
 }
 
-/** Sets with equal settings in several runs: one figure for each run, and its ratio to that of the first run. */
+/** Tabulates sets with equal settings in several runs: one figure for each run, and its ratio to that of the first run. */
 export function comparisonTable<E extends Entry>(
   entries: readonly E[],
   figure: (entry: E) => number,

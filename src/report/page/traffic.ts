@@ -1,4 +1,4 @@
-/** The page of generated traffic: headline, what was asked and generated, completion times, rates, tables. */
+/** Page of generated traffic: headline, requested and generated traffic, completion times, rates, tables. */
 
 import { significant } from '../../text/index.ts'
 import type { Figures } from '../../traffic/index.ts'
@@ -138,7 +138,7 @@ function figuresTable(what: string, rows: readonly [string, Figures, number][]):
     const slow = (key: keyof NonNullable<Figures['slowdown']>): Cell =>
       figure(slowdown?.[key], (times) => times.toFixed(2))
     return [
-      // Sizes are in their order, not in that of their letters.
+      // Sizes are in their order, not in alphabetical order.
       { text: name, ...(what === 'size' && { value: i }) },
       ...[done, lost, failed].map(count),
       { text: bits(bps), value: bps, number: true },

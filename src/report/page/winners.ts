@@ -1,4 +1,4 @@
-/** Which transport and operation was fastest: a map over size and processes, and what follows from it as a table. */
+/** Fastest transport and operation: a map over size and processes, and the recommendations that follow from it as a table. */
 import { COLOURS } from '../charts/colours.ts'
 import { escapeHtml, formatBytes, formatNs } from '../format.ts'
 import { kindOf, numberOf, roundTrips } from '../plots/collective.ts'
@@ -14,7 +14,7 @@ interface Place {
   size: number
   processes: number
   winner: CollectiveEntry
-  /** Of those on which nothing is lost. */
+  /** Fastest entry among those on which nothing is lost. */
   reliable: CollectiveEntry | undefined
 }
 
@@ -25,7 +25,7 @@ interface Field {
   kindOf: (entry: CollectiveEntry) => string
 }
 
-/** Figures are compared where all that can have the size were measured. */
+/** Finds the fastest entry, and the fastest reliable one, of each size and number of processes. */
 function fieldOf(entries: readonly CollectiveEntry[], figure: Figure): Field {
   const measured = roundTrips(entries)
   const { varying } = settingNames(measured)
@@ -48,7 +48,7 @@ function placeKey(size: number, processes: number): string {
   return `${size} ${processes}`
 }
 
-/** A table whose cells have the colour of the winner. */
+/** Returns a table whose cells have the colour of the winner. */
 export function winnerMap(entries: readonly CollectiveEntry[], figure: Figure, id: string): string {
   const { sizes, processes, places, kindOf: kind } = fieldOf(entries, figure)
   if (places.size === 0) return ''
@@ -81,7 +81,7 @@ interface Advice {
   places: Place[]
 }
 
-/** Neighbouring numbers of processes with the same answer are one row. */
+/** Tabulates recommendations; adjacent numbers of processes with the same answer are one row. */
 export function recommendations(entries: readonly CollectiveEntry[]): string {
   const { sizes, processes, places, kindOf: kind } = fieldOf(entries, median)
   if (places.size === 0) return ''

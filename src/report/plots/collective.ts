@@ -5,24 +5,24 @@ import { formatBytes } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import { type CollectiveEntry, compareSettings, groupBy, keyOf, RUN, settingNames, settingsOf } from '../settings.ts'
 
-/** Sizes of its figures 6, 7 and 8, and of 9 and 10. */
+/** Sizes of figures 6, 7 and 8, and of 9 and 10, of the paper. */
 const FIGURE_SIZES = [1, 2048, 65_536, 1 << 20]
 const READ_SIZES = [1, 2048, 32_768]
-/** Its first range ends here; the second one has all processes. */
+/** End of the paper's first range; the second one has all processes. */
 const FEW = 15
 
 export function numberOf(entry: CollectiveEntry, key: 'size' | 'processes' | 'posts'): number {
   return Number(entry.set.settings[key])
 }
 
-/** Round trips that can be compared: those of READ have other parts. */
+/** Returns comparable round trips: those of READ have other parts. */
 export function roundTrips(entries: readonly CollectiveEntry[]): CollectiveEntry[] {
   return entries.filter(
     ({ set }) => set.settings.measure === 'MEA_RTT_TIME' && set.settings.mode !== 'READ' && set.time.count > 0,
   )
 }
 
-/** "RC SEND", and what else tells sets apart besides size and processes. */
+/** Returns "RC SEND", and the settings that distinguish sets besides size and processes. */
 export function kindOf(entry: CollectiveEntry, keys: readonly string[]): string {
   const { transport, mode } = entry.set.settings
   const rest = keys.filter((key) => !['transport', 'mode', 'measure', 'size', 'processes', 'posts'].includes(key))
@@ -32,7 +32,7 @@ export function kindOf(entry: CollectiveEntry, keys: readonly string[]): string 
   return [`${transport} ${mode}`, ...others].join(', ')
 }
 
-/** The sizes of the figures that were measured; without them the smallest and the largest. */
+/** Returns the sizes of the figures that were measured; if none was, the smallest and the largest. */
 function chosenSizes(entries: readonly CollectiveEntry[], wanted: readonly number[]): number[] {
   const sizes = [...new Set(entries.map((entry) => numberOf(entry, 'size')))].sort(compareSettings)
   const found = sizes.filter((size) => wanted.includes(size))
@@ -75,7 +75,7 @@ function chart(
   ]
 }
 
-/** A chart for each device and run, whose lines would be too many in one. */
+/** Splits entries by device and run into charts of their own, since one chart would have too many lines. */
 function apart(entries: readonly CollectiveEntry[]): { where: string; part: CollectiveEntry[]; mark: string }[] {
   const groups = [...groupBy(entries, (entry) => `${entry.run.label}\n${entry.set.settings.device}`).values()]
   return groups.map((part, index) => ({
@@ -85,7 +85,7 @@ function apart(entries: readonly CollectiveEntry[]): { where: string; part: Coll
   }))
 }
 
-/** Best round trip against the number of processes, in both ranges, and against the size. */
+/** Draws the best round trip against the number of processes, in both ranges, and against the size. */
 export function roundTripCharts(entries: readonly CollectiveEntry[], plot: PlotSettings): LineSpec[] {
   return apart(roundTrips(entries)).flatMap(({ part, where, mark }) => {
     const { varying } = settingNames(part)
@@ -129,7 +129,7 @@ const READ_PARTS: Readonly<Record<string, string>> = {
   RDMART_N1: 'n:1 read time',
 }
 
-/** READ with its parts. */
+/** Draws READ with its parts. */
 export function readCharts(entries: readonly CollectiveEntry[], plot: PlotSettings): LineSpec[] {
   const reads = entries.filter(
     ({ set }) => set.settings.mode === 'READ' && String(set.settings.measure) in READ_PARTS && set.time.count > 0,
@@ -161,7 +161,7 @@ const CALLS: Readonly<Record<string, string>> = {
   MEA_SEND_TIME: 'Until all sends of a step are complete',
 }
 
-/** Scenario 1: what calls take, against the number of messages in a step; of the smallest size. */
+/** Draws scenario 1: time of calls against the number of messages in a step; of the smallest size. */
 export function callCharts(entries: readonly CollectiveEntry[], plot: PlotSettings): LineSpec[] {
   const calls = entries.filter(({ set }) => String(set.settings.measure) in CALLS && set.time.count > 0)
   return apart(calls).flatMap(({ part, where, mark }) => {

@@ -1,6 +1,4 @@
-/**
- * Which histograms to draw: all of a small run, a choice from a large one, the same settings of several runs together.
- */
+/** Choice of the histograms to draw: all of a small run, a selection of a large one, the same settings of several runs together. */
 
 import { join } from 'node:path'
 import { distributionOf, histogram } from '../../stats/index.ts'
@@ -13,11 +11,11 @@ import type { LatencySet, LatencySummary, NodeSet, PlotSettings } from '../resul
 import { nodeFiles, readLatencies } from '../samples.ts'
 import { groupBy, keyOf, namesOf, RUN, settingNames, settingsOf, sharedLabel, type TimedEntry } from '../settings.ts'
 
-/** Panels that are shown at once; the others are below, folded. */
+/** Maximum number of panels that are shown at once; the others are below, folded. */
 const MAX_PANELS = 8
 const PANELS_PER_PICTURE = 6
 
-/** Settings by which a choice is made, the most telling first. The smallest size stands for all. */
+/** Settings by which a choice is made, the most significant first. The smallest size stands for all. */
 const CHOICE_ORDER = [
   'node',
   'mode',
@@ -36,13 +34,13 @@ const CHOICE_ORDER = [
 ]
 
 export interface Distributions {
-  /** Shown at once. */
+  /** Pictures that are shown at once. */
   main: HistogramSpec[]
-  /** The same panels up to the slowest usual message, when the range is much wider than that, or ends far below. */
+  /** Same panels up to the slowest usual message, when the range is much wider than that, or ends far below. */
   zoomed: HistogramSpec[]
-  /** All others; empty when `main` shows all. */
+  /** All other pictures; empty when `main` shows all. */
   all: HistogramSpec[]
-  /** What could not be drawn and why. */
+  /** Distributions that could not be drawn, with the reason. */
   notes: string[]
 }
 
@@ -77,7 +75,7 @@ export function distributions(entries: readonly TimedEntry[], plot: PlotSettings
     const count = Math.ceil(some.length / most)
     return Array.from({ length: count }, (_, index) => {
       const part = some.slice(index * most, (index + 1) * most)
-      // What all panels of this picture share is said once.
+      // Settings that all panels of this picture share are named once.
       const apart = settingNames(part.flat()).varying
       const keys = own.filter((key) => apart.includes(key))
       const names = namesOf(
@@ -120,8 +118,8 @@ export function distributions(entries: readonly TimedEntry[], plot: PlotSettings
 }
 
 /**
- * At most MAX_PANELS groups that show the variety: the settings are taken in one after the other as long as their
- * combinations fit, and each combination is represented by its smallest size.
+ * Returns at most MAX_PANELS groups that show the variety: the settings are added one after the other as long as their combinations fit,
+ * and each combination is represented by its smallest size.
  */
 function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
   if (groups.length <= MAX_PANELS) return [...groups]
@@ -139,9 +137,8 @@ function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
 }
 
 /**
- * Other limits where those asked for do not show the shape: when most messages lie in their first quarter, or half of them
- * beyond. Up to a round number above the p99, but not so far beyond the median that a few slow messages press the others
- * together.
+ * Returns other limits if the requested ones do not show the shape: when most messages lie in their first quarter, or half of them beyond.
+ * The limit is a round number above the p99, but not so far beyond the median that a few slow messages compress the rest.
  */
 function zoomRange(groups: readonly TimedEntry[][], plot: PlotSettings): [number, number] | null {
   const [low, high] = plot.histogram.range
@@ -156,7 +153,7 @@ function zoomRange(groups: readonly TimedEntry[][], plot: PlotSettings): [number
   return limit > low && (limit < high || beyond) ? [low, limit] : null
 }
 
-/** As many bins as asked for; in the enlarged range fewer, so that each holds as many whole nanoseconds as the others. */
+/** Returns the requested number of bins; fewer in the enlarged range, so that each holds as many whole nanoseconds as the others. */
 function binsFor(range: readonly [number, number], plot: PlotSettings): number {
   const { bins } = plot.histogram
   const span = range[1] - range[0]
@@ -175,7 +172,7 @@ function summaryOf(set: TimedEntry['set'], value: Value): LatencySummary | null 
   return 'comp' in set || value === 'lat' ? (set as LatencySet)[value] : null
 }
 
-/** The latencies of a set from its raw data, by their names. */
+/** Returns the latencies of a set from its raw data, by their names. */
 function rawOf({ run, set }: TimedEntry): { path: string; values(value: Value): Float64Array } {
   if ('comp' in set) {
     const path = join(run.dir, `${set.id}.csv`)
@@ -222,7 +219,7 @@ function read(
   }
 }
 
-/** What did not arrive, and why. */
+/** Returns the samples that did not arrive, and the reasons. */
 function lossesOf(set: NodeSet): string[] {
   const { steps, missed, missing, notTransmitted } = set
   const share = (count: number): string =>

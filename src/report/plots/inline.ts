@@ -1,5 +1,5 @@
 /**
- * Δt_inline: what sending inline would save, from sets that differ only in where the timestamp is taken.
+ * Δt_inline: time that inline sending would save, from sets that differ only in the position of the timestamp.
  *
  * Δt_inline ≈ median(t_lat with t_send) − median(t_lat with t_subm). t_lat is t_recv minus the timestamp, and
  * t_send is later than t_subm, so the first median is the smaller one; the time saved is the difference the other way.
@@ -15,9 +15,9 @@ export interface InlinePair {
   /** Median latencies, nanoseconds. */
   submit: number
   send: number
-  /** submit − send: the time that inline sending saves, as estimated from the two. */
+  /** Difference submit − send: the time that inline sending saves, as estimated from the two. */
   saved: number
-  /** Median of the set that really was sent inline, with all else equal; null when there is none. */
+  /** Median of the set that was sent inline, with all else equal; null when there is none. */
   inline: number | null
 }
 
@@ -31,7 +31,7 @@ export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
     const send = group.find((entry) => entry.set.settings.stamp === 'send')
     return submit && send ? [{ submit, send }] : []
   })
-  // Only what tells these pairs apart: sets without a partner vary in more.
+  // Only the settings that distinguish these pairs: sets without a partner vary in more.
   const { varying } = settingNames(found.length > 1 ? found.map(({ submit }) => submit) : measured)
   const named = varying.filter((key) => key !== 'stamp')
   return found.map(({ submit, send }) => {
@@ -55,7 +55,7 @@ export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
   })
 }
 
-/** A picture with more rows is not read; the table has all. */
+/** Maximum number of rows of a picture that is still readable; the table has all. */
 const MAX_BARS = 16
 
 export function inlineChart(pairs: readonly InlinePair[], plot: PlotSettings): BarSpec {

@@ -19,10 +19,10 @@ import {
   type TimedEntry,
 } from '../settings.ts'
 
-/** Settings by which a crowded chart is taken apart, in this order. */
+/** Settings by which a crowded chart is split, in this order. */
 const SPLIT_ORDER = ['op', 'service', 'values', 'rate', 'device', 'stamp', 'inline', 'poll', RUN]
 
-/** The setting on the horizontal axis: the one that is asked for, or the first varying number when that one does not vary. */
+/** Returns the setting on the horizontal axis: the requested one, or the first varying number if that one does not vary. */
 export function horizontalSetting(entries: readonly TimedEntry[], over: string): string | null {
   const { varying } = settingNames(entries)
   if (varying.includes(over)) return over
@@ -42,7 +42,7 @@ export function medianCharts(entries: readonly TimedEntry[], over: string, plot:
   return parts.map(({ groups: part, by }, index) => {
     const shown = part.flat()
     const where = by.length > 0 ? ` (${labelOf(shown[0]!, by)})` : ''
-    // A setting that tells lines of other charts apart may be the same in all lines of this one.
+    // A setting that distinguishes lines of other charts may be the same in all lines of this one.
     const apart = settingNames(shown).varying
     const own = keys.filter((key) => apart.includes(key))
     const shared = sharedLabel(shown, [over, ...by])
@@ -84,7 +84,7 @@ function overAxis(over: string): Pick<LineSpec, 'over' | 'xName' | 'x'> {
   return { over, xName: over, x: over === 'rate' ? 'Hz' : 'plain' }
 }
 
-/** Several sets at one place (repeats) become one point: the medians of their figures. */
+/** Merges several sets at one position (repetitions) into one point: the medians of their figures. */
 function pointsOf(group: readonly TimedEntry[], over: string): Line['points'] {
   const places = groupBy(group, (entry) => keyOf(entry, [over]))
   return [...places.values()].map((sets) => ({
@@ -96,7 +96,7 @@ function pointsOf(group: readonly TimedEntry[], over: string): Line['points'] {
   }))
 }
 
-/** The share of steps that generators missed, if they missed any. */
+/** Returns the share of steps that generators missed, if they missed any. */
 function missedOf(entries: readonly TimedEntry[]): { missed?: number } {
   const shares = entries.flatMap(({ set }) => ('missed' in set ? [missedShare(set)] : []))
   const missed = shares.length > 0 ? medianOf(shares) : 0
@@ -108,13 +108,13 @@ export function missedShare({ missed, steps }: Pick<NodeSet, 'missed' | 'steps'>
 }
 
 interface Part {
-  /** The entries of each line. */
+  /** Entries of each line. */
   groups: TimedEntry[][]
   /** Settings that all lines of this chart share and that its title names. */
   by: string[]
 }
 
-/** Takes a crowded chart apart by one setting after the other, until each part can be read. */
+/** Splits a crowded chart by one setting after the other, until each part is readable. */
 function splitGroups(groups: TimedEntry[][], keys: readonly string[], by: string[] = []): Part[] {
   if (groups.length <= MAX_LINES) return [{ groups, by }]
   const valuesOf = (key: string): number => new Set(groups.map(([first]) => settingOf(first!, key))).size

@@ -8,10 +8,10 @@ import { missedShare } from './medians.ts'
 /** Settings of the workload: node-types are compared where these are the same. */
 const WORKLOAD = ['values', 'rate'] as const
 
-/** A picture with more rows is not read; the table has all. */
+/** Maximum number of rows of a picture that is still readable; the table has all. */
 const MOST_ROWS = 16
 
-/** Medians and 90th percentiles of all nodes, at the workload that most of them were measured with. */
+/** Draws medians and 90th percentiles of all nodes, at the workload with which most of them were measured. */
 export function nodeComparison(entries: readonly NodeEntry[], plot: PlotSettings): BarSpec[] {
   const measured = entries.filter(({ set }) => set.lat.count > 0)
   const { varying } = settingNames(measured)
@@ -55,7 +55,7 @@ export function nodeComparison(entries: readonly NodeEntry[], plot: PlotSettings
   ]
 }
 
-/** A surface for each combination of the other settings that was measured with several rates and several numbers of values. */
+/** Draws a surface for each combination of the other settings that was measured with several rates and several numbers of values. */
 export function nodeSurfaces(entries: readonly NodeEntry[], plot: PlotSettings): SurfaceSpec[] {
   const measured = entries.filter(({ set }) => set.lat.count > 0)
   const { varying } = settingNames(measured)
@@ -84,7 +84,7 @@ export function nodeSurfaces(entries: readonly NodeEntry[], plot: PlotSettings):
   })
 }
 
-/** Repetitions are one point: the medians of their figures. */
+/** Merges repetitions into one point: the medians of their figures. */
 function pointOf(sets: readonly NodeEntry[]): SurfacePoint {
   const { rate, values } = sets[0]!.set.settings
   return {

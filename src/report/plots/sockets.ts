@@ -1,6 +1,6 @@
 /**
- * The charts of the socket benchmark over the message size: throughput, and the cores that both ends kept busy; with
- * rsockets and TCP of the kernel in each. Repeats are one point: their median, and bars from the least to the most.
+ * Charts of the socket benchmark over the message size: throughput, and the cores that both ends kept busy, with
+ * rsockets and TCP of the kernel in each. Repetitions are one point: their median, and bars from the smallest to the largest.
  */
 
 import { medianOf } from '../../stats/index.ts'
@@ -102,7 +102,7 @@ function charts(entries: readonly SocketEntry[], plot: PlotSettings, spec: Spec)
   }))
 }
 
-/** Settings that tell lines apart; the transport always. */
+/** Returns the settings that distinguish lines, which always include the transport. */
 export function lineKeys(entries: readonly SocketEntry[]): string[] {
   const { varying } = settingNames(entries)
   const devices = new Set(entries.flatMap((entry) => entry.set.settings.device ?? []))
@@ -115,7 +115,7 @@ export function lineKeys(entries: readonly SocketEntry[]): string[] {
   return ['transport', ...others]
 }
 
-/** "rsocket roce:127.0.0.1,roce:127.0.0.2, poll busy", "kernel TCP". */
+/** Returns "rsocket roce:127.0.0.1,roce:127.0.0.2, poll busy" or "kernel TCP". */
 export function socketLabel(entry: SocketEntry, keys: readonly string[]): string {
   const tcp = entry.set.settings.transport === 'tcp'
   const own = keys.filter((key) => key !== 'transport')

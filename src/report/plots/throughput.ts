@@ -1,7 +1,6 @@
 /**
- * The two throughput charts: the techniques over the number of concurrent messages, and the effect of the
- * batch size at 64 concurrent messages, both with messages of 8 bytes. Where these were not measured, the nearest is drawn
- * and the title says so.
+ * The two throughput charts: the techniques over the number of concurrent messages, and the effect of the batch size at 64 concurrent
+ * messages, both with messages of 8 bytes. If these were not measured, the nearest values are drawn and the title names them.
  */
 
 import { medianOf } from '../../stats/index.ts'
@@ -22,7 +21,7 @@ import {
 
 const SIZE = 8
 const CONCURRENT = 64
-/** The batch of the first chart. */
+/** Batch size of the first chart. */
 const BATCH = 4
 
 export function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): LineSpec[] {
@@ -67,7 +66,7 @@ function technique(entry: ThroughputEntry): string {
   return String(entry.set.settings.technique ?? '')
 }
 
-/** Techniques that were measured with more than one batch size. */
+/** Returns the techniques that were measured with more than one batch size. */
 function techniquesWithBatches(entries: readonly ThroughputEntry[]): Set<string> {
   const groups = groupBy(entries, technique)
   const result = new Set<string>()
@@ -77,7 +76,7 @@ function techniquesWithBatches(entries: readonly ThroughputEntry[]): Set<string>
   return result
 }
 
-/** The wanted value of a setting if it was measured, else the one with the smallest ratio to it. */
+/** Returns the wanted value of a setting if it was measured, otherwise the one with the smallest ratio to it. */
 function nearest(entries: readonly ThroughputEntry[], key: string, wanted: number): number | null {
   let best: number | null = null
   const ratio = (value: number): number => Math.abs(Math.log(value / wanted))
@@ -149,7 +148,7 @@ function charts(
   })
 }
 
-/** The median of repetitions; bars from the lowest to the highest of them. */
+/** Returns the median of repetitions, with bars from the smallest to the largest of them. */
 function middle(rates: readonly number[]): { y: number; low?: number; high?: number } {
   const sorted = rates.toSorted((a, b) => a - b)
   return { y: medianOf(sorted), ...(sorted.length > 1 && { low: sorted[0]!, high: sorted.at(-1)! }) }

@@ -1,6 +1,6 @@
 /**
- * The charts of generated traffic: sizes and gaps that were asked for beside those that were generated, flow completion times and
- * slowdown by size class, rates over time.
+ * Charts of generated traffic: requested sizes and gaps beside the generated ones, flow completion times and slowdown by size class, rates
+ * over time.
  */
 
 import { Cumulative, type Distribution } from '../../stats/index.ts'
@@ -11,10 +11,10 @@ import { formatCount, formatShare, type Quantity } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
 import type { TrafficEntry } from '../settings.ts'
 
-/** Points of a distribution that is drawn. */
+/** Number of points of a distribution that is drawn. */
 const POINTS = 240
 
-/** What tells several results apart: the run; within one the number of the set. */
+/** Returns the name that distinguishes several results: the run; within one the number of the set. */
 export function trafficName({ run, set }: TrafficEntry, entries: readonly TrafficEntry[]): string {
   const several = entries.some((other) => other.run === run && other.set !== set)
   return several ? `${run.label}, set ${set.id}` : run.label
@@ -49,7 +49,7 @@ export function generatedCharts(entries: readonly TrafficEntry[], plot: PlotSett
   ]
 }
 
-/** How far what was drawn is from what was asked for. */
+/** Returns the deviation of the generated values from the requested distribution. */
 function fitText({ ks, limit, generated }: Generated): string {
   if (ks === null || limit === null) return `${formatCount(generated.total)} drawn; no distribution is asked for`
   return `Shares are off by at most ${formatShare(ks)}; of draws from the distribution itself by more than ${formatShare(limit)} in 5 % of cases`
@@ -193,24 +193,24 @@ function chunked(lines: readonly Line[]): Line[][] {
   return Array.from({ length: count }, (_, i) => lines.slice(i * MAX_LINES, (i + 1) * MAX_LINES))
 }
 
-/** Size classes that have flows, in their order. */
+/** Returns the size classes that have flows, in their order. */
 function classesOf(entries: readonly TrafficEntry[]): string[] {
   return sizeClasses.filter((size) => entries.some(({ set }) => size in set.sizes))
 }
 
-/** The share of the values that are at most x. */
+/** Returns the function of x that gives the share of the values that are at most x. */
 function shareBelow(distribution: Distribution): (x: number) => number {
   const cumulative = new Cumulative(distribution)
   return (x) => cumulative.below(Math.floor(x) + 1) / distribution.total
 }
 
-/** Values at which both distributions are drawn: where they bend or jump, and enough between. */
+/** Returns values at which both distributions are drawn: where they bend or jump, and enough in between. */
 function gridOf({ asked, generated }: Generated): number[] {
   const { min, max } = generated
   const [low, high] = [Math.max(0.5, min * 0.9), Math.max(1, max * 1.05)]
   const xs = new Set([low, high])
   for (let i = 1; i < POINTS; i++) xs.add(low * (high / low) ** (i / POINTS))
-  // Of a jump both sides.
+  // Both sides of a jump.
   for (const [i, [x, y]] of (asked ?? []).entries()) {
     const before = asked![i - 1]
     if (before !== undefined && y - before[1] > 0.01 && x - before[0] <= 1) for (const at of [x - 0.5, x]) xs.add(at)
@@ -218,7 +218,9 @@ function gridOf({ asked, generated }: Generated): number[] {
   return [...xs].filter((x) => x >= low && x <= high).sort((a, b) => a - b)
 }
 
-/** Lines of several distributions through the same values, so that a pointer finds all of them; each from its least to its largest. */
+/**
+ * Draws lines of several distributions through the same values, so that a pointer finds all of them; each from its smallest to its largest.
+ */
 function cumulativeLines(named: readonly (readonly [label: string, distribution: Distribution])[]): Line[] {
   const low = Math.max(1, Math.min(...named.map(([, { min }]) => min))) * 0.99
   const high = Math.max(low, ...named.map(([, { max }]) => max)) * 1.01

@@ -1,5 +1,5 @@
 /**
- * What the two ends of a stream exchange in the private data of REQ and REP (`rs_conn_data` of librdmacm,
+ * Private data that the two ends of a stream exchange in REQ and REP (`rs_conn_data` of librdmacm,
  * version 1). All fields are big endian:
  *
  *      0  version        1
@@ -7,7 +7,7 @@
  *      2  credits        16 bits: data messages that the receiver of this may send at first
  *      4  reserved       3 bytes, zero in version 1. A Verbena end writes 0x56 ("V"), a set of features, and a number
  *      7  iomap size     entries of the target iomap, which follows the target SGL; over 128 in steps of 256
- *      8  target SGL     address 64, key 32, entries 32: where the receiver of this writes what buffers it has
+ *      8  target SGL     address 64, key 32, entries 32: where the receiver of this writes the buffers that it offers
  *     24  data buffer    address 64, key 32, bytes 32: the first buffer that the receiver of this may write to
  *
  * librdmacm writes zeros into the reserved bytes and does not read them, so that its ends and ours see version 1 in each
@@ -17,33 +17,33 @@
 /** Bytes of the private data. */
 export const connDataBytes = 40
 
-/** A range of the other end's memory. In a target SGL's description `length` counts entries. */
+/** Range of the other end's memory. In the description of a target SGL `length` counts entries. */
 export interface RemoteRange {
   addr: number
   key: number
   length: number
 }
 
-/** What a Verbena end offers beyond version 1. */
+/** Features that a Verbena end offers beyond version 1. */
 export const Feature = {
-  /** The buffers after the first are free from the start, and updates come for parts of them. */
+  /** Flag: the buffers after the first are free from the start, and updates are sent for parts of them. */
   EarlyBuffers: 1,
-  /** The connection carries many streams: see trunk.ts. Both ends must have it. */
+  /** Flag: the connection carries many streams (see trunk.ts). Both ends must set it. */
   Trunk: 2,
 } as const
 
 export interface ConnData {
   bigEndian: boolean
-  /** −1 if the end has no iomap. */
+  /** Entries of the end's iomap; −1 if it has none. */
   iomapSize: number
   credits: number
   targetSgl: RemoteRange
   dataBuffer: RemoteRange
-  /** Set by Verbena ends only. */
+  /** Extension that only Verbena ends set. */
   extension: { features: number; moreBuffers: number } | null
 }
 
-/** Why private data cannot be used; each is a counter of the socket. */
+/** Reasons why private data cannot be used; each is a counter of the socket. */
 export type ConnDataError = 'short' | 'version' | 'credits' | 'target sgl' | 'data buffer'
 
 const extensionMark = 0x56
@@ -54,7 +54,7 @@ const flagIomap = 2
 const maxEntries = 4096
 const maxBufferBytes = 0x20000000
 
-/** Sizes of iomaps fit one byte: up to 128 as they are, above in steps of 256. */
+/** Encodes the size of an iomap in one byte: up to 128 as it is, above that in steps of 256. */
 export function iomapSizeToByte(size: number): number {
   return size <= 128 ? size : 128 | Math.min(127, size >>> 8)
 }
@@ -70,7 +70,7 @@ function writeRange(view: DataView, at: number, range: RemoteRange): void {
   view.setUint32(at + 12, range.length)
 }
 
-/** An address above 2^53 is NaN. */
+/** Reads a range; an address above 2^53 becomes NaN. */
 function readRange(view: DataView, at: number): RemoteRange {
   const addr = view.getUint32(at) * 0x100000000 + view.getUint32(at + 4)
   return {
@@ -80,7 +80,7 @@ function readRange(view: DataView, at: number): RemoteRange {
   }
 }
 
-/** The 40 bytes. */
+/** Encodes the 40 bytes. */
 export function encodeConnData(data: ConnData): Uint8Array {
   const bytes = new Uint8Array(connDataBytes)
   const view = new DataView(bytes.buffer)
@@ -98,7 +98,7 @@ export function encodeConnData(data: ConnData): Uint8Array {
   return bytes
 }
 
-/** Reads private data, which may be longer than the 40 bytes; says what is wrong with it instead if it cannot be used. */
+/** Decodes private data, which may be longer than the 40 bytes; returns an error if it cannot be used. */
 export function decodeConnData(bytes: Uint8Array): ConnData | ConnDataError {
   if (bytes.length < connDataBytes) return 'short'
   const view = new DataView(bytes.buffer, bytes.byteOffset, connDataBytes)
@@ -122,7 +122,9 @@ export function decodeConnData(bytes: Uint8Array): ConnData | ConnDataError {
   }
 }
 
-/** All of the buffer that an end described: the first part, and the second half of version 1 or the parts that follow. */
+/**
+ * Returns the bytes of the whole buffer that an end described: the first part, and the second half of version 1 or the parts that follow.
+ */
 export function bufferBytes(data: ConnData): number {
   return data.dataBuffer.length * (1 + (data.extension?.moreBuffers ?? 1))
 }

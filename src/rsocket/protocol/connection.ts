@@ -31,17 +31,17 @@ import { completionBatch, SendSide } from './send-side.ts'
 import type { StreamLink } from './stream-link.ts'
 import type { StreamMemory, StreamQueuePair } from './stream-memory.ts'
 
-/** Receives that are posted together. */
+/** Number of receives that are posted together. */
 const receiveBatch = 16
-/** Receives beyond the credits: for control messages, for updates, and for those not yet posted again. */
+/** Receives beyond the credits: for control messages, for updates, and for those that are not yet posted again. */
 export const extraReceives: number = receiveBatch + targetEntries + 2 * controlReserve
 
-// All connections of a thread use the same scratch objects, since they take completions one after the other. Of each of many
-// idle connections they would be most of what it takes.
+// All connections of a thread use the same scratch objects, since they take completions one after the other. One set per connection would
+// be most of the memory of an idle connection.
 const scratch: WorkCompletion[] = workCompletions(completionBatch)
 const control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
 const empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
-/** Receives without memory, linked: what comes is in the immediate data. Posted are so many of the last as are wanted. */
+/** Receives without memory, linked: the immediate carries all the data. Posting N of them posts the last N of the list. */
 const receives: readonly RecvWorkRequest[] = Array.from({ length: 256 }, () => new RecvWorkRequest(0, []))
 for (let i = 1; i < receives.length; i++) receives[i - 1]!.next = receives[i]!
 
@@ -54,27 +54,27 @@ export class StreamConnection implements StreamLink {
   private readonly in: ReceiveSide
   private readonly cq: CompletionQueue
   private readonly rqSize: number
-  /** Receives that were used and are not posted again. */
+  /** Receives that were consumed and are not posted again yet. */
   private owed = 0
   private idle = 0
   private flushedStatus: number = WcStatus.Success
-  /** Whether the peer knows only version 1. */
+  /** True if the peer supports version 1 only. */
   foreign = true
-  /** Both ends take this for a trunk of many streams. */
+  /** True if both ends use this connection as a trunk of many streams. */
   trunk = false
-  /** Free bytes of the send buffer that make it writable to `poll`, as in librdmacm. */
+  /** Free bytes of the send buffer from which on `poll` reports it writable, as in librdmacm. */
   private readonly lowWater: number
-  /** The error that ended the connection, positive; 0 if there was none. */
+  /** Error number that ended the connection, positive; 0 if there was none. */
   error = 0
   private started = false
-  /** The control message that is to be sent, −1 if there is none. */
+  /** Control message that is to be sent; −1 if there is none. */
   private saying = -1
   private goodbye = ''
-  /** This end has shut down for sending. */
+  /** True if this end has shut down sending. */
   closedHere = false
-  /** The peer's connection manager has ended the connection: what is not acknowledged yet never will be. */
+  /** True if the peer's connection manager has ended the connection: unacknowledged data will never be acknowledged. */
   peerLeft = false
-  /** What happened, in words. */
+  /** Reason for the end of the connection, in words. */
   reason = ''
 
   constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions) {
@@ -88,7 +88,7 @@ export class StreamConnection implements StreamLink {
     this.lowWater = Math.min(2048, memory.sendBytes >> 1)
   }
 
-  /** What this end tells the peer. */
+  /** Returns the private data that describes this end to the peer. */
   static describe(memory: StreamMemory, options: StreamOptions): ConnData {
     return {
       bigEndian: hostBigEndian,
@@ -111,7 +111,7 @@ export class StreamConnection implements StreamLink {
       this.qp.postRecv(receives[receives.length - Math.min(left, receives.length)]!)
   }
 
-  /** The connection is established: what this end told the peer, and what the peer told. */
+  /** Starts the protocol on an established connection, with the private data that this end sent and that the peer sent. */
   start(mine: ConnData, theirs: ConnData): void {
     this.foreign = mine.extension === null || theirs.extension === null
     const features = this.foreign ? 0 : mine.extension!.features & theirs.extension!.features
@@ -124,22 +124,22 @@ export class StreamConnection implements StreamLink {
 
   // --- what can be done --------------------------------------------------------------------------------------------
 
-  /** Messages can be exchanged. */
+  /** True if messages can be exchanged. */
   get open(): boolean {
     return this.out.connected
   }
 
-  /** This end has not shut down, and the connection is open. */
+  /** True if this end has not shut down and the connection is open. */
   get writable(): boolean {
     return this.out.writable
   }
 
-  /** More may come than has arrived. */
+  /** True if more data may arrive. */
   get readable(): boolean {
     return this.in.readable
   }
 
-  /** How much of the receive buffer the peer may have written. */
+  /** Maximum number of bytes of the receive buffer that the peer may have written. */
   get filledBytes(): number {
     return this.in.filledBytes
   }
@@ -152,7 +152,10 @@ export class StreamConnection implements StreamLink {
     return this.out.writableBytes
   }
 
-  /** Any room at the peer will do: a peer of version 1 may never offer as much as the low-water mark. */
+  /**
+   * True if `poll` reports the socket writable. Any buffer space of the peer suffices: a peer of version 1 may never offer as much as the
+   * low-water mark.
+   */
   get pollsWritable(): boolean {
     return this.out.canSend(this.lowWater)
   }
@@ -161,12 +164,12 @@ export class StreamConnection implements StreamLink {
     return this.out.pendingBytes
   }
 
-  /** Whether the send queue has an entry for a control message. */
+  /** True if the send queue has an entry for a control message. */
   get controlFree(): boolean {
     return this.out.controlFree
   }
 
-  /** Whether anything can be written, be it in the stream or not. */
+  /** True if anything can be written, within the stream or outside of it. */
   get spaceFree(): boolean {
     return this.out.spaceFree
   }
@@ -175,7 +178,7 @@ export class StreamConnection implements StreamLink {
     return this.out.allDone && (this.saying < 0 || !this.open)
   }
 
-  /** Nothing is left to wait for: it has arrived, or never will. */
+  /** True if no wait is left: all data has arrived, or never will. */
   get settled(): boolean {
     return this.allSent || this.error !== 0 || this.peerLeft
   }
@@ -183,8 +186,8 @@ export class StreamConnection implements StreamLink {
   // --- data --------------------------------------------------------------------------------------------------------
 
   /**
-   * Sends what fits of `buffer` from `offset`; how much that was. 0 if something is missing: a buffer of the peer,
-   * credits, or send queue entries, which `process` may bring.
+   * Sends as many bytes of `buffer` from `offset` as fit and returns their number: 0 if a buffer of the peer, credits, or send queue
+   * entries are missing, which `process` may bring.
    */
   send(buffer: Uint8Array, offset: number, length: number): number {
     const n = this.out.send(buffer, offset, length)
@@ -192,7 +195,7 @@ export class StreamConnection implements StreamLink {
     return n
   }
 
-  /** The same from memory of the device; it must stay as it is until `isDone(lastPosted)`. */
+  /** Sends as `send` does, from memory of the device, which must stay unchanged until `isDone(lastPosted)`. */
   sendDirect(addr: number, lkey: number, length: number): number {
     const n = this.out.sendDirect(addr, lkey, length)
     if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
@@ -207,7 +210,7 @@ export class StreamConnection implements StreamLink {
     return this.out.isDone(number) || !this.open
   }
 
-  /** Copies what has arrived into `buffer` from `offset`, up to `length` bytes; how many. */
+  /** Copies at most `length` received bytes into `buffer` from `offset` and returns their number. */
   recv(buffer: Uint8Array, offset: number, length: number, peek = false): number {
     return this.in.recv(buffer, offset, length, peek)
   }
@@ -221,14 +224,14 @@ export class StreamConnection implements StreamLink {
     return this.cq.filled || this.qp.sendCq.filled || this.putOff
   }
 
-  /** Takes all messages that have come; how many. */
+  /** Takes all messages that have arrived and returns their number. */
   process(): number {
-    // What comes before the RTU, which may be lost, stays in the completion queue until this end knows what it means.
+    // Messages that arrive before the RTU, which may be lost, stay in the completion queue until this end can interpret them.
     if (!this.started) return 0
     const total = this.takeAll()
     if (this.saying >= 0) this.say()
     if (total === 0) {
-      // Now and then, because failures show there first.
+      // Once in 16 calls that find nothing, because failures show there first.
       this.idle = (this.idle + 1) & 15
       if (this.idle === 0) this.reap()
       if (this.in.due) this.in.giveCredits()
@@ -239,7 +242,7 @@ export class StreamConnection implements StreamLink {
     return total
   }
 
-  /** Takes completions of what was sent. Call it after `process`, which drives the device. */
+  /** Takes completions of sends. Call it after `process`, which drives the device. */
   reap(): void {
     if (this.out.answered) this.out.reap()
     if (this.out.failedStatus !== WcStatus.Success) this.sendFailed()
@@ -262,7 +265,7 @@ export class StreamConnection implements StreamLink {
       if (n < completionBatch) break
     }
     if (this.flushedStatus !== WcStatus.Success && this.open) {
-      // If this end found the error, the send side has the reason.
+      // If this end detected the error, the send side has the reason.
       this.out.reap()
       if (this.out.failedStatus !== WcStatus.Success) this.endWith(this.out.failedStatus)
       else this.end(Errno.ECONNRESET, `the connection was ended: ${wcStatusText(this.flushedStatus)}`)
@@ -331,7 +334,7 @@ export class StreamConnection implements StreamLink {
     if (kind === Control.Disconnect) this.disconnected(this.goodbye)
   }
 
-  /** An empty RDMA WRITE: its acknowledgement shows that the peer lives. True if it was sent or is not needed. */
+  /** Sends an empty RDMA WRITE, whose acknowledgement shows that the peer is alive. Returns true if it was sent or is not needed. */
   sendKeepalive(): boolean {
     if (!this.open) return true
     if (!this.out.controlFree) return false
@@ -339,19 +342,19 @@ export class StreamConnection implements StreamLink {
     return true
   }
 
-  /** Only some requests are signaled: the completion of an empty RDMA WRITE behind the others shows that they are done. */
+  /** Posts an empty RDMA WRITE if the last requests are unsignaled: its completion shows that all requests before it are done. */
   flush(): void {
     if (this.open && this.out.endsUnsignaled && this.out.controlFree) this.out.postControl(empty)
   }
 
-  /** Whether the peer owes this end room for data, or the acknowledgement of what was sent. */
+  /** True if the peer owes this end buffer space, or the acknowledgement of sent data. */
   get waits(): boolean {
     return this.open && (this.writableBytes === 0 || !this.allSent)
   }
 
   /**
-   * Probes a peer that offers no buffer, as TCP probes a zero window, and takes what has come. It does not drive the device: who
-   * probes many connections does that once.
+   * Probes a peer that offers no buffer, as TCP probes a zero window, and takes what has arrived. It does not drive the device: a caller
+   * that probes many connections does that once.
    */
   probe(): void {
     if (this.waits) this.sendKeepalive()
@@ -359,7 +362,7 @@ export class StreamConnection implements StreamLink {
     this.reap()
   }
 
-  /** Tells the peer that nothing more will be sent. */
+  /** Notifies the peer that nothing more will be sent. */
   shutdownWrite(): void {
     if (!this.open || !this.writable) return
     this.out.writable = false
@@ -369,7 +372,7 @@ export class StreamConnection implements StreamLink {
     this.say()
   }
 
-  /** Discards what comes from now on. */
+  /** Discards all data that arrives from now on. */
   shutdownRead(): void {
     if (!this.open || !this.readable) return
     this.in.readable = false
@@ -377,7 +380,7 @@ export class StreamConnection implements StreamLink {
     if (!this.writable) this.disconnect()
   }
 
-  /** Ends both directions. What has arrived can still be read. */
+  /** Ends both directions. Received data can still be read. */
   disconnect(): void {
     if (!this.open) return
     this.out.writable = false
@@ -404,7 +407,7 @@ export class StreamConnection implements StreamLink {
 
   private sendFailed(): void {
     if (!this.open) return
-    // A peer that disconnected takes nothing more: its message has to be processed first.
+    // A peer that disconnected takes nothing more: its message must be processed first.
     this.takeAll()
     this.endWith(this.out.failedStatus)
   }
@@ -420,7 +423,7 @@ export class StreamConnection implements StreamLink {
     else this.end(Errno.ECONNRESET, wcStatusText(status))
   }
 
-  /** The peer broke the protocol: it is counted, the peer is told, and the connection is over. */
+  /** Counts a protocol violation of the peer, notifies the peer, and ends the connection. */
   private breach(what: ProtocolError): void {
     countProtocolError(what)
     this.goodbye = `${protocolErrors[what]} (${what})`
@@ -430,7 +433,7 @@ export class StreamConnection implements StreamLink {
     this.disconnected(this.goodbye)
   }
 
-  /** Before sleeping: arms the completion queues. Poll once more afterwards. */
+  /** Arms the completion queues before a sleep. Poll once more afterwards. */
   arm(): void {
     this.cq.reqNotify()
     this.qp.sendCq.reqNotify()

@@ -1,5 +1,5 @@
 /**
- * The names and numbers of sockets that rsockets use. Families, levels, options and flags have the numbers of Linux on
+ * Names and numbers of sockets that rsockets use. Families, levels, options and flags have the numbers of Linux on
  * every platform: they never leave this library. For errors see errno.ts.
  */
 
@@ -10,7 +10,7 @@ export const AF_IB = 27
 
 export const SOCK_STREAM = 1
 export const SOCK_DGRAM = 2
-/** May be added to the type. */
+/** Flag that may be added to the type. */
 export const SOCK_NONBLOCK = 0o4000
 
 export const IPPROTO_IP = 0
@@ -27,7 +27,7 @@ export const MSG_DONTWAIT = 0x40
 export const MSG_WAITALL = 0x100
 export const MSG_NOSIGNAL = 0x4000
 
-/** `poll` events. */
+/** Events of `poll`. */
 export const POLLIN = 1
 export const POLLPRI = 2
 export const POLLOUT = 4
@@ -67,28 +67,28 @@ export const IPV6_UNICAST_HOPS = 16
 export const IPV6_V6ONLY = 26
 export const IPV6_TCLASS = 67
 
-/** Options of rsockets themselves, of rsocket.h; to be set before the socket connects or listens. */
+/** Level of the options of rsockets themselves (rsocket.h), which must be set before the socket connects or listens. */
 export const SOL_RDMA = 0x10000
 /** Send queue entries. */
 export const RDMA_SQSIZE = 0
-/** Receive queue entries: the credits that the peer gets. */
+/** Receive queue entries: the credits that the peer is granted. */
 export const RDMA_RQSIZE = 1
-/** Inline data of a work request, bytes. */
+/** Maximum inline data of a work request, bytes. */
 export const RDMA_INLINE = 2
-/** Buffers that the peer may map with `riomap` at a time. */
+/** Maximum number of buffers that the peer may map with `riomap` at a time. */
 export const RDMA_IOMAPSIZE = 3
-/** The path records; not supported. */
+/** Path records; not supported. */
 export const RDMA_ROUTE = 4
-/** Ours: whether the socket offers extensions of version 1 to a peer that offers them too; default 1. */
+/** Flag of Verbena: the socket offers extensions of version 1 to a peer that offers them too; default 1. */
 export const RDMA_EXTENSIONS = 0x100
-/** Ours: microseconds to poll before sleeping. */
+/** Microseconds of polling before a sleep; an option of Verbena. */
 export const RDMA_POLLING_TIME = 0x101
 
-/** Ours: sockets that connect to the same address share a queue pair, if the peer is a Verbena end; default 0. */
+/** Flag of Verbena: sockets that connect to the same address share a queue pair, if the peer is a Verbena end; default 0. */
 export const RDMA_SHARE = 0x102
-/** Ours: the most streams on one trunk. Beyond that connecting sockets get queue pairs of their own. */
+/** Maximum number of streams on one trunk, beyond which connecting sockets get queue pairs of their own; an option of Verbena. */
 export const RDMA_STREAMS = 0x103
-/** Ours: the most addresses that a datagram socket remembers. */
+/** Maximum number of addresses that a datagram socket remembers; an option of Verbena. */
 export const RDMA_PEERS = 0x104
 
 /** Protection of a mapped buffer. */

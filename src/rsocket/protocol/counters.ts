@@ -7,16 +7,15 @@ export interface RSocketCounters {
   /** Messages of the protocol, data and control. */
   messagesSent: number
   messagesReceived: number
-  /** How often a send or a receive found nothing to do and the thread slept. */
+  /** Number of times a send or a receive found nothing to do and the thread slept. */
   sleeps: number
-  /** Times that data waited for a receive buffer of the peer, and for credits. */
+  /** Number of times data waited for a receive buffer of the peer, and for credits. */
   waitsForBuffer: number
   waitsForCredits: number
-  /** Bytes that went from the caller's memory into the peer's without a copy on this side. */
+  /** Bytes that were transferred from the caller's memory into the peer's without a copy on this side. */
   bytesDirect: number
   /**
-   * Datagrams that came and were dropped: without a header, not from the peer of `connect`, without a path back, or not read
-   * in time.
+   * Datagrams that were received and dropped: without a header, not from the peer of `connect`, without a path back, or not read in time.
    */
   datagramsDropped: number
 }
@@ -49,20 +48,20 @@ export function countProtocolError(name: ProtocolError): void {
   counts[name]++
 }
 
-/** Connections of this thread that were ended because the peer broke the protocol, by what it did. */
+/** Returns the number of connections of this thread that were ended because the peer violated the protocol, by violation. */
 export function rsocketProtocolErrors(): Record<ProtocolError, number> {
   return { ...counts }
 }
 
-/** What this end dropped because a limit was reached. */
+/** Drops of this end because a limit was reached. */
 const drops = {
-  /** Connections: more of them waited for `accept` than the backlog, or there was no memory for them. */
+  /** Connections that were rejected: more of them waited for `accept` than the backlog allows, or memory was exhausted. */
   connectionsRefused: 0,
-  /** Streams of a trunk: more of them waited for `accept` than the backlog, or RDMA_STREAMS were open. */
+  /** Streams of a trunk that were rejected: more of them waited for `accept` than the backlog allows, or RDMA_STREAMS were open. */
   streamsRefused: 0,
-  /** Addresses that a datagram socket forgot for others that came later. */
+  /** Addresses that a datagram socket forgot in favour of later ones. */
   peersForgotten: 0,
-  /** Datagrams over UDP: more came than the program took in time. */
+  /** Datagrams over UDP that were dropped: more arrived than the program took in time. */
   udpDropped: 0,
 }
 export type RSocketDrops = Record<keyof typeof drops, number>
@@ -71,12 +70,12 @@ export function countDrop(name: keyof RSocketDrops, times = 1): void {
   drops[name] += times
 }
 
-/** What sockets of this thread rejected or forgot because a limit was reached. See docs/guide/rsocket.md. */
+/** Returns the numbers of objects that sockets of this thread rejected or forgot because a limit was reached. See docs/guide/rsocket.md. */
 export function rsocketDrops(): RSocketDrops {
   return { ...drops }
 }
 
-/** Counters of one connection: fields of one shape, because they are written on the data path. */
+/** Counters of one connection: fields of one shape, because the data path writes them. */
 export class Counters implements RSocketCounters {
   bytesSent = 0
   bytesReceived = 0

@@ -1,11 +1,11 @@
 /**
- * The headers of datagrams. All fields are big endian.
+ * Headers of datagrams. All fields are big endian.
  *
- * Over UDP, before the peer's queue pair is known, and to tell one's own (`ds_udp_header`):
+ * Over UDP, before the peer's queue pair is known, and to announce the sender's own (`ds_udp_header`):
  *
  *      0  tag        0x55555555
  *      4  version    4 or 6, of the address
- *      5  operation  0 data, 7 control: only tells the queue pair
+ *      5  operation  0 data, 7 control: only announces the queue pair
  *      6  length     of this header: 16 or 28
  *      7  reserved
  *      8  QP number  24 bits; the upper 8 are reserved
@@ -25,7 +25,7 @@ export const UdpOp = { Data: 0, Control: 7 } as const
 export interface UdpHeader {
   op: number
   qpn: number
-  /** 4 or 16 bytes. */
+  /** Address of 4 or 16 bytes. */
   address: Uint8Array
 }
 
@@ -51,7 +51,7 @@ export function encodeUdpHeader({ op, qpn, address }: UdpHeader): Uint8Array {
   return bytes
 }
 
-/** The header and its length; undefined if there is none. */
+/** Decodes the header and its length; undefined if there is none. */
 export function decodeUdpHeader(bytes: Uint8Array): (UdpHeader & { length: number }) | undefined {
   if (bytes.length < 16) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)

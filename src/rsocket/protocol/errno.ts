@@ -1,5 +1,5 @@
 /**
- * Error numbers of sockets. They are Linux's, unless `useErrno` says what another system has: the protocol itself knows no
+ * Error numbers of sockets. They are those of Linux unless `useErrno` sets those of another system: the protocol itself depends on no
  * system.
  */
 const numbers = {
@@ -37,7 +37,7 @@ const numbers = {
 }
 export type ErrnoName = keyof typeof numbers
 
-/** Numbers of the errors that rsockets give; a call that fails returns one, negative. */
+/** Numbers of the errors that rsockets return; a call that fails returns one, negative. */
 export const Errno: Readonly<Record<ErrnoName, number>> = numbers
 
 const names = new Map<number, ErrnoName>()
@@ -47,7 +47,7 @@ function nameAll(): void {
 }
 nameAll()
 
-/** Takes the numbers of the system (`os.constants.errno`) where they differ. Before the first use of `Errno`. */
+/** Takes the numbers of the system (`os.constants.errno`) where they differ. Call it before the first use of `Errno`. */
 export function useErrno(system: Readonly<Record<string, number>>): void {
   for (const name of Object.keys(numbers) as ErrnoName[]) {
     const number = system[name]
@@ -57,7 +57,7 @@ export function useErrno(system: Readonly<Record<string, number>>): void {
   nameAll()
 }
 
-/** `ECONNRESET` for 104 or −104; `EIO` for a number that has no name here. */
+/** Returns `ECONNRESET` for 104 or −104; `EIO` for a number that has no name here. */
 export function errnoName(number: number): ErrnoName {
   return names.get(Math.abs(number)) ?? 'EIO'
 }
@@ -96,7 +96,7 @@ const texts: Readonly<Record<ErrnoName, string>> = {
   ETIMEDOUT: 'the peer does not answer',
 }
 
-/** What an error number means, and what to do. */
+/** Returns the meaning of an error number, and a remedy. */
 export function errnoText(number: number): string {
   return texts[errnoName(number)]
 }

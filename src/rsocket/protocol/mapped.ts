@@ -1,13 +1,13 @@
 /**
- * Buffers that one end maps for the other: the target iomap, which the peer writes, says which of the peer's memory is at
- * which offsets; `write` writes there directly, without notice to the peer's program.
+ * Buffers that one end maps for the other. The target iomap, which the peer writes, maps offsets to ranges of the peer's memory; `write`
+ * writes there directly, without notice to the peer's program.
  */
 import { Opcode, ScatterGather, SendFlag, SendWorkRequest } from '../../verbs/provider/index.ts'
 import type { ConnData } from './conn-data.ts'
 import { iomapEntryBytes, message, Op, sgeAddr, sgeBytes, writeAddr } from './messages.ts'
 import type { SendSide } from './send-side.ts'
 
-// Of all connections of this thread: they post requests one after the other.
+// Shared by all connections of this thread: they post requests one after the other.
 const entrySge = new ScatterGather(0, iomapEntryBytes, 0)
 const entry = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [entrySge])
 const dataSge = new ScatterGather(0, 0, 0)
@@ -31,14 +31,14 @@ export class Mapped {
     this.peerKey = theirs.targetSgl.key
   }
 
-  /** Entries that the peer's target iomap has. */
+  /** Number of entries of the peer's target iomap. */
   get peerEntries(): number {
     return this.peerIomapSize
   }
 
   /**
-   * Writes entry `index` of the peer's target iomap: `length` bytes at `addr` with `rkey` are at `offset`; no bytes undo
-   * it. False if something is missing for now.
+   * Writes entry `index` of the peer's target iomap, which maps `offset` to the `length` bytes at `addr` with `rkey`; a length of 0 removes
+   * the mapping. Returns false if something is missing for now.
    */
   tell(index: number, offset: number, addr: number, rkey: number, length: number): boolean {
     const { out } = this
@@ -51,13 +51,13 @@ export class Mapped {
     entry.rkey = this.peerKey
     entry.immData = message(Op.Iomap, index)
     entry.remoteAddr = this.peerIomap + index * iomapEntryBytes
-    // librdmacm counts these among the messages that it sends, but not among those that it receives. A peer without
-    // extensions that counts both ways is one of ours.
+    // librdmacm counts these among the messages that it sends, but not among those that it receives. A peer without extensions that counts
+    // both ways is a Verbena end.
     out.postCounted(entry, !this.foreign)
     return true
   }
 
-  /** The word of the entry that holds `offset`, −1 if there is none. */
+  /** Returns the word of the entry that contains `offset`; −1 if there is none. */
   private find(offset: number): number {
     const { targetIomap, base, iomapSize, i32 } = this.out.memory
     for (let i = 0; i < iomapSize; i++) {
@@ -68,7 +68,7 @@ export class Mapped {
     return -1
   }
 
-  /** Writes into the peer's memory at `offset` of what it mapped; how much was taken, −1 if nothing is mapped there. */
+  /** Writes into the peer's memory at `offset` of its mappings; returns the number of bytes taken, −1 if nothing is mapped there. */
   write(buffer: Uint8Array, from: number, length: number, offset: number): number {
     const { out } = this
     const { i32 } = out.memory

@@ -1,4 +1,4 @@
-/** What a program has mapped for its peer with `riomap`, and the entries of the peer's target iomap that say so. */
+/** Buffers that a program has mapped for its peer with `riomap`, and the entries of the peer's target iomap that describe them. */
 import type { MemoryRegion, ProtectionDomain } from '../../verbs/index.ts'
 import { Access } from '../../verbs/provider/index.ts'
 import type { Mapped } from './mapped.ts'
@@ -7,28 +7,28 @@ interface Mapping {
   buffer: Uint8Array
   region: MemoryRegion
   offset: number
-  /** The peer's entry; −1 for memory that is mapped for this end alone. */
+  /** Index of the peer's entry; −1 for memory that is mapped for this end alone. */
   index: number
-  /** The update that the peer has not got yet. */
+  /** Update that the peer has not received yet. */
   pending: 'map' | 'unmap' | null
 }
 
 export class Mappings {
   readonly #pd: ProtectionDomain
   #all: Mapping[] = []
-  /** Entries in which the peer has a mapping, perhaps one of a buffer that is no longer mapped. */
+  /** Entries in which the peer has a mapping, possibly of a buffer that is no longer mapped. */
   readonly #told = new Set<number>()
 
   constructor(pd: ProtectionDomain) {
     this.#pd = pd
   }
 
-  /** Whether an update for the peer is pending. */
+  /** True if an update for the peer is pending. */
   get pending(): boolean {
     return this.#all.some(({ pending }) => pending !== null)
   }
 
-  /** The offset; undefined if all entries are in use. */
+  /** Maps a buffer and returns its offset; undefined if all entries are in use. */
   map(buffer: Uint8Array, write: boolean, offset: number, mapped: Mapped): number | undefined {
     let index = -1
     if (write) {
@@ -39,13 +39,13 @@ export class Mappings {
     const access = write ? Access.LocalWrite | Access.RemoteWrite : Access.LocalWrite
     const region = this.#pd.regMr(buffer, access)
     const at = offset === -1 ? region.addr : offset
-    // An entry that the peer does not know to be free is free all the same: what it gets to know overwrites it.
+    // An entry is free even if the peer does not know it yet: its next update overwrites it.
     if (write) this.#all = this.#all.filter((one) => one.index !== index)
     this.#all.push({ buffer, region, offset: at, index, pending: write ? 'map' : null })
     return at
   }
 
-  /** False if `buffer` is not mapped. The peer can write no more when this returns. */
+  /** Unmaps `buffer`; returns false if it is not mapped. After the return the peer can no longer write to it. */
   unmap(buffer: Uint8Array): boolean {
     const one = this.#all.find(
       (other) =>
@@ -56,13 +56,13 @@ export class Mappings {
     )
     if (one === undefined) return false
     one.region.close()
-    // Even if the peer does not know of this one, its entry may still name the one before.
+    // Even if the peer does not know this mapping, its entry may still describe the previous one.
     if (this.#told.has(one.index)) one.pending = 'unmap'
     else this.#all = this.#all.filter((other) => other !== one)
     return true
   }
 
-  /** Tells the peer what it does not know; false if not all could be said yet. */
+  /** Sends the pending updates to the peer; returns false if some could not be sent yet. */
   tell(mapped: Mapped): boolean {
     for (const one of this.#all) {
       if (one.pending === null) continue

@@ -1,5 +1,5 @@
 /**
- * The messages of a stream: the immediate of an RDMA WRITE, `operation << 29 | value`.
+ * Messages of a stream: the immediate of an RDMA WRITE, `operation << 29 | value`.
  *
  *     0  data          value: bytes that were written into the next buffer of the target SGL
  *     4  SGL           value: low 16 bits of the number of data messages that may have been sent in all. If a buffer is
@@ -18,7 +18,7 @@ const valueMask = 0x1fffffff
 export const sgeBytes = 16
 export const iomapEntryBytes = 24
 
-/** The immediate, unsigned. */
+/** Returns the immediate, unsigned. */
 export function message(op: number, value: number): number {
   return ((op << 29) | value) >>> 0
 }
@@ -31,17 +31,17 @@ export function messageValue(immediate: number): number {
   return immediate & valueMask
 }
 
-/** Turns the four bytes of a word round. */
+/** Reverses the four bytes of a word. */
 export function swap32(word: number): number {
   return ((word << 24) | ((word & 0xff00) << 8) | ((word >>> 8) & 0xff00) | (word >>> 24)) >>> 0
 }
 
-/** Whether this host is big endian. */
+/** True if this host is big endian. */
 export const hostBigEndian: boolean = new Uint8Array(new Uint16Array([1]).buffer)[0] === 0
 
 /**
- * Writes an entry at word `w` of `i32`, for a reader of this host's byte order or (`swap`) the other. `hostBigEndian`
- * says in which order the halves of an address lie.
+ * Writes an entry at word `w` of `i32`, for a reader of this host's byte order or (`swap`) of the other. `hostBigEndian` determines the
+ * order of the two halves of an address.
  */
 export function writeSge(i32: Int32Array, w: number, addr: number, key: number, length: number, swap: boolean): void {
   writeAddr(i32, w, addr, swap)
@@ -61,7 +61,7 @@ function order(word: number, swap: boolean): number {
   return swap ? swap32(word) : word
 }
 
-/** The address of an entry at word `w`, which is in this host's byte order; may be more than a safe integer. */
+/** Returns the address of an entry at word `w`, which is in this host's byte order; it may exceed the safe integers. */
 export function sgeAddr(i32: Int32Array, w: number): number {
   const first = i32[w]! >>> 0
   const second = i32[w + 1]! >>> 0

@@ -1,22 +1,22 @@
-/** What can be set before a socket connects, with the values of librdmacm. */
+/** Options that can be set before a socket connects, with the values of librdmacm. */
 
 export interface StreamOptions {
-  /** Send queue entries; 4 of them are kept for control messages. */
+  /** Number of send queue entries; 4 of them are reserved for control messages. */
   sqSize: number
-  /** Receive queue entries: the credits that the peer gets. */
+  /** Number of receive queue entries: the credits that the peer is granted. */
   rqSize: number
-  /** Inline data of a work request, bytes. */
+  /** Maximum inline data of a work request, bytes. */
   inlineBytes: number
   sendBufferBytes: number
-  /** Of two halves, for a peer of version 1. */
+  /** Bytes of the receive buffer for a peer of version 1: two halves. */
   receiveBufferBytes: number
-  /** So many times that for a Verbena end. */
+  /** Factor by which the receive buffer for a Verbena end is larger. */
   receiveBufferTimes: number
-  /** Entries of the target iomap: buffers of the peer that may be mapped at a time. */
+  /** Entries of the target iomap: maximum number of buffers of the peer that are mapped at a time. */
   iomapSize: number
-  /** Offers what is better than version 1 to a peer that offers it too. */
+  /** True if the extensions of version 1 are offered to a peer that offers them too. */
   extensions: boolean
-  /** Sockets that connect to the same address share a queue pair. */
+  /** True if sockets that connect to the same address share a queue pair. */
   share: boolean
 }
 
@@ -39,18 +39,18 @@ const maxQueueSize = 0xfffe
 const minBufferBytes = 4096
 const maxBufferBytes: number = 1 << 28
 const maxIomapSize: number = 127 << 8
-/** Entries of our target SGL: buffers that a peer may offer at a time. librdmacm has two. */
+/** Entries of the target SGL of this end: maximum number of buffers that a peer may offer at a time. librdmacm has two. */
 export const targetEntries = 16
-/** Streams of one trunk. */
+/** Maximum number of streams of one trunk. */
 export const defaultMaxStreams: number = 1 << 14
-/** Addresses that a datagram socket remembers. */
+/** Maximum number of addresses that a datagram socket remembers. */
 export const defaultMaxPeers = 4096
-/** Microseconds to poll before sleeping, of librdmacm. */
+/** Microseconds of polling before a sleep, as in librdmacm. */
 export const defaultPollingUs = 10
 
 const bounded = (value: number, min: number, max: number): number => Math.min(max, Math.max(min, Math.trunc(value)))
 
-/** The nearest values that are possible. */
+/** Returns the nearest values that are possible. */
 export function clampOptions(options: StreamOptions): StreamOptions {
   return {
     sqSize: bounded(options.sqSize, minQueueSize, maxQueueSize),
@@ -69,8 +69,8 @@ export function clampOptions(options: StreamOptions): StreamOptions {
 const memoryShare = 1 / 32
 
 /**
- * The sizes for one connection more where there are `count` already, in `deviceBytes` of memory: the defaults, and less
- * when there are very many, so that ten thousand fit. What the program has `chosen` stays.
+ * Returns the sizes for one more connection when there are `count` already, in `deviceBytes` of memory: the defaults, and smaller sizes
+ * when there are very many, so that ten thousand fit. Options that the program has `chosen` stay.
  */
 export function optionsFor(
   options: StreamOptions,

@@ -1,6 +1,6 @@
 /**
- * The receiving side of a stream. The receive buffer is a ring; the parts of it that the peer is offered follow each
- * other, so that where data lies is known from how much came. Messages are counted when they are taken from the
+ * Receiving side of a stream. The receive buffer is a ring; the parts of it that the peer is offered follow each
+ * other, so that the position of data follows from the bytes received. Messages are counted when they are taken from the
  * completion queue, because then their receive is posted again; bytes are free when the program has read them.
  *
  * A peer of version 1 is offered one half of the buffer at a time. A Verbena end has the whole buffer from the start and
@@ -16,10 +16,10 @@ import type { StreamOptions } from './options.ts'
 import { loopBytes, type SendSide } from './send-side.ts'
 import type { StreamMemory } from './stream-memory.ts'
 
-/** Offers that can be remembered; a power of two. */
+/** Maximum number of offers that are remembered; a power of two. */
 const maxOffers = 256
 
-// Of all connections of this thread: they post requests one after the other.
+// Shared by all connections of this thread: they post requests one after the other.
 const updateSge = new ScatterGather(0, sgeBytes, 0)
 const update = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [updateSge])
 const plain = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
@@ -30,19 +30,19 @@ export class ReceiveSide {
   private readonly counters: Counters
   private readonly u8: Uint8Array
   private readonly rqSize: number
-  /** More may come. */
+  /** True if more data may arrive. */
   readable = false
-  /** The peer has shut down. */
+  /** True if the peer has shut down. */
   peerDone = false
-  /** This end has: what comes is discarded. */
+  /** True if this end has shut down reading: received data is discarded. */
   discarding = false
-  /** An update for the peer waits, because too many control messages are outstanding. */
+  /** True if an update for the peer is deferred, because too many control messages are outstanding. */
   due = false
 
   // Messages: received, and allowed in all.
   private received = 0
   private granted = 0
-  /** Messages about mappings of a peer that may not count them. */
+  /** Messages about mappings, from a peer that may not count them. */
   private mappings = 0
 
   // Bytes: received, read, and offered; and positions in the buffer.
@@ -53,10 +53,10 @@ export class ReceiveSide {
   private advertiseAt = 0
   /** Bytes of the buffer that are used: two halves for a peer of version 1. */
   private ringBytes = 0
-  /** Less is not worth a message. */
+  /** Free bytes from which on an offer is worth a message. */
   private granule = 0
   private foreign = true
-  /** Ends of the parts that the peer was offered and has not filled. */
+  /** Ends of the parts that were offered to the peer and that it has not filled. */
   private offerEnds: Int32Array = new Int32Array(2)
   private offerMask = 1
   private offerHead = 0
@@ -96,8 +96,8 @@ export class ReceiveSide {
   }
 
   /**
-   * How much of the receive buffer the peer has written. Of one that has not said that it sends nothing more, requests may have been executed
-   * that are not known here.
+   * Maximum number of bytes of the receive buffer that the peer has written. Until the peer has announced that it sends nothing more,
+   * requests of it may have been executed that are not known here.
    */
   get filledBytes(): number {
     return this.peerDone ? Math.min(this.counters.bytesReceived, this.ringBytes) : this.memory.receiveBytes
@@ -107,7 +107,7 @@ export class ReceiveSide {
     return (this.arrived - this.consumed) | 0
   }
 
-  /** Copies what has arrived into `buffer` from `offset`, up to `length` bytes; how many. */
+  /** Copies at most `length` received bytes into `buffer` from `offset` and returns their number. */
   recv(buffer: Uint8Array, offset: number, length: number, peek: boolean): number {
     let n = (this.arrived - this.consumed) | 0
     if (n > length) n = length
@@ -129,7 +129,7 @@ export class ReceiveSide {
     return n
   }
 
-  /** Discards what has arrived and what will. */
+  /** Discards all received and future data. */
   discard(): void {
     this.discarding = true
     this.consume((this.arrived - this.consumed) | 0)
@@ -143,11 +143,11 @@ export class ReceiveSide {
     if (ringBytes - ((this.advertised - this.consumed) | 0) >= this.granule) this.giveCredits()
   }
 
-  /** A data message of `length` bytes, with `byteLen` bytes written. What is wrong with it, if anything is. */
+  /** Takes a data message of `length` bytes, with `byteLen` bytes written. Returns the violation if it is invalid. */
   takeData(length: number, byteLen: number): ProtocolError | null {
     this.received = (this.received + 1) | 0
     if (((this.received - this.granted) | 0) > this.mappings) return 'creditOverrun'
-    // What lies outside of what was offered cannot be read.
+    // Data outside of the offered parts cannot be read.
     if (((this.advertised - this.arrived) | 0) < length) return 'dataOverrun'
     if (length === 0) return 'emptyData'
     if (byteLen !== length) return 'badImmediate'
@@ -158,19 +158,19 @@ export class ReceiveSide {
     return null
   }
 
-  /** A message about a mapping, which costs a credit; a peer without extensions may have sent it without one. */
+  /** Takes a message about a mapping, which costs a credit; a peer without extensions may have sent it without one. */
   takeMapping(): ProtocolError | null {
     if (this.foreign) this.mappings++
     return this.takeCounted()
   }
 
-  /** Another message that costs a credit. */
+  /** Takes another message that costs a credit. */
   private takeCounted(): ProtocolError | null {
     this.received = (this.received + 1) | 0
     return ((this.received - this.granted) | 0) > this.mappings ? 'creditOverrun' : null
   }
 
-  /** Whether half of the credits have been used since the last that were given. */
+  /** True if half of the credits have been used since the last grant. */
   private get creditsLow(): boolean {
     return ((this.received - this.granted + this.rqSize) | 0) >= this.rqSize >> 1
   }
@@ -179,7 +179,7 @@ export class ReceiveSide {
     return this.due || this.creditsLow
   }
 
-  /** Offers free parts of the receive buffer, and lets the peer send more messages. */
+  /** Offers free parts of the receive buffer, and grants the peer more messages. */
   giveCredits(): void {
     const { out } = this
     this.due = false
@@ -201,7 +201,7 @@ export class ReceiveSide {
       const immediate = message(Op.Sgl, this.granted & 0xffff)
       if (offer) this.postOffer(immediate, free)
       else if (entryFree && !this.foreign) {
-        // An entry without bytes counts as none. A message with a payload takes the device's fast path.
+        // An entry of zero bytes is ignored. A message with a payload takes the device's fast path.
         this.postUpdate(immediate, 0, 0, 0)
       } else {
         plain.immData = immediate

@@ -1,8 +1,8 @@
 /**
- * The sending side of a stream: the entries of the send queue, the send buffer, the credits, and the parts of the peer's
- * buffer that may be written to. Bytes leave when they are taken, so there is no queue besides the send queue.
+ * Sending side of a stream: the entries of the send queue, the send buffer, the credits, and the parts of the peer's
+ * buffer that may be written to. Bytes are sent when they are taken, so there is no queue besides the send queue.
  *
- * Requests are numbered from 1. What was in use when each was posted is recorded until it completes, so that one
+ * Requests are numbered from 1. The resources in use when each was posted are recorded until it completes, so that one
  * completion stands for all before it, and only some have to be signaled.
  *
  * Counts of bytes and messages wrap at 32 bits; only their differences are used.
@@ -23,23 +23,23 @@ import { hostBigEndian, sgeAddr, sgeBytes, writeSge } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 import { outgoingSlots, type StreamMemory, type StreamQueuePair } from './stream-memory.ts'
 
-/** Shorter ranges are copied byte by byte: cheaper than making a view. */
+/** Length below which ranges are copied byte by byte, which is cheaper than making a view. */
 export const loopBytes = 32
-/** The longest data message. */
+/** Maximum length of a data message. */
 const maxTransfer = 1 << 16
-/** Completions taken at a time. */
+/** Number of completions taken at a time. */
 export const completionBatch = 32
-/** Data messages between two signaled ones, at most. */
+/** Maximum number of data messages between two signaled ones. */
 const maxUnsignaled = 32
 
-// Of all connections of this thread: they take completions, and post requests, one after the other.
+// Shared by all connections of this thread: they take completions, and post requests, one after the other.
 const scratch: WorkCompletion[] = workCompletions(completionBatch)
 const dataSge = new ScatterGather(0, 0, 0)
 const data = new SendWorkRequest(0, Opcode.WriteWithImm, 0, [dataSge])
 
-/** Requests of which what was in use is recorded at first; a power of two. Idle connections need no more. */
+/** Initial number of requests whose resources are recorded; a power of two. Idle connections need no more. */
 const firstRecords = 16
-/** In place of the parts of a peer that has only offered one. */
+/** Placeholder for the parts of a peer that has only offered one. */
 const noParts = { addr: new Float64Array(0), length: new Int32Array(0) } as const
 
 export class SendSide {
@@ -49,14 +49,14 @@ export class SendSide {
   private readonly cq: CompletionQueue
   private readonly u8: Uint8Array
   private readonly i32: Int32Array
-  /** Messages can be exchanged. */
+  /** True if messages can be exchanged. */
   connected = false
-  /** And this end has not shut down. */
+  /** True if `connected` and this end has not shut down. */
   writable = false
-  /** The status of the first request that failed. */
+  /** Status of the first request that failed. */
   failedStatus: number = WcStatus.Success
 
-  // Send queue entries. What is recorded of the requests from the last that is done, by number.
+  // Send queue entries. Records of the requests from the last completed one on, by number.
   private mask: number = firstRecords - 1
   private bytesAt: Int32Array = new Int32Array(firstRecords)
   private controlsAt: Int32Array = new Int32Array(firstRecords)
@@ -73,14 +73,14 @@ export class SendSide {
   private unsignaledBytes = 0
   private sendAt = 0
 
-  // Credits: data messages that were sent, and that may have been sent in all.
+  // Credits: data messages that were sent, and that may be sent in total.
   private sent = 0
   private allowed = 0
   private peerCredits = 0
-  /** Messages that cost the peer a receive and were not counted in `sent`; it may count them. */
+  /** Messages that cost the peer a receive and were not counted in `sent`; the peer may count them. */
   private uncounted = 0
 
-  // Where the next data goes, and parts of the peer's buffer that come after that.
+  // Position of the next data, and the parts of the peer's buffer after that.
   private partAddr = 0
   private partLeft = 0
   private partsAddr: Float64Array = noParts.addr
@@ -96,10 +96,10 @@ export class SendSide {
 
   private readonly lkey: number
   private readonly inlineBytes: number
-  /** Sends shorter than the longest message go in messages of this size. */
+  /** Size of the messages into which sends shorter than the longest message are split. */
   private pieceBytes = maxTransfer
   private outgoing = 0
-  /** Whether the peer reads words in the other byte order. */
+  /** True if the peer reads words in the other byte order. */
   swap = false
 
   constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions, counters: Counters) {
@@ -127,7 +127,7 @@ export class SendSide {
     const early = theirs.extension !== null && (theirs.extension.features & Feature.EarlyBuffers) !== 0
     this.partLeft = early ? this.peerHigh - this.peerLow : theirs.dataBuffer.length
     this.offered = this.partLeft
-    // On a network packets of one size leave together; those of a message of several differ in size.
+    // On a network, packets of equal size leave together; the packets of a multi-packet message differ in size.
     if (early && this.memory.context.device.driven) this.pieceBytes = this.qp.query().attr.pathMtu
     this.connected = true
     this.writable = true
@@ -135,28 +135,28 @@ export class SendSide {
 
   // --- how much is free --------------------------------------------------------------------------------------------
 
-  /** Bytes that can be sent at once. */
+  /** Number of bytes that can be sent at once. */
   get writableBytes(): number {
     if (!this.writable || this.sent === this.allowed || this.dataUnderWay >= this.maxData) return 0
     return Math.min(this.free, (this.offered - this.bytesOut) | 0)
   }
 
-  /** Whether something can be sent at once, and `freeBytes` of the send buffer are free. */
+  /** True if something can be sent at once, and `freeBytes` of the send buffer are free. */
   canSend(freeBytes: number): boolean {
     return this.free >= freeBytes && this.writableBytes > 0
   }
 
-  /** Whether the last request was not signaled, so that no completion will show when it is done. */
+  /** True if the last request was not signaled, so that no completion will show when it is done. */
   get endsUnsignaled(): boolean {
     return this.unsignaled > 0 && this.controlsPosted === this.controlsDone
   }
 
-  /** Bytes that are not known to have arrived. */
+  /** Number of bytes that are not known to have arrived. */
   get pendingBytes(): number {
     return (this.bytesPosted - this.bytesDone) | 0
   }
 
-  /** Whether all that was posted has arrived. */
+  /** True if all posted data has arrived. */
   get allDone(): boolean {
     return this.posted === this.done
   }
@@ -169,7 +169,7 @@ export class SendSide {
     return (this.posted - this.done - this.controlsPosted + this.controlsDone) | 0
   }
 
-  /** Whether a control message has an entry; polls for completions if it has none. */
+  /** True if a control message has an entry; polls for completions if it has none. */
   get controlFree(): boolean {
     if (((this.controlsPosted - this.controlsDone) | 0) < controlReserve) return true
     this.reap()
@@ -186,7 +186,7 @@ export class SendSide {
 
   // --- data --------------------------------------------------------------------------------------------------------
 
-  /** Whether a data message can go; counts what is missing. */
+  /** Returns true if a data message can be sent; otherwise counts the missing resource. */
   private ready(): boolean {
     if (this.free <= this.signalBytes || this.dataUnderWay >= this.maxData) {
       this.reap()
@@ -203,7 +203,7 @@ export class SendSide {
     return true
   }
 
-  /** Sends what fits of `buffer` from `offset`; how much that was. */
+  /** Sends as many bytes of `buffer` from `offset` as fit and returns their number. */
   send(buffer: Uint8Array, offset: number, length: number): number {
     const { sendBytes, sendOffset, sendBuffer } = this.memory
     const { u8 } = this
@@ -230,7 +230,7 @@ export class SendSide {
   }
 
   /**
-   * The same from memory of the device, without a copy: `addr` with `lkey`. The memory must stay as it is until
+   * Sends as `send` does, from memory of the device (`addr` with `lkey`), without a copy. The memory must stay unchanged until
    * `isDone(lastPosted)`.
    */
   sendDirect(addr: number, lkey: number, length: number): number {
@@ -239,7 +239,7 @@ export class SendSide {
       const n = Math.min(length - taken, maxTransfer, this.partLeft)
       dataSge.addr = addr + taken
       dataSge.lkey = lkey
-      // The last one stands for all, and which one that is is not known here.
+      // The completion of the last message covers all before it. Which one is the last is not known here, so each is signaled.
       this.unsignaled = maxUnsignaled
       this.postData(n)
       taken += n
@@ -248,7 +248,7 @@ export class SendSide {
     return taken
   }
 
-  /** The number of the last request, and whether request `number` and all before it are done. */
+  /** Number of the last request; `isDone` returns whether request `number` and all before it are done. */
   get lastPosted(): number {
     return this.posted
   }
@@ -296,13 +296,13 @@ export class SendSide {
     const i = number & this.mask
     this.bytesAt[i] = this.bytesPosted
     this.controlsAt[i] = this.controlsPosted
-    // Numbers of requests are unsigned to the verbs.
+    // Request numbers are unsigned in the verbs.
     wr.wrId = number >>> 0
     this.counters.messagesSent++
     this.qp.postSend(wr)
   }
 
-  /** Makes room for twice as many records: of what is done last, and of all requests before this one that are outstanding. */
+  /** Doubles the number of records, which cover the last completed request and all outstanding requests before this one. */
   private widen(): void {
     const { mask, bytesAt, controlsAt } = this
     const wider = 2 * mask + 1
@@ -317,7 +317,7 @@ export class SendSide {
 
   // --- control messages and writes outside the stream ----------------------------------------------------------------
 
-  /** Posts a signaled request that takes an entry of the reserve: `controlFree` was true. */
+  /** Posts a signaled request that takes a reserved entry: the caller has checked `controlFree`. */
   postControl(wr: SendWorkRequest): void {
     this.controlsPosted = (this.controlsPosted + 1) | 0
     this.unsignaled = 0
@@ -325,7 +325,7 @@ export class SendSide {
     this.post(wr)
   }
 
-  /** A control message that costs the peer a credit, where both ends count it so; else `takeUpdate` sees what the peer does. */
+  /** Posts a control message that costs the peer a credit if both ends count it; otherwise `takeUpdate` detects what the peer counts. */
   postCounted(wr: SendWorkRequest, counted: boolean): void {
     if (counted) this.sent = (this.sent + 1) | 0
     else this.uncounted++
@@ -333,8 +333,8 @@ export class SendSide {
   }
 
   /**
-   * The device address of a slot to send the payload of a control message from. There are more slots than outstanding
-   * control messages.
+   * Returns the device address of a slot from which to send the payload of a control message. There are more slots than outstanding control
+   * messages.
    */
   outgoingSlot(): number {
     this.outgoing = (this.outgoing + 1) & (outgoingSlots - 1)
@@ -347,8 +347,8 @@ export class SendSide {
   }
 
   /**
-   * Copies up to `length` bytes into the send buffer and posts `wr`, a signaled WRITE whose element and length this
-   * fills in; how many.
+   * Copies at most `length` bytes into the send buffer and posts `wr`, a signaled WRITE whose element and length this fills in. Returns the
+   * number of bytes.
    */
   postWrite(wr: SendWorkRequest, buffer: Uint8Array, from: number, length: number): number {
     if (this.free <= this.signalBytes || this.dataUnderWay >= this.maxData) this.reap()
@@ -370,19 +370,19 @@ export class SendSide {
 
   // --- what comes back ---------------------------------------------------------------------------------------------
 
-  /** Whether completions are there. */
+  /** True if completions are available. */
   get answered(): boolean {
     return this.cq.filled
   }
 
-  /** Drives the device and takes completions. Afterwards `failedStatus` says whether one failed. */
+  /** Drives the device and takes completions. Afterwards `failedStatus` is the status of the first failure, if any. */
   reap(): void {
     for (;;) {
       const n = this.cq.poll(scratch)
       for (let i = 0; i < n; i++) {
         const { status, wrId } = scratch[i]!
         if (status !== WcStatus.Success && this.failedStatus === WcStatus.Success) this.failedStatus = status
-        // A failed request is done, too: the device uses nothing of this end for it any more.
+        // A failed request is done, too: the device no longer uses memory of this end for it.
         this.done = wrId | 0
       }
       if (n < completionBatch) break
@@ -392,9 +392,9 @@ export class SendSide {
     this.controlsDone = this.controlsAt[i]!
   }
 
-  /** The value of an SGL message: how many data messages may have been sent. What is wrong with it, if anything is. */
+  /** Takes the value of an SGL message: the number of data messages that may be sent in total. Returns the violation if it is invalid. */
   takeUpdate(value: number): ProtocolError | null {
-    // librdmacm does not cut the sum of two 16-bit numbers.
+    // librdmacm does not truncate the sum of two 16-bit numbers.
     if (value > 0x1ffff) return 'badImmediate'
     const more = (value - this.allowed) & 0xffff
     const most = this.peerCredits + this.uncounted
@@ -428,7 +428,7 @@ export class SendSide {
     }
   }
 
-  /** Parts that touch become one. */
+  /** Adds a part; adjacent parts are merged. Returns false if there is no entry for it. */
   private addPart(addr: number, length: number): boolean {
     const { partsAddr, partsLength } = this
     const last = (this.partsHead - 1) & (targetEntries - 1)

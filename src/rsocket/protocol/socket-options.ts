@@ -1,4 +1,4 @@
-/** The options of sockets: those that `setsockopt` and `getsockopt` know, and the values of each socket. */
+/** Options of sockets: those that `setsockopt` and `getsockopt` support, and the values of each socket. */
 
 import {
   IP_TOS,
@@ -37,9 +37,9 @@ import {
 import { Errno } from './errno.ts'
 import { defaultMaxPeers, defaultMaxStreams, defaultOptions, defaultPollingUs, type StreamOptions } from './options.ts'
 
-/** Of `tcp_keepalive_time`. */
+/** Default of `tcp_keepalive_time`. */
 const keepIdleSeconds = 7200
-/** Longest data message: what stands for the segment size of TCP. */
+/** Maximum length of a data message, in place of TCP's segment size. */
 const segmentBytes = 65_536
 
 export class SocketOptions {
@@ -47,24 +47,24 @@ export class SocketOptions {
   /** Sizes that the program has set. */
   readonly chosen: Set<keyof StreamOptions> = new Set()
   reuseAddr = false
-  /** Sockets of a host that give the same number, not 0, share a port, and all of them may listen. */
+  /** Number by which sockets of a host share a port, if not 0: all sockets that give the same one, and all of them may listen. */
   reusePort = 0
   keepAlive = false
   keepIdleSeconds: number = keepIdleSeconds
   noDelay = true
   oobInline = false
   broadcast = false
-  /** Seconds; −1: off. */
+  /** Seconds of SO_LINGER; −1: off. */
   lingerSeconds: number = -1
   tos = 0
   v6Only = false
   pollingUs: number = defaultPollingUs
-  /** Streams of one trunk. */
+  /** Maximum number of streams of one trunk. */
   maxStreams: number = defaultMaxStreams
-  /** Addresses that a datagram socket remembers. */
+  /** Maximum number of addresses that a datagram socket remembers. */
   maxPeers: number = defaultMaxPeers
 
-  /** For an accepted socket: the options of the listening one. */
+  /** Returns the options of an accepted socket: those of the listening one. */
   inherit(): SocketOptions {
     const copy = Object.assign(new SocketOptions(), this)
     copy.stream = { ...this.stream }
@@ -75,7 +75,7 @@ export class SocketOptions {
 
 interface Option {
   get(options: SocketOptions): number
-  /** An error number, negative, if the value is invalid. */
+  /** Sets the option; returns an error number, negative, if the value is invalid. */
   set(options: SocketOptions, value: number): number | undefined
 }
 
@@ -165,7 +165,7 @@ const table = new Map<number, Option>([
       },
     },
   ],
-  // The transport repeats what is not acknowledged.
+  // The transport retransmits what is not acknowledged.
   [key(IPPROTO_TCP, TCP_KEEPINTVL), fixed(75)],
   [key(IPPROTO_TCP, TCP_KEEPCNT), fixed(9)],
   [key(IPPROTO_TCP, TCP_CONGESTION), fixed(0)],
@@ -219,7 +219,9 @@ const tos: Option = {
 table.set(key(IPPROTO_IP, IP_TOS), tos)
 table.set(key(IPPROTO_IPV6, IPV6_TCLASS), tos)
 
-/** 0, or an error number, negative. Sizes are those of the next connection: later they are kept and change nothing. */
+/**
+ * Sets an option; returns 0, or an error number, negative. Sizes apply to the next connection: later they are stored and change nothing.
+ */
 export function setOption(options: SocketOptions, level: number, name: number, value: number): number {
   if (level === SOL_RDMA && name === RDMA_ROUTE) return -Errno.EOPNOTSUPP
   const option = table.get(key(level, name))
@@ -227,12 +229,12 @@ export function setOption(options: SocketOptions, level: number, name: number, v
   return option.set(options, value) ?? 0
 }
 
-/** Whether keepalives go by this option. */
+/** True if this option changes the keepalives. */
 export function changesKeepAlive(level: number, name: number): boolean {
   return (level === SOL_SOCKET && name === SO_KEEPALIVE) || (level === IPPROTO_TCP && name === TCP_KEEPIDLE)
 }
 
-/** The value, or an error number, negative. */
+/** Returns the value, or an error number, negative. */
 export function getOption(options: SocketOptions, level: number, name: number): number {
   if (level === SOL_RDMA && name === RDMA_ROUTE) return -Errno.EOPNOTSUPP
   const option = table.get(key(level, name))

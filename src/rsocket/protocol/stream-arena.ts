@@ -1,23 +1,23 @@
 /**
- * Where the memory of streams comes from: slabs of pieces of one size, each slab one allocation with one region to send from. Making a
- * stream thus allocates and zeroes nothing, and registers only what its peer may write to.
+ * Memory of streams: slabs of segments ("pieces") of one size, each slab one allocation with one region to send from. Making a stream thus
+ * allocates and zeroes nothing, and registers only the memory that its peer may write to.
  *
  *     slab     ┌ piece: local part │ remote part ┬ piece ┬ … ┐      one local region over all of it, which gives no peer access
  *     peers    a region for each stream over the remote part of its piece, with a key of its own
  *
- * A region for each peer, not a memory window: a window costs a key as well, and a request on the send queue beside it.
+ * Each peer has a region, not a memory window: a window also takes a key, and a request on the send queue in addition.
  *
- * A piece that is given back cools: threads of other processes may be writing to it with the key of the peer that had it until a grace
- * period has passed, which is when that key is reclaimed. No piece begins with its remote part, since memory that begins where a region
- * does is reclaimed with that region.
+ * A piece that is returned cools: threads of other processes may still write to it with the key of its last peer until a grace period has
+ * passed, at whose end that key is reclaimed. No piece begins with its remote part, since memory that begins where a region does is
+ * reclaimed with that region.
  */
 import type { Context, MemoryRegion, ProtectionDomain } from '../../verbs/index.ts'
 
 const pageBytes = 4096
-/** Pieces and bytes of a slab, at most, if it has more than one piece; each slab has as many as there are already. */
+/** Maximum pieces and bytes of a slab, if it has more than one piece; each new slab has as many pieces as there are already. */
 const maxPieces = 16
 const maxSlabBytes = 1 << 22
-/** A slab without users is freed while so many bytes are unused beside it. */
+/** Unused bytes in other slabs from which on a slab without users is freed. */
 const keepBytes = 1 << 22
 
 interface Slab {
@@ -30,13 +30,13 @@ interface Slab {
 
 export interface Piece {
   readonly u8: Uint8Array
-  /** So many bytes from its beginning are what the last stream left in it; the rest is zero. */
+  /** Bytes at its beginning that the last stream may have written; the rest is zero. */
   leftBytes: number
   readonly slab: Slab
   readonly local: MemoryRegion
 }
 
-/** A piece and what its last peer could write with. */
+/** A piece, and the region with which its last peer could write to it. */
 interface Cooling {
   piece: Piece
   region: MemoryRegion
@@ -56,7 +56,7 @@ export class StreamArena {
     this.#context = pd.context
   }
 
-  /** A piece of at least so many bytes, which begins with a page; zeros behind its `leftBytes`. Throws a VerbsError. */
+  /** Takes a piece of at least `bytes`, which begins with a page and is zero after its `leftBytes`. Throws a VerbsError. */
   take(bytes: number): Piece {
     const size = Math.ceil(bytes / pageBytes) * pageBytes
     this.#cool()
@@ -72,7 +72,9 @@ export class StreamArena {
     return piece
   }
 
-  /** Gives a piece back, after the queue pair is gone, and the region with which its peer wrote to it, up to `leftBytes` from its beginning. */
+  /**
+   * Returns a piece, after the queue pair is gone, and the region with which its peer wrote to it, up to `leftBytes` from its beginning.
+   */
   give(piece: Piece, region: MemoryRegion, leftBytes: number): void {
     piece.leftBytes = leftBytes
     region.discard()
@@ -80,7 +82,7 @@ export class StreamArena {
     this.#cool()
   }
 
-  /** Gives back a piece that no peer has had access to. */
+  /** Returns a piece to which no peer has had access. */
   giveUnused(piece: Piece): void {
     const { slab } = piece
     this.#unused.get(slab.pieceBytes)!.push(piece)
@@ -89,7 +91,7 @@ export class StreamArena {
     if (slab.unused === slab.pieces && this.#unusedBytes - slab.bytes.length >= keepBytes) this.#drop(slab)
   }
 
-  /** No stream has memory of it any more; what cools is reclaimed with the rest. */
+  /** Frees the slabs when no stream uses them any more; cooling pieces are reclaimed with the rest. */
   close(): void {
     for (const { bytes, local } of this.#slabs) local.discard(bytes)
     this.#slabs.clear()
@@ -97,7 +99,7 @@ export class StreamArena {
     this.#cooling = []
   }
 
-  /** What has cooled can be used again. */
+  /** Makes the pieces that have cooled available again. */
   #cool(): void {
     const cooling = this.#cooling
     let cooled = 0
@@ -121,7 +123,7 @@ export class StreamArena {
     try {
       bytes = this.#context.alloc(pieces * pieceBytes)
     } catch (error) {
-      // There may be room for fewer.
+      // There may be memory for fewer.
       if (pieces === 1) throw error
       return this.#slab(pieceBytes, pieces >> 1)
     }

@@ -1,10 +1,10 @@
 /**
- * The memory of one stream: a piece of the arena with two parts, so that the peer can write only where it must.
+ * Memory of one stream: a piece of the arena with two parts, so that the peer can write only where it must.
  *
  *     local    send buffer, outgoing entries of SGLs            this end sends from here, with the key of the arena
  *     remote   target SGL, target iomap, receive buffer         the peer writes here, with a key that is this stream's
  *
- * The entries, which little traffic needs as well, are next to each other in the middle: one page of memory.
+ * The entries, which little traffic needs as well, are adjacent in the middle: one page of memory.
  */
 import type { Context, MemoryRegion, QueuePair } from '../../verbs/index.ts'
 import { Access, type QpType } from '../../verbs/provider/index.ts'
@@ -15,7 +15,7 @@ import type { Piece, StreamArena } from './stream-arena.ts'
 const line = 64
 const align = (n: number): number => Math.ceil(n / line) * line
 
-/** Slots for outgoing entries: one for each outstanding control message, each in a cache line of its own. */
+/** Number of slots for outgoing entries: one for each outstanding control message, each in a cache line of its own. */
 export const outgoingSlots: number = 2 * controlReserve
 
 export type StreamQueuePair = QueuePair<typeof QpType.RC>
@@ -28,12 +28,12 @@ export class StreamMemory {
   readonly targetSgl: number
   readonly targetIomap: number
   readonly receiveBuffer: number
-  /** All of the receive buffer, and one half of what a peer of version 1 gets of it. */
+  /** Bytes of the whole receive buffer, and of one half of the part that a peer of version 1 gets. */
   readonly receiveBytes: number
   readonly halfBytes: number
   readonly outgoing: number
   readonly iomapSize: number
-  /** The first address, and the bytes from there as bytes and words. */
+  /** First address, and the memory from there as bytes and words. */
   readonly base: number
   readonly u8: Uint8Array
   readonly i32: Int32Array
@@ -41,14 +41,14 @@ export class StreamMemory {
   readonly copy: (to: number, from: number, length: number) => void
   readonly sendBuffer: number
   readonly sendBytes: number
-  /** The same, counted from `base`. */
+  /** Offsets from `base`. */
   readonly receiveOffset: number
   readonly sendOffset: number
 
   readonly arena: StreamArena
   readonly #piece: Piece
 
-  /** Throws a VerbsError if memory or a key cannot be had. */
+  /** Throws a VerbsError if memory or a key cannot be allocated. */
   constructor(arena: StreamArena, options: StreamOptions) {
     this.arena = arena
     const { context } = arena.pd
@@ -77,8 +77,8 @@ export class StreamMemory {
     this.receiveBuffer = this.targetSgl + entryBytes
     this.receiveOffset = this.receiveBuffer - base
     this.sendOffset = 0
-    // An entry with a length is one that the peer has written, and a peer that announces data which it has not written must not have what another
-    // sent read in their place. What is zero is better not touched: an idle connection needs no page of it.
+    // An entry with a non-zero length is one that the peer has written, and a peer that announces data which it has not written must not
+    // expose the data of another peer. Zero memory stays untouched: an idle connection needs no page of it.
     if (piece.leftBytes > localBytes) u8.fill(0, localBytes, piece.leftBytes)
     try {
       this.remote = arena.pd.regMr(
@@ -92,8 +92,8 @@ export class StreamMemory {
   }
 
   /**
-   * After the queue pair is gone. It is used for something else when nobody sends from it, or writes to it, any more. `filledBytes`: how
-   * much of the receive buffer the peer may have written.
+   * Returns the memory after the queue pair is gone. It is reused when no end sends from it, or writes to it, any more. `filledBytes`:
+   * maximum number of bytes of the receive buffer that the peer may have written.
    */
   close(filledBytes: number = this.receiveBytes): void {
     this.arena.give(this.#piece, this.remote, this.receiveOffset + filledBytes)

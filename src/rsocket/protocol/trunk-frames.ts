@@ -1,7 +1,7 @@
 /**
  * Frames of a trunk. Each has a header of 8 bytes, big endian; in data frames the data follow:
  *
- *      0  kind      1 open    value: the port that the client's end shows
+ *      0  kind      1 open    value: the port that the client's end reports
  *                   2 accept
  *                   3 data    value: bytes that follow
  *                   4 credit  value: further bytes that may be sent
@@ -16,10 +16,10 @@ import type { StreamLink } from './stream-link.ts'
 export const Frame = { Open: 1, Accept: 2, Data: 3, Credit: 4, Shut: 5, Close: 6, Reset: 7 } as const
 
 export const headBytes = 8
-/** Bytes of one direction of one stream that may be in flight. */
+/** Maximum number of bytes of one direction of one stream that may be in flight. */
 export const windowBytes: number = 1 << 16
 
-/** What a trunk uses of the connection that its frames travel on. */
+/** Members of the connection that a trunk uses to carry its frames. */
 export type Carried = Pick<
   StreamLink,
   | 'open'

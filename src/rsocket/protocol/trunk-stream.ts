@@ -5,31 +5,31 @@ import { Errno } from './errno.ts'
 import type { StreamLink } from './stream-link.ts'
 import { Frame, windowBytes } from './trunk-frames.ts'
 
-/** Ports that clients' ends show: from the ephemeral range. */
+/** Ports that the clients' ends report: from the ephemeral range. */
 const firstPort = 32_768
 const ports = 28_000
 
-/** Where bytes come from: the carrier. */
+/** Source of received bytes: the carrier. */
 interface Source {
   recv(buffer: Uint8Array, offset: number, length: number): number
 }
 
-/** What a stream uses of its trunk. */
+/** Interface of a trunk to its streams. */
 export interface Mux {
   /** Bytes of data that a frame could carry now. */
   readonly room: number
-  /** Whether nothing waits to be sent. */
+  /** True if nothing waits to be sent. */
   readonly flushed: boolean
   readonly streams: ReadonlyMap<number, TrunkStream>
-  /** Memory for a window, and back. */
+  /** Lends memory for a window; `giveBack` returns it. */
   borrow(): Uint8Array
   giveBack(window: Uint8Array): void
-  /** Sends data; how much was taken. */
+  /** Sends data; returns the number of bytes taken. */
   write(id: number, buffer: Uint8Array, from: number, length: number): number
-  /** Sends a frame without data, as soon as it can be. */
+  /** Sends a frame without data, as soon as possible. */
   say(kind: number, id: number, value?: number): void
   sayCredit(id: number): void
-  /** Notifies all streams when there is room again. */
+  /** Notifies all streams when there is space again. */
   awaitRoom(): void
   process(): number
   reap(): void
@@ -46,9 +46,9 @@ export class TrunkStream implements StreamLink {
   readonly foreign = false
   readonly mapped = null
   readonly lastPosted = 0
-  /** Called when data came, there is room again, or the stream ended. */
+  /** Callback for received data, available space, and the end of the stream. */
   onNews: (() => void) | null = null
-  /** Called once, when the peer has accepted (0) or rejected it. */
+  /** Callback that is called once, when the peer has accepted (0) or rejected the stream. */
   onAnswer: ((errno: number) => void) | null = null
   open: boolean
   writable: boolean
@@ -60,13 +60,13 @@ export class TrunkStream implements StreamLink {
   #window: Uint8Array | null = null
   #readAt = 0
   #filled = 0
-  /** Bytes that the peer may still send, and that were read and not granted again. */
+  /** Bytes that the peer may still send, and bytes that were read and not granted again. */
   #granted: number = windowBytes
   #owed = 0
   /** Bytes that this end may send. */
   #credit: number = windowBytes
   #discarding = false
-  /** A credit frame waits to be sent. */
+  /** True if a credit frame waits to be sent. */
   #crediting = false
 
   constructor(trunk: Mux, id: number, accepted: boolean) {
@@ -95,14 +95,14 @@ export class TrunkStream implements StreamLink {
     answer(0)
   }
 
-  /** Whether a frame of this size may come; its bytes count as granted no more. */
+  /** Returns true if a frame of this size is permitted, and deducts its bytes from the grant. */
   takes(bytes: number): boolean {
     if (bytes > this.#granted || (!this.readable && !this.#discarding)) return false
     this.#granted -= bytes
     return true
   }
 
-  /** Takes bytes that have come. */
+  /** Takes received bytes into the window; returns their number. */
   fill(source: Source, bytes: number): number {
     this.#window ??= this.trunk.borrow()
     const at = (this.#readAt + this.#filled) % windowBytes
@@ -169,12 +169,12 @@ export class TrunkStream implements StreamLink {
     return 0
   }
 
-  /** The trunk outlives the stream, and sends what it has taken. */
+  /** True if the trunk is flushed: it outlives the stream, and sends what it has taken. */
   get allSent(): boolean {
     return this.trunk.flushed
   }
 
-  /** Only its trunk knows. */
+  /** True always: only the trunk knows. */
   get hasNews(): boolean {
     return true
   }
@@ -243,7 +243,7 @@ export class TrunkStream implements StreamLink {
     this.trunk.sayCredit(this.id)
   }
 
-  /** Bytes that were read, which a credit frame that leaves now grants the peer again. */
+  /** Returns the bytes that were read, which a credit frame that leaves now grants the peer again. */
   takeOwed(): number {
     const owed = this.#owed
     this.#crediting = false
@@ -303,7 +303,7 @@ export class TrunkStream implements StreamLink {
     return this.trunk.sendKeepalive()
   }
 
-  /** The socket gives the stream up: the peer gets a reset. */
+  /** Abandons the stream on behalf of the socket: the peer gets a reset. */
   end(error: number, reason: string): void {
     if (!this.open) return
     this.error = error

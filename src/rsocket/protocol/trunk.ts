@@ -1,11 +1,11 @@
 /**
  * Many streams over one queue pair: a stream of rsockets between two Verbena ends, the carrier, on which frames travel.
  *
- * Each direction of a stream may have a window of bytes in flight, so that one whose reader is slow does not stop the
+ * Each direction of a stream may have a window of bytes in flight, so that a stream with a slow reader does not stop the
  * others. Memory for the window is borrowed while there is something in it: an idle stream has none.
  *
- * The carrier may end at any moment, and its socket then gives back queue pair and completion queues, while sockets still
- * have their streams. So the trunk drops the carrier first, and has a closed one in its place. The end of the carrier is
+ * The carrier may end at any moment, and its socket then releases queue pair and completion queues, while sockets still
+ * have their streams. So the trunk drops the carrier first, and replaces it by a closed one. The end of the carrier is
  * reported once, to all streams and to the owner.
  */
 
@@ -15,27 +15,27 @@ import { defaultMaxStreams } from './options.ts'
 import { type Carried, ClosedCarrier, Frame, headBytes, windowBytes } from './trunk-frames.ts'
 import { type Mux, TrunkStream } from './trunk-stream.ts'
 
-/** The most data of one frame, before other streams have their turn. */
+/** Maximum data of one frame, before other streams have their turn. */
 const maxData = 1 << 14
-/** Windows that are kept for the next stream that needs one. */
+/** Number of windows that are kept for the next stream that needs one. */
 const spareWindows = 64
-/** With this many frames waiting for the peer, the end that accepts streams takes no more of the peer's. */
+/** Number of frames waiting for the peer at which the end that accepts streams takes no more frames of the peer. */
 const heldFrames = 256
 /**
- * Frames that may wait to be sent, beyond those that each stream may cause: open, credit, shut and close. Only a peer that
- * takes no frames makes more wait.
+ * Maximum number of frames that may wait to be sent, beyond those that each stream may cause: open, credit, shut and close. Only a peer
+ * that takes no frames exceeds it.
  */
 const spareFrames = 1024
 const framesPerStream = 4
-/** Words of a frame that waits: kind, stream, value. */
+/** Number of words of a waiting frame: kind, stream, value. */
 const frameWords = 3
-/** In place of a credit frame's value: what the stream owes when the frame leaves. */
+/** Placeholder for the value of a credit frame: the bytes that the stream owes when the frame leaves. */
 const owed = -1
 
 export interface TrunkOwner {
-  /** The peer opens a stream; false rejects it. Without this the peer may open none. */
+  /** Accepts a stream that the peer opens; false rejects it. Without this method the peer may open none. */
   arrive?(stream: TrunkStream, port: number): boolean
-  /** There are no streams any more, or the carrier is gone. */
+  /** Notifies the owner that there are no streams any more, or that the carrier is gone. */
   idle(trunk: Trunk): void
 }
 
@@ -45,14 +45,14 @@ export class Trunk implements Mux {
   owner: TrunkOwner
   readonly maxStreams: number
   #next: number
-  // What is to be sent before anything else: the rest of a frame, and frames without data.
+  // Bytes to be sent before anything else: the rest of a frame, and frames without data.
   readonly #stage: Uint8Array = new Uint8Array(headBytes + maxData)
   readonly #stageView: DataView
   #staged = 0
   #sent = 0
   #frames: number[] = []
   #framesAt = 0
-  // What is being received.
+  // Frame that is being received.
   readonly #head: Uint8Array = new Uint8Array(headBytes)
   readonly #headView: DataView
   #have = 0
@@ -63,10 +63,10 @@ export class Trunk implements Mux {
   #processing = false
   #unused = false
   #over = false
-  /** A stream waits for room. */
+  /** True if a stream waits for space. */
   #blocked = false
 
-  /** `firstStream`: the number of the first stream that this end opens, from 1 to 2^24 − 1, behind which numbers begin again at 1. */
+  /** `firstStream`: the number of the first stream that this end opens, from 1 to 2^24 − 1, after which numbers begin again at 1. */
   constructor(carrier: Carried, owner: TrunkOwner, maxStreams: number = defaultMaxStreams, firstStream: number = 1) {
     this.#next = firstStream
     this.#carrier = carrier
@@ -76,7 +76,7 @@ export class Trunk implements Mux {
     this.#headView = new DataView(this.#head.buffer)
   }
 
-  /** The connection that frames travel on; a closed one when it has ended. */
+  /** Connection that carries the frames; a closed one after its end. */
   get carrier(): Carried {
     return this.#carrier
   }
@@ -85,12 +85,12 @@ export class Trunk implements Mux {
     return this.#carrier.open
   }
 
-  /** Whether there are as many streams as may be. */
+  /** True if the maximum number of streams is open. */
   get full(): boolean {
     return this.streams.size >= this.maxStreams
   }
 
-  /** A new stream from this end. */
+  /** Opens a new stream from this end. */
   openStream(): TrunkStream {
     while (this.streams.has(this.#next)) this.#next = (this.#next % 0xffffff) + 1
     const stream = new TrunkStream(this, this.#next, false)
@@ -104,7 +104,7 @@ export class Trunk implements Mux {
     if (this.streams.get(stream.id) !== stream) return
     this.streams.delete(stream.id)
     if (this.streams.size > 0) return
-    // Frames behind this one may open others: the owner is notified when all have been taken.
+    // Frames after this one may open other streams: the owner is notified when all have been taken.
     if (this.#processing) this.#unused = true
     else this.owner.idle(this)
   }
@@ -121,12 +121,12 @@ export class Trunk implements Mux {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Frames without data that wait to be sent. */
+  /** Number of frames without data that wait to be sent. */
   get waiting(): number {
     return (this.#frames.length - this.#framesAt) / frameWords
   }
 
-  /** Whether nothing waits to be sent. */
+  /** True if nothing waits to be sent. */
   get flushed(): boolean {
     return this.#staged === 0 && this.#framesAt === this.#frames.length
   }
@@ -136,17 +136,17 @@ export class Trunk implements Mux {
     return this.flushed ? Math.max(0, Math.min(maxData, this.#carrier.writableBytes - headBytes)) : 0
   }
 
-  /** Notifies all streams when there is room again. */
+  /** Notifies all streams when there is space again. */
   awaitRoom(): void {
     this.#blocked = true
   }
 
-  /** Sends a credit frame for what a stream owes when the frame leaves. */
+  /** Sends a credit frame for the bytes that a stream owes when the frame leaves. */
   sayCredit(id: number): void {
     this.say(Frame.Credit, id, owed)
   }
 
-  /** Sends a frame without data, as soon as it can be. */
+  /** Sends a frame without data, as soon as possible. */
   say(kind: number, id: number, value = 0): void {
     if (!this.#carrier.open) return
     this.#frames.push(kind, id, value)
@@ -161,7 +161,7 @@ export class Trunk implements Mux {
     this.#sent = 0
   }
 
-  /** Sends what waits; true if nothing does any more. */
+  /** Sends waiting frames; returns true if none waits any more. */
   flush(): boolean {
     const frames = this.#frames
     for (;;) {
@@ -188,7 +188,7 @@ export class Trunk implements Mux {
     return this.flushed
   }
 
-  /** Sends data of a stream; how much was taken. */
+  /** Sends data of a stream; returns the number of bytes taken. */
   write(id: number, buffer: Uint8Array, from: number, length: number): number {
     const n = this.flush() ? Math.min(length, this.room) : 0
     if (n === 0) {
@@ -205,7 +205,7 @@ export class Trunk implements Mux {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /** Takes what has come for all streams; how many frames and parts of frames that was. */
+  /** Takes the received frames of all streams; returns the number of frames and parts of frames. */
   process(): number {
     if (this.#processing || this.#over) return 0
     this.#processing = true
@@ -230,8 +230,8 @@ export class Trunk implements Mux {
   }
 
   /**
-   * Whether the peer has to take answers before its frames are taken again. Only the end that accepts streams waits, so the
-   * two never wait for each other.
+   * True if the peer must take frames of this end before its own are taken again. Only the end that accepts streams waits, so the two ends
+   * never wait for each other.
    */
   get #held(): boolean {
     return this.owner.arrive !== undefined && this.#carrier.open && this.waiting >= heldFrames
@@ -245,7 +245,7 @@ export class Trunk implements Mux {
     this.#carrier.arm()
   }
 
-  /** True if it was sent or is not needed. */
+  /** Sends a keepalive; returns true if it was sent or is not needed. */
   sendKeepalive(): boolean {
     return this.#carrier.sendKeepalive()
   }
@@ -276,7 +276,7 @@ export class Trunk implements Mux {
         stream?.accepted()
         return true
       case Frame.Data:
-        // A stream that is closed here may still be open to the other side.
+        // A stream that is closed here may still be open at the other end.
         if (value === 0 || value > windowBytes || stream?.takes(value) === false) return this.#breach('badFrame')
         this.#left = value
         this.#into = stream
@@ -310,7 +310,7 @@ export class Trunk implements Mux {
     }
   }
 
-  /** The peer broke the protocol: that is counted once, and the rest of its frames is ignored. */
+  /** Counts a protocol violation of the peer, once, and ignores the rest of its frames. */
   #breach(what: ProtocolError): boolean {
     if (this.#over) return false
     countProtocolError(what)
@@ -318,7 +318,7 @@ export class Trunk implements Mux {
     return false
   }
 
-  /** The carrier is gone, or given up, and all streams with it. */
+  /** Ends all streams, since the carrier is gone or was abandoned. */
   end(error: number, reason: string): void {
     if (this.#over) return
     this.#over = true

@@ -8,21 +8,20 @@ import type { Context } from '../../verbs/index.ts'
 import { IoContext, keepMs, processHeld, whenReleased } from './io-context.ts'
 import type { Route } from './sharing.ts'
 
-/** What an id's `context` is. */
+/** Type of the `context` of an id. */
 export interface CmOwner {
   cmEvent(event: CmEvent): void
 }
 
-/** How often the channel is served for users that do not keep the process alive. */
+/** Interval at which the channel is served for users that do not keep the process alive. */
 const unheldMs = 10
 /**
- * How often a channel is served while there are sockets and none follows it. Nothing else would serve it: a peer
- * gets no answer from a listener that the program does not watch, and none when it disconnects. Following the channel
- * instead would keep the process alive, since waiting for its events does (`CompletionChannel.whenEvent`). So that is done only
- * while the process lives on anyway.
+ * Interval at which a channel is served while there are sockets and no user follows it. Nothing else would serve it: a peer would get no
+ * answer from a listener that the program does not watch, and none to its disconnect. Following the channel instead would keep the process
+ * alive, since waiting for its events does (`CompletionChannel.whenEvent`). So it is followed only while the process is kept alive anyway.
  */
 const idleMs = 50
-/** Times that it is served so before it is followed: clients of HTTP let the process go after each request. */
+/** Number of times the channel is served at that interval before it is followed: HTTP clients let the process end after each request. */
 const idleTimes = 4
 
 const services = new Map<string | Context, CmService>()
@@ -34,7 +33,7 @@ export class CmService {
   readonly alone: Set<string> = new Set()
   readonly #key: string | Context
   #uses = 0
-  /** Of these, users that await no events. */
+  /** Number of these users that await no events. */
   #quiet = 0
   #follows = 0
   #unheld = 0
@@ -43,7 +42,7 @@ export class CmService {
   #closing: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
   #idled = 0
-  /** Follows the channel until the process is let go. */
+  /** Function that stops following the channel; set while the channel is followed because the process is kept alive anyway. */
   #along: (() => void) | undefined
 
   constructor(key: string | Context) {
@@ -51,7 +50,7 @@ export class CmService {
     this.channel = inRootContext(() => createEventChannel({ device: key }))
   }
 
-  /** The channel for a device; each call is paired with a `release`. A `quiet` user awaits no events. */
+  /** Returns the channel for a device; each call is paired with a `release`. A `quiet` user awaits no events. */
   static acquire(device: string | Context | undefined, quiet = false): CmService {
     const key = device ?? (process.env.VERBENA_DEVICE || 'roce')
     let cm = services.get(key)
@@ -85,7 +84,7 @@ export class CmService {
     this.channel.close()
   }
 
-  /** Dispatches all events that have come; whether there were any. */
+  /** Dispatches all events that have arrived; returns true if there were any. */
   pump(): boolean {
     let any = false
     for (let event = this.channel.tryGetEvent(); event !== undefined; event = this.channel.tryGetEvent()) {
@@ -95,7 +94,7 @@ export class CmService {
     return any
   }
 
-  /** Blocks until an event has come, at most `ms`. */
+  /** Blocks until an event has arrived, at most `ms`. */
   sleep(ms: number): void {
     const event = this.channel.getEvent(ms)
     if (event === undefined) return

@@ -1,17 +1,17 @@
 /**
- * What happens to connected sockets when their thread ends: what a kernel does with those of a process. Peers receive what was
- * sent, as far as it can be delivered in a moment, and then the end, or a reset if something of theirs was not read.
+ * Closes connected sockets when their thread ends, as a kernel does with those of a process. Peers receive the sent data, as far as it can
+ * be delivered in a moment, and then the end, or a reset if data of theirs was not read.
  */
-// Its listener, which disconnects, was set before this one, and so is called after it.
+// The listener of `cm`, which disconnects, was prepended before this one, and so is called after it.
 import '../../cm/index.ts'
 
-/** How long messages to peers may take. Those that they acknowledge later are lost. */
+/** Maximum time for messages to peers. Messages that they acknowledge later are lost. */
 const farewellMs = 50
 
 export interface Leaver {
-  /** Says that this end closes; true when all that was sent has arrived, or never will. */
+  /** Notifies the peer that this end closes; returns true when all sent data has arrived, or never will. */
   farewell(): boolean
-  /** It carries streams of others, which say theirs first. */
+  /** True if it carries streams of other sockets, which send their farewell first. */
   readonly carries: boolean
 }
 
@@ -29,7 +29,7 @@ function done(socket: Leaver): boolean {
   try {
     return socket.farewell()
   } catch {
-    // The thread may have been ended in the middle of anything.
+    // The thread may have been ended at any point.
     return true
   }
 }

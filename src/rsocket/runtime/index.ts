@@ -1,4 +1,4 @@
-/** How sockets wait and are woken: what those of a thread share of a device, the event loop, blocking calls, UDP. */
+/** Waiting and waking of sockets: the parts of a device that the sockets of a thread share, the event loop, blocking calls, UDP. */
 import './system-errno.ts'
 
 export { addressBytes, addressError, familyName, named, notAnAddress, type SocketAddress } from './address.ts'

@@ -1,5 +1,5 @@
 /**
- * What the streams of one thread share of one device: the protection domain, the completion channel, and memory that is
+ * Resources of one device that the streams of one thread share: the protection domain, the completion channel, and memory that is
  * registered for the program.
  */
 import { every, inRootContext } from '../../memory/index.ts'
@@ -14,49 +14,49 @@ import {
 import { StreamArena, type StreamLink } from '../protocol/index.ts'
 import { activate, type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
 
-/** Longest wait for an event: after each, the service thread has to drive the device. The channel itself looks more often. */
+/** Longest wait for an event: after each, the service thread must drive the device. The channel itself checks more often. */
 const sliceMs = 60_000
-/** The same while no member keeps the process alive: then a timer waits, which does not either. */
+/** Longest wait while no member keeps the process alive: then a timer waits, which does not keep it alive either. */
 const unheldMs = 10
 
 /**
- * How often streams that wait for their peer probe it, and threads of this process that ended without closing anything are
- * cleaned up after.
+ * Interval at which streams that wait for their peer probe it, and at which threads of this process that ended without closing anything are
+ * cleaned up.
  */
 export const watchMs = 1000
 
 /**
- * How long what is unused is kept: programs often open the next socket soon, and what all sockets share takes as long to make as
- * what each of them has for itself. The CM, kept as long, must also serve last messages.
+ * Time for which unused resources are kept: programs often open the next socket soon, and the resources that all sockets share take as long
+ * to make as those that each socket has for itself. The CM, kept as long, must also serve last messages.
  */
 export const keepMs = 250
 
-/** The owner of a completion queue: its member gets a turn when the queue has an event. */
+/** Owner of a completion queue: its member gets a turn when the queue has an event. */
 export interface CqOwner {
   readonly member: Member
 }
 
-/** Streams that wait for nothing are probed every so many times. */
+/** Number of intervals after which streams that wait for nothing are probed. */
 const restEvery = 8
 
 export interface Watched {
-  /** Whether the peer owes it something: room, or the acknowledgement of what was sent. */
+  /** True if the peer owes it buffer space, or the acknowledgement of sent data. */
   readonly waits: boolean
   probe(): void
 }
 
 const contexts = new Map<Context, IoContext>()
 
-/** Contexts of this thread with members that keep the process alive. */
+/** Number of contexts of this thread with members that keep the process alive. */
 let held = 0
 const heldListeners = new Set<() => void>()
 
-/** Whether the process lives on anyway because sockets wait for their devices. */
+/** True if the process is kept alive anyway, because sockets wait for their devices. */
 export function processHeld(): boolean {
   return held > 0
 }
 
-/** Calls `released` whenever `processHeld` has become false, until the function that is returned is called. */
+/** Calls `released` whenever `processHeld` has become false, until the returned function is called. */
 export function whenReleased(released: () => void): () => void {
   heldListeners.add(released)
   return () => heldListeners.delete(released)
@@ -67,12 +67,12 @@ interface Piece {
   region: MemoryRegion
 }
 
-/** What is kept ready for the next socket; closed before its device is. */
+/** A resource that is kept ready for the next socket; closed before its device is. */
 export interface Spare {
   close(): void
 }
 
-/** A link with the device context whose events report what comes on it. */
+/** A link, with the device context whose events report its input. */
 export interface BoundLink {
   readonly io: IoContext
   readonly connection: StreamLink
@@ -83,9 +83,9 @@ export class IoContext implements EventSource {
   readonly context: Context
   readonly pd: ProtectionDomain
   readonly channel: CompletionChannel
-  /** The memory of its streams. */
+  /** Memory of its streams. */
   readonly arena: StreamArena
-  /** A device that works only while a thread polls it. */
+  /** True for a device that works only while a thread polls it. */
   readonly driven: boolean
   spare: Spare | undefined
   #uses = 0
@@ -94,7 +94,7 @@ export class IoContext implements EventSource {
   #waiting = false
   #held = false
   #timer: NodeJS.Timeout | undefined
-  /** A check is scheduled whether still nothing keeps the process alive. */
+  /** True if a check is scheduled whether nothing keeps the process alive still. */
   #letsGo = false
   readonly #pieces: Piece[] = []
   readonly #streams = new Set<Watched>()
@@ -112,7 +112,7 @@ export class IoContext implements EventSource {
     this.#endWatch = inRootContext(() => every(watchMs, () => this.#watch()))
   }
 
-  /** The one of a context in this thread. Each call is paired with a `release`. */
+  /** Returns the `IoContext` of a context in this thread. Each call is paired with a `release`. */
   static acquire(context: Context): IoContext {
     let io = contexts.get(context)
     if (io === undefined) {
@@ -132,7 +132,7 @@ export class IoContext implements EventSource {
     else this.#closing = inRootContext(() => setTimeout(() => this.#close(), keepMs).unref())
   }
 
-  /** Closes what is kept though it is unused, since its context may be about to close. */
+  /** Closes the contexts that are kept though unused, since their device context may be about to close. */
   static closeUnused(): void {
     for (const io of contexts.values()) if (io.#uses === 0) io.#close()
   }
@@ -153,12 +153,12 @@ export class IoContext implements EventSource {
     this.pd.close()
   }
 
-  /** Probes the stream once a second while it waits for its peer, else now and then, until `drop`. */
+  /** Probes the stream once a second while it waits for its peer, otherwise at longer intervals, until `drop`. */
   keep(stream: Watched): void {
     this.#streams.add(stream)
   }
 
-  /** How many streams are probed. */
+  /** Number of streams that are probed. */
   get streams(): number {
     return this.#streams.size
   }
@@ -167,14 +167,14 @@ export class IoContext implements EventSource {
     this.#streams.delete(stream)
   }
 
-  /** A completion queue whose events are those of the owner's member. */
+  /** Creates a completion queue whose events are those of the owner's member. */
   createCq(cqe: number, owner: CqOwner): CompletionQueue {
     const { channel } = this
     return this.context.createCq(cqe, { singleThreaded: true, channel, cqContext: owner, inLoop: true })
   }
 
   #watch(): void {
-    // Of a device that processes share the dead are looked for in other ways as well.
+    // On a device that processes share, dead threads are detected in other ways as well.
     if (this.context.device.host.segment.name === null || this.#watches % restEvery === 0) this.#reapDead()
     if (this.driven && this.#streams.size > 0) this.context.device.progress()
     const turn = this.#watches++ % restEvery
@@ -191,14 +191,14 @@ export class IoContext implements EventSource {
 
   // --- memory of the program ---------------------------------------------------------------------------------------
 
-  /** Memory that is registered for sending; it lives as long as this object. */
+  /** Allocates memory that is registered for sending; it lives as long as this object. */
   alloc(bytes: number): Uint8Array {
     const piece = this.context.alloc(bytes)
     this.#pieces.push({ bytes: piece, region: this.pd.regMr(piece, 0) })
     return piece
   }
 
-  /** The key with which `buffer` can be sent from where it is, −1 if it is not memory from `alloc`. */
+  /** Returns the key with which `buffer` can be sent from where it is, −1 if it is not memory from `alloc`. */
   lkeyOf(buffer: Uint8Array): number {
     for (const { bytes, region } of this.#pieces)
       if (
@@ -221,7 +221,7 @@ export class IoContext implements EventSource {
     activate((cq.cqContext as CqOwner).member)
   }
 
-  /** Takes the events that are there: their members become active. */
+  /** Takes the available events: their members become active. */
   collect(): void {
     while (this.channel.hasEvent) {
       const cq = this.channel.tryGetEvent()
@@ -240,7 +240,7 @@ export class IoContext implements EventSource {
     if (this.#members > 0) activate((cq.cqContext as CqOwner).member)
   }
 
-  /** One more member is watched in the event loop; with `ref` it keeps the process alive. */
+  /** Adds a member that is watched in the event loop; with `ref` it keeps the process alive. */
   addMember(ref: boolean): void {
     this.#members++
     if (ref) this.#refs++
@@ -261,7 +261,7 @@ export class IoContext implements EventSource {
     this.#changed()
   }
 
-  /** Whether the process is kept alive may have changed. */
+  /** Re-evaluates whether the process is kept alive. */
   #changed(): void {
     this.#holds(this.#refs > 0)
     if (!this.#waiting) {

@@ -5,7 +5,7 @@
 import { every, inRootContext } from '../../memory/index.ts'
 
 interface Probed {
-  /** Ticks from one keepalive to the next. */
+  /** Number of ticks from one keepalive to the next. */
   readonly every: number
   readonly send: () => void
   due: number
@@ -25,8 +25,8 @@ function tick(): void {
 }
 
 /**
- * Calls `send` every so many seconds, the first time up to a second earlier or half of one later, until the function that is returned
- * is called. That does not keep the process alive.
+ * Calls `send` every `seconds`, the first time up to a second earlier or half a second later, until the returned function is called. It
+ * does not keep the process alive.
  */
 export function everySeconds(seconds: number, send: () => void): () => void {
   const ticksBetween = Math.max(1, Math.ceil(seconds))

@@ -1,31 +1,31 @@
 /**
- * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A
- * member is *active* while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for
- * a while (memory/polling.ts), active members are armed, and the reactor waits for an event of their completion channel instead. So
- * thousands of idle connections cost nothing, and busy ones never sleep.
+ * Drives sockets in the event loop of a thread. Sockets that a program watches, or that have work left, are members. A member is *active*
+ * while it is polled: it gets a turn in each iteration of the event loop. When nothing has happened for a while (memory/polling.ts), active
+ * members are armed, and the reactor waits for an event of their completion channel instead. So thousands of idle connections cost nothing,
+ * and busy ones never sleep.
  */
 import { inRootContext, nowNs, Polling } from '../../memory/index.ts'
 
 export interface Member {
-  /** Takes what has come and calls those that wait for it; true if anything happened. */
+  /** Takes received messages and calls the watches that wait for them; returns true if anything happened. */
   turn(): boolean
-  /** After a turn that returned false: arms the completion event; what has come since is reported now, and true returned. */
+  /** Arms the completion event, after a turn that returned false. Reports what has arrived since then, and returns true in that case. */
   arm(): boolean
 }
 
-/** Where completion events come from: a completion channel that members are armed on. */
+/** Source of completion events: a completion channel on which members are armed. */
 export interface EventSource {
-  /** Takes the events that are there: their members become active. */
+  /** Takes the available events: their members become active. */
   collect(): void
-  /** Waits in the event loop for the next one. */
+  /** Waits in the event loop for the next event. */
   wait(): void
 }
 
-/** Iterations between two polls of the completion channel while there are active members. */
+/** Number of iterations between two polls of the completion channel while there are active members. */
 const collectEvery = 8
 
 const active = new Set<Member>()
-/** Those that have become active in this round: their turns come in the next iteration. */
+/** Members that have become active in this round: their turns come in the next iteration. */
 const later = new Set<Member>()
 const sources = new Set<EventSource>()
 const polling = new Polling()
@@ -34,8 +34,8 @@ let inRound = false
 let turns = 0
 
 /**
- * Polls the member from the next iteration on: what a callback of this one has resolved is served before, a program's `once(server,
- * 'connection')` for example, which has no listener for what comes then.
+ * Polls the member from the next iteration on. Callbacks that this iteration has resolved run first: for example, a program's `once(server,
+ * 'connection')` has no listener before for what the member delivers.
  */
 export function activate(member: Member): void {
   if (inRound) later.add(member)
@@ -43,7 +43,7 @@ export function activate(member: Member): void {
   run()
 }
 
-/** Whether members get turns; when that ends, the sources wait. */
+/** True while members get turns; when that ends, the sources wait. */
 export function givesTurns(): boolean {
   return running
 }
@@ -53,12 +53,12 @@ export function forget(member: Member): void {
   later.delete(member)
 }
 
-/** A source has members that are watched. */
+/** Registers a source, whose members are watched. */
 export function use(source: EventSource): void {
   sources.add(source)
 }
 
-/** It has none any more. */
+/** Removes a source that has no members any more. */
 export function leave(source: EventSource): void {
   sources.delete(source)
 }
@@ -79,7 +79,7 @@ function turn(): void {
   try {
     happened = round()
   } finally {
-    // A callback that throws must not stop the others.
+    // A callback that throws must not stop the other members.
     if (happened) {
       if (polling.polls) polling.came(nowNs())
       setImmediate(turn)
@@ -88,7 +88,7 @@ function turn(): void {
   }
 }
 
-/** Gives each active member a turn; whether anything happened. */
+/** Gives each active member a turn; returns true if anything happened. */
 function round(): boolean {
   let happened = false
   turns = (turns + 1) % collectEvery
@@ -98,7 +98,7 @@ function round(): boolean {
     for (const member of active) if (member.turn()) happened = true
   } finally {
     inRound = false
-    // They have their first turn before any rests.
+    // They have their first turn before any member rests.
     if (later.size > 0) happened = true
     for (const member of later) active.add(member)
     later.clear()
@@ -106,20 +106,20 @@ function round(): boolean {
   return happened && active.size > 0
 }
 
-/** Arms all members, so that events report what comes. */
+/** Arms all members, so that events report new input. */
 function rest(): void {
   running = false
   const resting = [...active]
   active.clear()
   let armed = 0
   try {
-    // Arming one may bring something for another: that one is active again, whether it was armed before or not.
+    // Arming one member may bring input for another, which is then active again, whether it was armed before or not.
     for (const member of resting) {
       armed++
       if (member.arm()) active.add(member)
     }
   } finally {
-    // A callback that throws must not stop the others.
+    // A callback that throws must not stop the other members.
     for (const member of resting.slice(armed)) active.add(member)
     if (active.size > 0) run()
     for (const source of sources) source.wait()

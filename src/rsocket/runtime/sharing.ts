@@ -5,19 +5,19 @@ import type { SocketAddress } from './address.ts'
 import type { IoContext } from './io-context.ts'
 import type { Watch } from './watches.ts'
 
-/** How long a trunk without streams is kept. */
+/** Time for which a trunk without streams is kept. */
 const keepMs = 1000
 
-/** The socket below a trunk. */
+/** Socket that carries a trunk. */
 export interface Carrier {
-  /** Called when the connection is made (0), or not (the error). */
+  /** Callback for the result of the connect: 0, or the error. */
   onSettled: ((errno: number) => void) | null
   trunk: Trunk | null
   readonly io: IoContext | null
   readonly reason: string
-  /** Streams that it may carry. */
+  /** Maximum number of streams that it may carry. */
   readonly maxStreams: number
-  /** Its connection, if the peer takes it for a trunk too. */
+  /** Connection of the socket, if the peer uses it as a trunk too. */
   readonly trunkConnection: StreamConnection | null
   connectPlain(addr: SocketAddress): number
   watch(events: number, callback: (revents: number) => void): Watch
@@ -27,7 +27,7 @@ export interface Carrier {
 /** A socket that wants a stream. */
 export interface Joining {
   opened(trunk: Trunk, carrier: Carrier): void
-  /** The peer does not share: the socket takes over the connection that was made, or needs one of its own. */
+  /** Handles a peer that does not share: the socket takes over the connection that was made and returns true, or returns false. */
   adopt(carrier: Carrier): boolean
   alone(): void
   failed(errno: number, reason: string): void
@@ -69,7 +69,7 @@ export class Route implements TrunkOwner {
     }
   }
 
-  /** Called after the first socket has joined, because the connection may be made before this returns. */
+  /** Connects the carrier. Called after the first socket has joined, because the connection may be made before this returns. */
   connect(addr: SocketAddress): void {
     const carrier = this.#carrier
     const result = carrier.connectPlain(addr)
@@ -101,7 +101,7 @@ export class Route implements TrunkOwner {
 export function keepTrunk(carrier: Carrier, connection: StreamConnection, owner: TrunkOwner): Trunk {
   const trunk = new Trunk(connection, owner, carrier.maxStreams)
   carrier.trunk = trunk
-  // Its streams keep the process alive, not this.
+  // Its streams keep the process alive, the trunk does not.
   inRootContext(() => carrier.watch(0, () => trunk.process())).unref()
   return trunk
 }

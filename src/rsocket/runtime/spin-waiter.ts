@@ -1,7 +1,4 @@
-/**
- * How a blocking call waits: it polls while that pays (memory/polling.ts), and then sleeps until the completion channel has an
- * event.
- */
+/** Wait of a blocking call: it polls while that pays (memory/polling.ts), and then sleeps until the completion channel has an event. */
 import { nowNs, Polling, untilLook } from '../../memory/index.ts'
 import { defaultPollingUs, type SocketOptions, type StreamLink } from '../protocol/index.ts'
 import type { CmService } from './cm-service.ts'
@@ -9,9 +6,9 @@ import { type BoundLink, watchMs } from './io-context.ts'
 
 export const Wanted = { Read: 0, Write: 1, Done: 2, Control: 3, Space: 4 } as const
 
-/** Polls between two readings of the clock. */
+/** Number of polls between two readings of the clock. */
 const looks = 32
-/** A sleeping thread polls this often, for what makes no event. */
+/** Interval at which a sleeping thread polls, for input that makes no event. */
 const sliceMs = 50
 
 export class SpinWaiter {
@@ -23,7 +20,7 @@ export class SpinWaiter {
   keepAliveMs: number = Number.POSITIVE_INFINITY
   private askedAt: number = performance.now()
   private attendedAt = 0
-  /** The event loop has yet to turn. */
+  /** True if the event loop has not turned yet. */
   #turns = false
 
   constructor(line: BoundLink, cm: CmService, options: SocketOptions) {
@@ -34,8 +31,8 @@ export class SpinWaiter {
   }
 
   /**
-   * For callers that only poll: services connection management every 50 ms. A peer that missed the last message of the
-   * handshake asks for it again, and a peer that disconnects may say so only there. True if anything came.
+   * Services connection management every 50 ms, for callers that only poll. A peer that missed the last message of the handshake requests
+   * it again, and the disconnect of a peer may be visible only there. Returns true if anything arrived.
    */
   attend(): boolean {
     const now = performance.now()
@@ -78,7 +75,7 @@ export class SpinWaiter {
     return this.ready(wanted)
   }
 
-  /** Waits until it is there, or `endMs` of `performance.now`; false then. */
+  /** Waits until the wanted condition is true, or until `endMs` of `performance.now`; returns false in that case. */
   wait(wanted: number, endMs: number = Number.POSITIVE_INFINITY): boolean {
     if (this.look(wanted)) return true
     if (this.#polls(wanted)) return true
@@ -96,7 +93,7 @@ export class SpinWaiter {
     }
   }
 
-  /** Polls for as long as that pays, or as the program has asked for; whether it came. */
+  /** Polls for as long as that pays, or as the program has requested; returns true if the condition became true. */
   #polls(wanted: number): boolean {
     const spinNs = this.#polling.begin()
     // The default is librdmacm's; here it means: as long as it pays.

@@ -1,5 +1,5 @@
 /**
- * The resources of a connected stream socket on its device, for an id of the RDMA CM.
+ * Resources of a connected stream socket on its device, for an id of the RDMA CM.
  *
  * Making them takes as long as all messages of a handshake. So while a thread makes connections one after the other, it has a
  * spare stream ready, made while it waits for the peer. Everything of a spare is new: no bytes, keys or numbers of another
@@ -24,7 +24,7 @@ import {
 import { type BoundLink, type CqOwner, IoContext, keepMs, type Spare, type Watched } from './io-context.ts'
 import { activate, type Member } from './reactor.ts'
 
-/** Parameters of every connection: no READs, the most retries, RNR retries without limit. */
+/** Parameters of every connection: no READs, the maximum number of retries, RNR retries without limit. */
 export const connectionParam = {
   responderResources: 0,
   initiatorDepth: 0,
@@ -33,7 +33,7 @@ export const connectionParam = {
   rnrRetryCount: 7,
 } as const
 
-/** A member of nobody, for streams that have no socket yet: they get no events. */
+/** Placeholder member for streams that have no socket yet: they get no events. */
 const nobody: Member = { turn: () => false, arm: () => false }
 
 export class Stream implements Watched, CqOwner, BoundLink {
@@ -42,10 +42,10 @@ export class Stream implements Watched, CqOwner, BoundLink {
   readonly #memory: StreamMemory
   readonly #cqs: CompletionQueue[] = []
   readonly #mine: ConnData
-  /** The socket that it belongs to. */
+  /** Member of the socket that owns the stream. */
   member: Member = nobody
 
-  /** Throws a VerbsError if a resource cannot be had. */
+  /** Throws a VerbsError if a resource cannot be allocated. */
   constructor(io: IoContext, options: StreamOptions) {
     this.io = io
     const { pd, arena } = io
@@ -59,7 +59,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
         maxSendWr: options.sqSize,
         maxRecvWr: options.rqSize + extraReceives,
         maxSendSge: 1,
-        // What comes is in the immediate data.
+        // The immediate carries all that arrives.
         maxRecvSge: 0,
         maxInlineData: options.inlineBytes,
       }
@@ -75,7 +75,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
     this.#mine = StreamConnection.describe(memory, options)
   }
 
-  /** For an id that has a device: a stream with a queue pair in INIT, which the id closes. Throws as the constructor does. */
+  /** Makes a stream with a queue pair in INIT for an id that has a device; the id closes the queue pair. Throws as the constructor does. */
   static for(id: CmId, given: SocketOptions, member: Member): Stream {
     const io = IoContext.acquire(id.verbs!)
     try {
@@ -101,7 +101,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
     return encodeConnData(this.#mine)
   }
 
-  /** The peer's private data came and the connection is made; false if the data is invalid. */
+  /** Starts the stream with the peer's private data once the connection is made; returns false if the data is invalid. */
   start(privateData: Uint8Array): boolean {
     const theirs = decodeConnData(privateData)
     if (typeof theirs === 'string') return false
@@ -121,14 +121,14 @@ export class Stream implements Watched, CqOwner, BoundLink {
     if (open && !connection.open) activate(this.member)
   }
 
-  /** Called after the id, and with it the queue pair, was closed. */
+  /** Closes the stream, after the id, and with it the queue pair, was closed. */
   close(): void {
     this.io.drop(this)
     this.#closeParts(this.connection.qp, this.#memory, this.connection.filledBytes)
     this.io.release()
   }
 
-  /** For one that no id has. */
+  /** Closes a stream that no id owns. */
   discard(): void {
     this.#closeParts(this.connection.qp, this.#memory, 0)
   }
@@ -140,7 +140,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
   }
 }
 
-/** The sizes of one stream more on a device. */
+/** Returns the sizes of one more stream on a device. */
 function sizesOf(given: SocketOptions, io: IoContext): StreamOptions {
   const { attr, host } = io.context.device
   const clamped = clampOptions(optionsFor(given.stream, given.chosen, io.streams, host.segment.sizeBytes))
@@ -155,7 +155,7 @@ function sameSizes(a: StreamOptions, b: StreamOptions): boolean {
   return (Object.keys(a) as (keyof StreamOptions)[]).every((name) => a[name] === b[name])
 }
 
-/** The next stream of a device, made before it is wanted. It is closed when no stream has been wanted for a while. */
+/** Next stream of a device, made before it is wanted. It is closed when no stream has been wanted for a while. */
 class SpareStream implements Spare {
   readonly #io: IoContext
   #stream: Stream | undefined
@@ -168,7 +168,7 @@ class SpareStream implements Spare {
     this.#io = io
   }
 
-  /** The spare stream, if there is one of these sizes. Another is made soon if streams are wanted often. */
+  /** Takes the spare stream, if there is one of these sizes. Another is made soon if streams are wanted often. */
   static take(io: IoContext, options: StreamOptions): Stream | undefined {
     let spare = io.spare as SpareStream | undefined
     if (spare === undefined) {
@@ -181,7 +181,7 @@ class SpareStream implements Spare {
   #take(options: StreamOptions): Stream | undefined {
     const stream = this.#stream
     const fits = stream !== undefined && sameSizes(this.#options!, options)
-    // What another one holds may be what is missing.
+    // The resources that a spare of other sizes holds may be those that are missing.
     if (stream !== undefined && !fits) this.close()
     this.#stream = undefined
     const now = performance.now()
@@ -201,7 +201,7 @@ class SpareStream implements Spare {
     try {
       this.#stream = new Stream(this.#io, this.#options!)
     } catch {
-      // The next socket reports what is missing, if it is missing then.
+      // The next socket reports what is missing, if it is still missing then.
       return
     }
     this.#timer ??= inRootContext(() => setTimeout(this.#expire, keepMs).unref())

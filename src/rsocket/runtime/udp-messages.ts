@@ -1,4 +1,4 @@
-/** What the threads of udp-service.ts and udp-service-thread.ts tell each other. */
+/** Messages between the threads of udp-service.ts and udp-service-thread.ts. */
 
 export type ToUdp =
   | {
@@ -16,7 +16,7 @@ export type ToUdp =
   | { what: 'close'; id: number }
 
 export type FromUdp =
-  /** The thread runs. */
+  /** Notice that the thread runs. */
   | { what: 'ready' }
   | { what: 'bound'; id: number; port: number }
   | { what: 'failed'; id: number; code: string; text: string }
@@ -24,5 +24,5 @@ export type FromUdp =
 
 /** Shared words of each socket: bytes that wait for the program, their limit, and datagrams that were dropped. */
 export const Room = { waiting: 0, limit: 1, dropped: 2 } as const
-/** What a datagram counts beside its bytes. */
+/** Bytes that a datagram counts in addition to its data. */
 export const datagramCost = 256

@@ -1,7 +1,7 @@
 /**
  * The UDP side of datagram sockets: see udp-service-thread.ts. One service for all sockets of a thread.
  *
- * The thread receives while the program computes, and what it receives waits here, for each socket up to a limit. Beyond
+ * The thread receives while the program computes, and the datagrams wait here, for each socket up to a limit. Beyond
  * that the thread drops and counts, as a kernel does with a full receive buffer.
  */
 import { closeSync, openSync } from 'node:fs'
@@ -11,15 +11,15 @@ import { Errno, type ErrnoName } from '../protocol/index.ts'
 import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 
 export interface UdpOwner {
-  /** The thread dropped datagrams because the socket's limit was reached. */
+  /** Notifies the socket that the thread dropped datagrams because the socket's limit was reached. */
   udpDropped(datagrams: number): void
   udpData(data: Uint8Array, address: string, port: number): void
 }
 
-/** How long `bind` blocks at most. A thread starts in a fraction of a second, on a busy machine in two. */
+/** Maximum time for which `bind` blocks. A thread starts in a fraction of a second, on a busy machine in two seconds. */
 const answerMs = 5000
 
-/** Descriptors that a thread and its first socket need. */
+/** Number of descriptors that a thread and its first socket need. */
 const threadDescriptors = 12
 
 let service: UdpService | undefined
@@ -39,7 +39,7 @@ export class UdpService {
   #next = 1
   #holds = 0
   #running = false
-  /** Why the thread is gone. */
+  /** Reason why the thread is gone. */
   #failure: string | undefined
 
   constructor() {
@@ -58,7 +58,9 @@ export class UdpService {
     port1.unref()
   }
 
-  /** An error if the thread cannot be started: the thread itself would report that only later, in the event loop. */
+  /**
+   * Returns the service, or an error if the thread cannot be started: the thread itself would report that only later, in the event loop.
+   */
   static get(): UdpService | { errno: number; text: string } {
     if (service !== undefined) return service
     const descriptors: number[] = []
@@ -82,9 +84,8 @@ export class UdpService {
   }
 
   /**
-   * For the event loop, where `bind` must not block until the thread has started: calls `done`, in the context of the
-   * caller, once the thread runs (now, if it does), or with the reason if it fails to. Missing resources
-   * are left to `bind`, which reports them.
+   * Waits in the event loop, where `bind` must not block, until the thread has started: calls `done`, in the context of the caller, once
+   * the thread runs (now, if it does), or with the reason if it fails to. Missing resources are left to `bind`, which reports them.
    */
   static whenRunning(done: (failure?: string) => void): void {
     const one = UdpService.get()
@@ -96,12 +97,12 @@ export class UdpService {
     one.#worker.ref()
   }
 
-  /** Whether the thread has started. */
+  /** True if the thread has started. */
   get running(): boolean {
     return this.#running
   }
 
-  /** The thread runs now, or never will. */
+  /** Notifies the waiters that the thread runs now, or never will. */
   #started(): void {
     const all = [...this.#starting]
     this.#starting.clear()
@@ -128,13 +129,13 @@ export class UdpService {
     owner.udpData(message.data, message.address, message.port)
   }
 
-  /** Takes what has come, without the event loop. */
+  /** Takes the datagrams that have arrived, without the event loop. */
   pump(): void {
     for (let got = receiveMessageOnPort(this.#port); got !== undefined; got = receiveMessageOnPort(this.#port))
       this.#take(got.message as FromUdp)
   }
 
-  /** Blocks until something may have come, at most `ms`. */
+  /** Blocks until something may have arrived, at most `ms`. */
   sleep(ms: number): void {
     const seen = Atomics.load(this.#signal, 0)
     this.pump()
@@ -142,7 +143,7 @@ export class UdpService {
     this.pump()
   }
 
-  /** The socket's number and port, or the error. */
+  /** Binds a socket; returns its number and port, or the error. */
   bind(
     owner: UdpOwner,
     family: 4 | 6,
@@ -172,7 +173,7 @@ export class UdpService {
       const left = end - performance.now()
       if (this.#failure !== undefined) return { errno: Errno.EIO, text: this.#failure }
       if (left <= 0) {
-        // Should the thread still start, nobody would own the port.
+        // If the thread still starts later, no socket would own the port.
         this.close(id)
         return {
           errno: Errno.ETIMEDOUT,
@@ -201,7 +202,7 @@ export class UdpService {
     this.#say({ what: 'close', id })
   }
 
-  /** While a socket holds it, the service keeps the process alive. */
+  /** Keeps the process alive while a socket holds the service. */
   hold(): void {
     if (this.#holds++ === 0) this.#port.ref()
   }

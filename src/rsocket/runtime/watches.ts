@@ -2,7 +2,7 @@
 import { withContext } from '../../memory/index.ts'
 import { POLLERR, POLLHUP } from '../protocol/index.ts'
 
-/** Ends a watch; `unref` lets the event loop end although it goes on, as with a timer. */
+/** A watch; `unref` lets the event loop end while the watch goes on, as with a timer. */
 export interface Watch {
   (): void
   ref(): void
@@ -18,7 +18,7 @@ interface One {
 export class Watches {
   readonly #all = new Set<One>()
   readonly #changed: () => void
-  /** What any of them asks for. */
+  /** Union of the events of all watches. */
   events = 0
 
   /** `changed` is called when the number of watches changes, or of those that keep the process alive. */
@@ -30,13 +30,13 @@ export class Watches {
     return this.#all.size
   }
 
-  /** Whether one of them keeps the process alive. */
+  /** True if one of them keeps the process alive. */
   get held(): boolean {
     for (const { ref } of this.#all) if (ref) return true
     return false
   }
 
-  /** `callback` runs in the asynchronous context that is the caller's now. */
+  /** Adds a watch, whose `callback` runs in the asynchronous context of the caller. */
   add(events: number, callback: (revents: number) => void): Watch {
     const one: One = { events, callback: withContext(callback), ref: true }
     this.#all.add(one)
@@ -62,7 +62,7 @@ export class Watches {
     this.#changed()
   }
 
-  /** Calls those for which something of `revents` is true; whether there were any. */
+  /** Calls the watches for which any of `revents` is true; returns true if there were any. */
   call(revents: number): boolean {
     let any = false
     for (const one of this.#all) {

@@ -1,5 +1,5 @@
 /**
- * The calls of rsocket.h by their names. Each takes the socket where C takes a descriptor, and returns what C returns, but
+ * Calls of rsocket.h by their names. Each takes the socket where C takes a descriptor, and returns what C returns, but
  * an error is its number, negative, instead of −1 and errno.
  */
 import {
@@ -50,7 +50,7 @@ export function rlisten(s: RSocketLike, backlog?: number): number {
   return s.listen(backlog)
 }
 
-/** The new socket, or a negative error number. Its peer: `getpeername`. */
+/** Returns the new socket, or a negative error number. `getpeername` returns its peer. */
 export function raccept(s: RSocketLike): RSocketLike | number {
   return s.accept()
 }
@@ -110,12 +110,12 @@ function joined(buffers: readonly Uint8Array[]): Uint8Array {
   return buffers.length === 1 ? buffers[0]! : Buffer.concat(buffers)
 }
 
-/** On a stream the address is not looked at, unless the socket is not connected. */
+/** Sends to an address. On a stream the address is ignored, unless the socket is not connected. */
 export function rsendto(s: RSocketLike, buffer: Uint8Array, flags: number, addr?: SocketAddress): number {
   return addr !== undefined && s.sendto !== undefined ? s.sendto(buffer, flags, addr) : s.send(buffer, flags)
 }
 
-/** On a stream `from` becomes the peer's address. */
+/** Receives with the sender's address. On a stream `from` becomes the peer's address. */
 export function rrecvfrom(s: RSocketLike, buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number {
   if (s.recvfrom !== undefined) return s.recvfrom(buffer, flags, from)
   const n = s.recv(buffer, flags)

@@ -1,9 +1,9 @@
 /**
- * The addresses that a datagram socket talks with, and its queue pairs: one for each own address that leads to some.
+ * Addresses with which a datagram socket exchanges datagrams, and its queue pairs: one for each own address that leads to some.
  *
- * Anybody can send a datagram, from any address. So an address costs little more than its text until something is sent to
- * it, and their number has a limit. Beyond it, one that was not used lately is forgotten; when it is needed again, it is
- * asked for its queue pair again.
+ * Any host can send a datagram, from any address. So an address costs little more than its text until something is sent to it, and the
+ * number of addresses has a limit. Beyond it, one that was not used lately is forgotten; when it is needed again, its queue pair is
+ * requested again.
  */
 
 import { PortSpace } from '../../cm/index.ts'
@@ -18,27 +18,27 @@ export interface Peer {
   readonly address: string
   readonly bytes: Uint8Array
   readonly port: number
-  /** Our queue pair that leads there, once something was sent. */
+  /** Queue pair of this end that leads there, once something was sent. */
   qp: DatagramQp | undefined
-  /** The peer's queue pair, if that is known: its number, the address that it is at, and the path there. */
+  /** Queue pair of the peer, if it is known: its number, its address, and the path there. */
   qpn: number
   at: Uint8Array
   handle: AddressHandle | undefined
-  /** Under which name datagrams of the queue pair come, if it is another than that of the socket. */
+  /** Address and port from which datagrams of the queue pair arrive, if they differ from those of the socket. */
   alias: string | undefined
-  /** When something came from there, and when it was asked for its queue pair. */
+  /** Time of the last datagram from there, and of the last request for its queue pair. */
   heardMs: number
   askedMs: number
   foreign: boolean
-  /** It was used since it was last considered for forgetting. */
+  /** True if it was used since it was last considered for removal. */
   used: boolean
 }
 
-/** What a new queue pair needs of its socket. */
+/** Properties of its socket that a new queue pair needs. */
 export interface PeerSource {
   cm: CmService
   own: SocketAddress
-  /** Entries of each queue. */
+  /** Number of entries of each queue. */
   slots: number
   member: Member
 }
@@ -52,11 +52,11 @@ export class Peers {
   readonly #peers = new Map<string, Peer>()
   readonly #aliases = new Map<string, Peer>()
   readonly #qps = new Map<string, DatagramQp>()
-  /** For addresses that something was sent to: the queue pair that leads there. */
+  /** Queue pair that leads to each address to which something was sent. */
   readonly #ways = new Map<string, DatagramQp>()
-  /** Addresses that are kept at a time. */
+  /** Maximum number of addresses that are kept. */
   limit: number
-  /** The one that is never forgotten. */
+  /** Peer that is never forgotten. */
   pinned: Peer | undefined
 
   constructor(limit: number) {
@@ -71,7 +71,7 @@ export class Peers {
     return this.#peers.size
   }
 
-  /** The peer at an address; a new one if it is not known. Undefined for what is no address. */
+  /** Returns the peer at an address; a new one if it is not known. Undefined if the address is not valid. */
   find(address: string, port: number): Peer | undefined {
     const name = nameOf(address, port)
     const known = this.#peers.get(name)
@@ -97,13 +97,16 @@ export class Peers {
     return peer
   }
 
-  /** The peer whose queue pair sends with this address and port; undefined if it is not known. */
+  /** Returns the peer whose queue pair sends with this address and port; undefined if it is not known. */
   from(address: string, port: number): Peer | undefined {
     const name = nameOf(address, port)
     return this.#peers.get(name) ?? this.#aliases.get(name)
   }
 
-  /** The oldest goes unless it was used since it was looked at last: then it counts as the youngest. */
+  /**
+   * Forgets the oldest peer that was not used since it was last considered; one that was used counts as the youngest again. Returns false
+   * if none can be forgotten.
+   */
   #forgetOne(): boolean {
     let looks = 2 * this.#peers.size
     for (const [name, peer] of this.#peers) {
@@ -132,11 +135,11 @@ export class Peers {
     peer.alias = undefined
   }
 
-  /** The peer told its queue pair; a Verbena end tells its address, too. */
+  /** Records the queue pair that the peer announced; a Verbena end announces its address, too. */
   tells(peer: Peer, qpn: number, address: Uint8Array, foreign: boolean): void {
     peer.foreign = foreign
-    // On loopback every address leads to every other, and another process may have the device of the one that UDP uses.
-    // Elsewhere a peer may only speak for itself.
+    // On loopback every address leads to every other, and another process may own the device of the address that UDP uses. Elsewhere a peer
+    // may only announce its own address.
     const at = !foreign && isLoopback(address) && isLoopback(peer.bytes) ? address : peer.bytes
     peer.qpn = qpn
     if (sameBytes(at, peer.at)) return
@@ -149,18 +152,18 @@ export class Peers {
     this.#aliases.set(peer.alias, peer)
   }
 
-  /** The path to the peer's queue pair, if that is known and there can be one. */
+  /** Returns the path to the peer's queue pair, if that is known and a path can be made. */
   pathTo(peer: Peer): AddressHandle | undefined {
     if (peer.handle !== undefined || peer.qpn === 0 || peer.qp === undefined) return peer.handle
     try {
       peer.handle = peer.qp.createHandle(peer.at)
     } catch {
-      // The device has no more address handles. UDP leads there, too.
+      // The device has no more address handles. The peer stays reachable over UDP.
     }
     return peer.handle
   }
 
-  /** The own queue pair from which to reach a peer; `isNew`: it was not there. */
+  /** Returns the own queue pair from which to reach a peer; `isNew`: it did not exist before. */
   resolve(peer: Peer, source: PeerSource): Found {
     const { address } = peer
     let qp = this.#ways.get(address)
@@ -184,7 +187,7 @@ export class Peers {
     try {
       return this.#qpFrom(any ? undefined : own.address, address, port, source)
     } catch (error) {
-      // Another process may have the device of a loopback address: as for streams, any other address will do.
+      // Another process may own the device of a loopback address: as for streams, any other address will do.
       if (any || errnoOf(error).errno !== Errno.EADDRINUSE || !own.address.startsWith('127.')) throw error
       return this.#qpFrom(undefined, address, port, source)
     }

@@ -1,4 +1,4 @@
-/** A UD queue pair of a datagram socket, for one of its own addresses: slots for what is sent and what is received. */
+/** UD queue pair of a datagram socket, for one of its own addresses: slots for sent and received datagrams. */
 
 import { udpQkey } from '../../cm/index.ts'
 import {
@@ -32,7 +32,7 @@ export class DatagramQp {
   readonly io: IoContext
   /** Own address, 4 or 16 bytes. */
   readonly address: Uint8Array
-  /** Longest datagram. */
+  /** Maximum length of a datagram. */
   readonly longest: number
   readonly #ethernet: boolean
   readonly #context: Context
@@ -90,7 +90,7 @@ export class DatagramQp {
     this.#qp.postRecv(this.#receive)
   }
 
-  /** The path to an address. Throws a VerbsError if the device has no more address handles. */
+  /** Creates the path to an address. Throws a VerbsError if the device has no more address handles. */
   createHandle(address: Uint8Array): AddressHandle {
     return this.io.pd.createAh(this.#attr(address))
   }
@@ -141,7 +141,7 @@ export class DatagramQp {
       for (let i = 0; i < n; i++) this.#free.push(this.#wc[i]!.wrId)
   }
 
-  /** Gives each datagram that has come to `take`, with its header; how many. The bytes are there during the call only. */
+  /** Passes each received datagram to `take`, with its header; returns their number. The bytes are valid during the call only. */
   process(take: (bytes: Uint8Array) => void): number {
     let total = 0
     for (let n = this.#recvCq.poll(this.#wc); n > 0; n = this.#recvCq.poll(this.#wc)) {

@@ -1,7 +1,7 @@
-/** The datagrams that wait for a program to read them: up to a limit of bytes, beyond which they are lost, as with UDP. */
+/** Datagrams that wait for a program to read them: up to a limit of bytes, beyond which they are lost, as with UDP. */
 import { familyName, type SocketAddress } from '../runtime/index.ts'
 
-/** What a datagram that waits counts beside its bytes: empty ones take memory, too. */
+/** Bytes that a waiting datagram counts in addition to its data: empty datagrams take memory, too. */
 const waitingCost = 64
 
 interface Received {
@@ -23,7 +23,7 @@ export class DatagramQueue {
     return this.#waiting[0]?.data.length ?? 0
   }
 
-  /** False if it is lost: more than `limitBytes` would wait. One datagram fits whatever the limit is. */
+  /** Adds a datagram; returns false if it is lost, because more than `limitBytes` would wait. One datagram fits whatever the limit is. */
   add(data: Uint8Array, address: string, port: number, limitBytes: number): boolean {
     const bytes = data.length + waitingCost
     if (this.#bytes + bytes > limitBytes && !this.empty) return false
@@ -32,7 +32,7 @@ export class DatagramQueue {
     return true
   }
 
-  /** Copies the next datagram, which there must be, into `buffer`; what does not fit is lost. How many bytes that were. */
+  /** Copies the next datagram, which must exist, into `buffer`; the bytes that do not fit are lost. Returns the number of bytes copied. */
   take(buffer: Uint8Array, peek: boolean, from: Partial<SocketAddress> | undefined): number {
     const { data, address, port } = this.#waiting[0]!
     if (!peek) {

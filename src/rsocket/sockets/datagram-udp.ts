@@ -1,22 +1,22 @@
-/** The UDP socket of a datagram rsocket, in the thread of the UDP service. */
+/** UDP socket of a datagram rsocket, in the thread of the UDP service. */
 import { Errno, encodeUdpHeader, type SocketOptions, type UdpOp, udpHeaderBytes } from '../protocol/index.ts'
 import { type SocketAddress, type UdpOwner, UdpService } from '../runtime/index.ts'
 import type { Peer } from './datagram-peers.ts'
 import type { DatagramQp } from './datagram-qp.ts'
 
-/** Longest datagram of UDP. */
+/** Maximum length of a UDP datagram. */
 const longestUdp = 65_507
-/** Longest datagram over UDP that librdmacm takes, with its header. */
+/** Maximum length of a datagram over UDP that librdmacm takes, with its header. */
 const longestForeign = 2048
-/** In the reserved byte of the UDP header: a Verbena end takes longer datagrams over UDP than librdmacm. */
+/** Mark in the reserved byte of the UDP header: a Verbena end takes longer datagrams over UDP than librdmacm. */
 const mark = 0x56
 
-/** Whether a datagram over UDP comes from an end that is not Verbena's. */
+/** True if a datagram over UDP comes from an end that is not Verbena's. */
 export function isForeign(datagram: Uint8Array): boolean {
   return datagram[7] !== mark
 }
 
-/** Bytes that may wait for the program: as many as it may read late, and at least two of the longest datagrams. */
+/** Returns the bytes that may wait for the program: as many as it may read late, and at least two of the longest datagrams. */
 function limitOf(options: SocketOptions): number {
   return Math.max(options.stream.receiveBufferBytes, 2 * longestUdp)
 }
@@ -32,7 +32,7 @@ export class UdpEnd {
     this.name = name
   }
 
-  /** Binds a UDP socket, or says why there can be none. */
+  /** Binds a UDP socket, or returns the reason why it cannot. */
   static bind(
     owner: UdpOwner,
     addr: SocketAddress,
@@ -51,7 +51,7 @@ export class UdpEnd {
     return end
   }
 
-  /** Sends data, or only the number of our queue pair, to a peer. `-EMSGSIZE` if it is too long. */
+  /** Sends data, or only the number of the own queue pair, to a peer. Returns `-EMSGSIZE` if it is too long. */
   send(peer: Peer, qp: DatagramQp, op: (typeof UdpOp)[keyof typeof UdpOp], data: Uint8Array): number {
     if (data.length + udpHeaderBytes(qp.address) > (peer.foreign ? longestForeign : longestUdp)) return -Errno.EMSGSIZE
     const header = encodeUdpHeader({ op, qpn: qp.qpn, address: qp.address })
@@ -71,12 +71,12 @@ export class UdpEnd {
     this.#service.setBroadcast(this.#id, on)
   }
 
-  /** Takes what has come, for all sockets of the thread. */
+  /** Takes the datagrams that have arrived, for all sockets of the thread. */
   pump(): void {
     this.#service.pump()
   }
 
-  /** The same, after blocking until something may have come, at most `ms`. */
+  /** Blocks until something may have arrived, at most `ms`, and takes the datagrams. */
   sleep(ms: number): void {
     this.#service.sleep(ms)
   }

@@ -3,8 +3,8 @@
  * carries the sender's queue pair; the peer answers with its own, and from then on datagrams go from one UD queue pair to
  * the other. One that is longer than a slot of a queue pair stays on UDP, between two Verbena ends.
  *
- * A peer that is gone, or has come back with another queue pair, does not say so. So an address from which nothing came for
- * a second is asked again.
+ * A peer that is gone, or has returned with another queue pair, does not announce it. So an address from which nothing came for
+ * a second is sent a new request.
  */
 import { type EventChannel, PortSpace } from '../../cm/index.ts'
 import { untilLook } from '../../memory/index.ts'
@@ -59,9 +59,9 @@ import { rejection, whenDone } from './promises.ts'
 import type { RDatagram, RSocketLike, RSocketOptions } from './types.ts'
 
 const slotBytes = 2048
-/** How long a peer may be silent before it is asked for its queue pair again. */
+/** Time of silence after which a peer's queue pair is requested again. */
 const silenceMs = 1000
-/** A blocking call waits for the UDP thread and for the device: it polls each this often. */
+/** Interval at which a blocking call polls the UDP thread and the device, since it waits for both. */
 const sliceMs = untilLook(2)
 export class DatagramSocket implements RDatagram, Member, UdpOwner {
   readonly family: number
@@ -73,7 +73,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
   readonly #counters: Counters = new Counters()
   readonly #queue: DatagramQueue = new DatagramQueue()
   #cm: CmService | undefined
-  /** Undefined until the socket is bound. */
+  /** UDP end; undefined until the socket is bound. */
   #udp: UdpEnd | undefined
   #peer: Peer | undefined
   #nonBlocking = false
@@ -83,7 +83,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
   #closed = false
   reason = ''
 
-  /** Use `rsocket`. */
+  /** Makes a socket; programs call `rsocket`. */
   constructor(family: number, options: RSocketOptions = {}) {
     this.family = family
     this.#device = options.device
@@ -129,7 +129,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
     return 0
   }
 
-  /** UDP takes every address of the host; a device on one of them has only that. */
+  /** Checks an own address: UDP takes every address of the host; a device on one of them has only that. */
   #checkOwn(channel: EventChannel, address: string): number {
     const { device } = channel.devices
     const isOne = typeof device !== 'string' || device.startsWith('roce:')
@@ -153,7 +153,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
     return this.bind({ address: this.family === AF_INET6 ? '::' : '0.0.0.0', port: 0 })
   }
 
-  /** Chooses the address for `send`, from which alone datagrams are received; an empty address removes it. */
+  /** Sets the address for `send`, from which alone datagrams are received; an empty address removes it. */
   connect(addr: SocketAddress): number {
     if (addr.address === '') {
       this.#choose(undefined)
@@ -175,7 +175,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
     this.#peers.pinned = peer
   }
 
-  /** The queue pair that leads to a peer, which is forgotten if no device does: the error number, negative. */
+  /** Returns the queue pair that leads to a peer, which is forgotten if no device does: then the error number, negative. */
   #qpTo(peer: Peer): DatagramQp | number {
     if (peer.qp !== undefined) return peer.qp
     const { receiveBufferBytes, sqSize, rqSize } = this.#options.stream
@@ -243,16 +243,16 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
 
   // --- receiving ---------------------------------------------------------------------------------------------------
 
-  /** From the service: datagrams were dropped. */
+  /** Counts datagrams that the service dropped. */
   udpDropped(datagrams: number): void {
     this.#counters.datagramsDropped += datagrams
     countDrop('udpDropped', datagrams)
   }
 
-  /** From the service: a datagram came over UDP. */
+  /** Takes a datagram that the service received over UDP. */
   udpData(bytes: Uint8Array, address: string, port: number): void {
     const header = decodeUdpHeader(bytes)
-    // Port 0 cannot be answered.
+    // A datagram from port 0 cannot be answered.
     const peer = header === undefined || port === 0 ? undefined : this.#peers.find(address, port)
     if (header === undefined || peer === undefined) {
       this.#counters.datagramsDropped++
@@ -310,7 +310,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
     return this.recvfrom(buffer, flags)
   }
 
-  /** What does not fit into `buffer` is lost, as with UDP. */
+  /** Receives a datagram. The bytes that do not fit into `buffer` are lost, as with UDP. */
   recvfrom(buffer: Uint8Array, flags: number, from?: Partial<SocketAddress>): number {
     const bound = this.#bound()
     if (bound < 0) return bound
@@ -384,13 +384,13 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
   arm(): boolean {
     if (this.#closed) return false
     for (const qp of this.#peers.qps) qp.arm()
-    // What came before makes no event, nor does what another socket has taken from the service for this one.
+    // Earlier input makes no event, nor do datagrams that another socket has taken from the service for this one.
     return this.turn()
   }
 
   prepareSleep(): { sleep(ms: number): void } | null {
     for (const qp of this.#peers.qps) qp.arm()
-    // Either side may bring something.
+    // Either side may have input.
     return { sleep: () => this.#wait() }
   }
 
@@ -514,7 +514,7 @@ export class DatagramSocket implements RDatagram, Member, UdpOwner {
     return this.recvfromAsync(buffer)
   }
 
-  /** The next datagram; `from` becomes the sender's address. */
+  /** Receives the next datagram; `from` becomes the sender's address. */
   recvfromAsync(buffer: Uint8Array, from?: Partial<SocketAddress>): Promise<number> {
     return whenDone(this, POLLIN, 'recvfrom', () => this.recvfrom(buffer, MSG_DONTWAIT, from))
   }

@@ -1,7 +1,7 @@
 /** Errors of the promise forms, with Node's codes. */
 import { Errno, type ErrnoName, errnoName, errnoText } from '../protocol/index.ts'
 
-/** What failed, in the form of Node's system errors: `code` is the name, `errno` the negative number, `syscall` the call. */
+/** Error of a failed call, in the form of Node's system errors: `code` is the name, `errno` the negative number, `syscall` the call. */
 export class RSocketError extends Error {
   override readonly name = 'RSocketError'
   readonly code: ErrnoName
@@ -10,7 +10,7 @@ export class RSocketError extends Error {
   declare address?: string
   declare port?: number
 
-  /** `errno` may have either sign. `detail` says more than the number does. */
+  /** `errno` may have either sign. `detail` replaces the text of the number. */
   constructor(errno: number, syscall: string, detail?: string) {
     const code = errnoName(errno)
     super(`${syscall} ${code}: ${detail ?? errnoText(errno)}`)
@@ -20,7 +20,7 @@ export class RSocketError extends Error {
   }
 }
 
-/** The error number for what a layer below threw; a programming error is thrown on. */
+/** Returns the error number for an error that a lower layer threw; rethrows programming errors. */
 export function errnoOf(error: unknown): { errno: number; message: string } {
   if (!(error instanceof Error) || !('code' in error)) throw error
   const errno = Errno[error.code as ErrnoName] as number | undefined

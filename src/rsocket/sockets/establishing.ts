@@ -1,5 +1,5 @@
 /**
- * How stream sockets come to be connected.
+ * Connection establishment of stream sockets.
  *
  *     idle ─ bind ─ bound ─ listen ─ listening ─ accept ─┐
  *       └────────── connect ─ connecting ────────────────┴─ connected ─ close ─ closing ─ closed
@@ -21,37 +21,37 @@ import {
 import { errnoOf } from './errors.ts'
 import { Ready, type State } from './readiness.ts'
 
-/** Of `listen` without a number. */
+/** Backlog of `listen` without a number. */
 const defaultBacklog = 511
 
-/** Rejects a request, unless it was accepted already or the device has no room for the message: then the peer's timers end it. */
+/** Rejects a request, unless it was accepted already or the device has no memory for the message: then the peer's timers end it. */
 function tryReject(id: CmId): void {
   try {
     id.reject()
   } catch {
-    // Whatever it was, the id is closed next.
+    // Whatever the error was, the id is closed next.
   }
 }
 
 export abstract class Establishing extends Ready implements CmOwner {
   protected backlog: number = defaultBacklog
-  /** Connections that wait for `accept`, and those that are being made; of the latter `listener` is this socket. */
+  /** Connections that wait for `accept`, and those that are being made; the `listener` of the latter is this socket. */
   protected readonly accepted: Establishing[] = []
   protected readonly arriving: Set<Establishing> = new Set()
   protected listener: Establishing | undefined
   protected requestData: Uint8Array = new Uint8Array(0)
 
-  /** A socket of the same kind for a connection that arrives. */
+  /** Makes a socket of the same kind for a connection that arrives. */
   protected abstract another(): Establishing
 
-  /** Makes a trunk of a connection that the peer asked for as one: it is not for `accept`. False if it is none. */
+  /** Makes a trunk of a connection that the peer requested as one, which is then not for `accept`. Returns false if it is not a trunk. */
   protected abstract becomesTrunk(listener: Establishing): boolean
 
   protected get acceptable(): number {
     return this.accepted.length
   }
 
-  /** Whether the backlog is reached by connections that wait for `accept` or are being made. */
+  /** True if the connections that wait for `accept` or are being made have reached the backlog. */
   protected get acceptQueueFull(): boolean {
     return this.accepted.length + this.arriving.size >= this.backlog
   }
@@ -107,7 +107,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     return 0
   }
 
-  /** The next connection, waited for if the socket blocks. */
+  /** Returns the next connection; waits for it if the socket blocks. */
   protected nextAccepted(): Establishing | number {
     const socket = this.tryAccept()
     if (socket !== -Errno.EAGAIN || this.nonBlocking) return socket
@@ -121,7 +121,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     return this.accepted.shift() ?? -Errno.EAGAIN
   }
 
-  /** A connection that this socket's peer asks for. */
+  /** Handles a connection request of a peer of this listener. */
   protected arrive(event: CmEvent): void {
     const { id, param } = event
     const data = decodeConnData(param.privateData)
@@ -134,7 +134,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     }
     const socket = this.another()
     socket.options = this.options.inherit()
-    // A peer that asks for a trunk gets one.
+    // A peer that requests a trunk gets one.
     socket.options.stream.share = ((data.extension?.features ?? 0) & Feature.Trunk) !== 0
     socket.cm = CmService.acquire(this.device)
     socket.id = id
@@ -193,7 +193,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     }
     this.hold()
     this.cm!.pump()
-    // What cannot be tried fails at once.
+    // A connect that cannot be attempted fails at once.
     return (this.state as State) === 'failed' ? this.takeError() : -Errno.EINPROGRESS
   }
 
@@ -295,20 +295,20 @@ export abstract class Establishing extends Ready implements CmOwner {
     }
   }
 
-  /** The listener no longer expects this connection. */
+  /** Removes this connection from those that the listener expects. */
   protected left(): void {
     const listener = this.listener
     if (listener !== undefined) listener.arriving.delete(this)
   }
 
-  /** Gives up an arriving connection. */
+  /** Abandons an arriving connection. */
   protected abandon(): void {
     this.left()
     this.state = 'closed'
     this.release()
   }
 
-  /** The peer's connection manager says that it is over: by now all that the peer sent has come. */
+  /** Handles the disconnect by the peer's connection manager: all data that the peer sent has arrived by now. */
   protected disconnected(): void {
     const { connection } = this
     if (this.state === 'connecting') this.connectFailed(Errno.ECONNRESET, 'the peer ended the connection')
@@ -326,7 +326,7 @@ export abstract class Establishing extends Ready implements CmOwner {
     this.cm = undefined
   }
 
-  /** Releases everything of the device. */
+  /** Releases all resources of the device. */
   protected release(): void {
     hasClosed(this)
     this.heldDrop()

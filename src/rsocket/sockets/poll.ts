@@ -11,18 +11,18 @@ export interface PollFd {
 }
 
 const polling = new Polling()
-/** The longest sleep, when sockets wait for several devices, or for connections. */
+/** Longest sleep when sockets wait for several devices, or for connections. */
 const mixedMs = 2
 const sliceMs = untilLook(50)
 
-/** What can block until something has happened to one of several sockets. */
+/** Object that can block until something has happened to one of several sockets. */
 interface Sleeper {
   sleep(ms: number): void
 }
 
-/** The part of a socket that waiting for several of them needs. */
+/** Part of a socket that waiting for several of them needs. */
 export interface Pollable {
-  /** What to sleep on: it is armed for this socket; null if there is none. Poll once more afterwards. */
+  /** Arms the object to sleep on for this socket and returns it; null if there is none. Poll once more afterwards. */
   prepareSleep(): Sleeper | null
 }
 
@@ -40,8 +40,8 @@ function look(fds: readonly PollFd[]): number {
 }
 
 /**
- * Waits until something of what is asked for is true of one of the sockets, at most `timeoutMs` (−1: no limit; 0:
- * polls once). How many have something; their `revents` say what.
+ * Waits until any of the requested events is true of one of the sockets, at most `timeoutMs` (−1: no limit; 0: polls once). Returns the
+ * number of sockets with events, which are in their `revents`.
  */
 export function rpoll(fds: PollFd[], timeoutMs = -1): number {
   const end = timeoutMs < 0 ? Number.POSITIVE_INFINITY : performance.now() + timeoutMs
@@ -70,8 +70,8 @@ export function rpoll(fds: PollFd[], timeoutMs = -1): number {
 const nobody = new Int32Array(new SharedArrayBuffer(4))
 
 /**
- * `select` with sets of sockets: those that are not ready are taken out of the sets. How many are left in all of them;
- * `-EBADF` if one is closed.
+ * Polls sets of sockets as `select` does: sockets that are not ready are removed from the sets. Returns the number that remains in all of
+ * them; `-EBADF` if one is closed.
  */
 export function rselect(
   read: Set<RSocketLike> | null,

@@ -1,4 +1,4 @@
-/** Waiting for sockets in the event loop: what the promise forms of their calls are made of. */
+/** Waiting for sockets in the event loop, on which the promise forms of their calls are built. */
 import { Errno } from '../protocol/index.ts'
 import { RSocketError } from './errors.ts'
 import type { RSocketLike } from './types.ts'

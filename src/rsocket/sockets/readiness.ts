@@ -1,5 +1,5 @@
 /**
- * What a stream socket is ready for, and what drives it in the event loop. `StreamSocket` is built in steps, each of which knows
+ * Readiness of a stream socket, and the choice of what drives it in the event loop. `StreamSocket` is built in steps, each of which knows
  * those before it: this, establishing.ts, sharing-socket.ts, socket.ts.
  */
 import type { CmId } from '../../cm/index.ts'
@@ -54,9 +54,9 @@ export abstract class Ready implements Member, Leaver {
   protected stopKeepAlive: (() => void) | undefined
   protected mappings: Mappings | undefined
   protected lastCounters: RSocketCounters | undefined
-  /** The connection with a queue pair of its own; null for a stream of a trunk. */
+  /** Connection with a queue pair of its own; null for a stream of a trunk. */
   protected own: Stream | null = null
-  /** The trunk of a socket that carries others, and the one on which this socket is opening a stream. */
+  /** Trunk of a socket that carries others, and trunk on which this socket is opening a stream. */
   trunk: Trunk | null = null
   protected opening: Trunk | null = null
   onSettled: ((errno: number) => void) | null = null
@@ -67,15 +67,15 @@ export abstract class Ready implements Member, Leaver {
   protected connection: StreamLink | null = null
   protected waiter: SpinWaiter | null = null
 
-  /** Use `rsocket`. */
+  /** Makes a socket; programs call `rsocket`. */
   constructor(family: number, options: RSocketOptions = {}) {
     this.family = family
     this.device = options.device
   }
 
-  /** Connections that wait for `accept`. */
+  /** Number of connections that wait for `accept`. */
   protected abstract get acceptable(): number
-  /** Tells the peer that this end closes; true when that and all before it has arrived, or never will. */
+  /** Notifies the peer that this end closes; returns true when that and all data before it has arrived, or never will. */
   protected abstract goodbye(): boolean
   abstract farewell(): boolean
   /** Ends the socket for good. */
@@ -94,7 +94,7 @@ export abstract class Ready implements Member, Leaver {
     return this.stream?.io ?? null
   }
 
-  /** Whether both ends are Verbena's and use more than version 1. */
+  /** True if both ends are Verbena's and use more than version 1. */
   get extended(): boolean {
     return this.connection !== null && !this.connection.foreign
   }
@@ -113,7 +113,7 @@ export abstract class Ready implements Member, Leaver {
     return this.failWith(errno, message)
   }
 
-  /** The pending error, which is reported once. */
+  /** Returns the pending error, which is reported once. */
   protected takeError(): number {
     const error = this.pendingError
     this.pendingError = 0
@@ -122,7 +122,7 @@ export abstract class Ready implements Member, Leaver {
 
   // --- connected ---------------------------------------------------------------------------------------------------
 
-  /** The only way to be connected, whatever the connection is and however it was made. */
+  /** Makes the socket connected: the only way, whatever the connection is and however it was made. */
   protected becomeConnected(line: BoundLink): void {
     this.stream = line
     this.connection = line.connection
@@ -133,7 +133,7 @@ export abstract class Ready implements Member, Leaver {
     this.startKeepAlive()
   }
 
-  /** Follows SO_KEEPALIVE and TCP_KEEPIDLE. */
+  /** Starts or stops keepalives according to SO_KEEPALIVE and TCP_KEEPIDLE. */
   protected startKeepAlive(): void {
     this.stopKeepAlive?.()
     this.stopKeepAlive = undefined
@@ -163,7 +163,7 @@ export abstract class Ready implements Member, Leaver {
     return (attended ? this.ready(events) : ready) & asked
   }
 
-  /** What of `events` is so, and POLLERR and POLLHUP; perhaps more. */
+  /** Returns those of `events`, POLLERR and POLLHUP that are true; possibly more. */
   protected ready(events: number): number {
     switch (this.state) {
       case 'listening':
@@ -196,7 +196,7 @@ export abstract class Ready implements Member, Leaver {
       return this.callWatches()
     }
     const messages = connection.process() + (this.trunk?.process() ?? 0)
-    // What came may have been the end of a trunk, and of this socket.
+    // The messages may have included the end of a trunk, and of this socket.
     if (this.connection !== connection) return true
     connection.reap()
     if (this.state === 'closing') {
@@ -215,11 +215,11 @@ export abstract class Ready implements Member, Leaver {
     const { connection } = this
     if (connection === null) return this.turn()
     connection.arm()
-    // What came since the last turn, and before that, makes no event.
+    // Input since the last turn, and earlier input, makes no event.
     return (this.trunk !== null || connection.hasNews) && this.turn()
   }
 
-  /** For `rpoll`: what to sleep on, armed for this socket; null if there is none. */
+  /** Arms the object on which `rpoll` sleeps for this socket and returns it; null if there is none. */
   prepareSleep(): { sleep(ms: number): void } | null {
     if (this.connection !== null && this.state === 'connected') {
       this.connection.arm()
@@ -250,7 +250,7 @@ export abstract class Ready implements Member, Leaver {
     if (by instanceof CmService) by.follow(ref)
     else if (by !== null) {
       by.addMember(ref)
-      // It may have been active, and then no event reports what comes.
+      // It may have been active, and then no event reports its input.
       activate(this)
     }
   }

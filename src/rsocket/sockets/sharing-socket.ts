@@ -34,7 +34,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     return true
   }
 
-  /** Connects over the trunk to that address, which is made if there is none. */
+  /** Connects over the trunk to that address, which is made if it does not exist. */
   protected connectShared(addr: SocketAddress): number {
     this.cm ??= CmService.acquire(this.device)
     const { routes, alone } = this.cm
@@ -76,13 +76,13 @@ export abstract class Sharing extends Establishing implements Carrier {
     return this.connectPlain(addr)
   }
 
-  /** What cannot be tried has failed. */
+  /** Records the error of a connect that could not be attempted. */
   private settle(errno: number): void {
     this.pendingError = errno
     if (this.watches.size > 0) activate(this)
   }
 
-  /** Takes the connection of another socket, which is closed then. */
+  /** Takes over the connection of another socket, which is then closed. */
   private adopt(other: Sharing): boolean {
     this.id = other.id
     this.id!.context = this
@@ -131,7 +131,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     this.becomeConnected({ io, connection: stream, close })
   }
 
-  /** The peer opens a stream on a trunk to this listener; false rejects it. */
+  /** Accepts a stream that the peer opens on a trunk to this listener; false rejects it. */
   private arriveShared(stream: TrunkStream, carrier: Sharing): boolean {
     if (this.state !== 'listening' || this.acceptQueueFull || carrier.closed) return false
     const socket = this.another()
@@ -146,7 +146,7 @@ export abstract class Sharing extends Establishing implements Carrier {
     return this.options.maxStreams
   }
 
-  /** The connection of a socket that may carry others, if the peer agrees. */
+  /** Connection of a socket that may carry others, if the peer agrees. */
   get trunkConnection(): StreamConnection | null {
     const connection = this.own?.connection
     return connection?.trunk === true ? connection : null

@@ -1,4 +1,4 @@
-/** A stream socket: sending and receiving, options and names, mapped buffers, promises, and how it closes. */
+/** A stream socket: sending and receiving, options and names, mapped buffers, promises, and closing. */
 import {
   AF_INET6,
   Counters,
@@ -35,11 +35,11 @@ import { rejection, whenDone, whenReady } from './promises.ts'
 import { Sharing } from './sharing-socket.ts'
 import type { RSocket } from './types.ts'
 
-/** How long what was sent may take to arrive after `close`, unless SO_LINGER says otherwise. */
+/** Maximum time for sent data to arrive after `close`, unless SO_LINGER sets another. */
 const closeMs = 10_000
-/** Below this, copying is cheaper than looking up whether the memory is registered. */
+/** Bytes below which copying is cheaper than looking up whether the memory is registered. */
 const directBytes = 4096
-/** On devices that this thread drives, a direct send waits for the peer's acknowledgement: worth it for large ones. */
+/** Bytes from which on a direct send pays on devices that this thread drives, where it waits for the peer's acknowledgement. */
 const directBytesDriven = 1 << 18
 
 export class StreamSocket extends Sharing implements RSocket {
@@ -142,7 +142,7 @@ export class StreamSocket extends Sharing implements RSocket {
     let sum = 0
     for (const buffer of buffers) {
       if (buffer.length === 0) continue
-      // Only the first is waited for.
+      // Only the first buffer is waited for.
       const n = this.recv(buffer, sum > 0 && (flags & MSG_WAITALL) === 0 ? flags | MSG_DONTWAIT : flags)
       if (n < 0) return sum > 0 ? sum : n
       sum += n
@@ -194,13 +194,13 @@ export class StreamSocket extends Sharing implements RSocket {
       return 0
     }
     connection.process()
-    // As with TCP: a peer whose data nobody will read sees a reset, once it has what was sent to it.
+    // As with TCP: a peer whose data will never be read gets a reset, after all that was sent to it.
     this.resets = connection.readableBytes > 0
     const { lingerSeconds } = this.options
-    // What was sent before SHUT_RDWR must still arrive; a peer that has closed takes nothing more.
+    // Data sent before SHUT_RDWR must still arrive; a peer that has closed takes nothing more.
     const over = !connection.open && (!connection.closedHere || connection.settled)
     if (over || lingerSeconds === 0) {
-      // With a linger of 0, unsent data is discarded, and the peer sees a reset.
+      // With a linger of 0, unsent data is discarded, and the peer gets a reset.
       this.finish()
       return 0
     }
@@ -218,10 +218,10 @@ export class StreamSocket extends Sharing implements RSocket {
     return 0
   }
 
-  /** Closed with data of the peer unread. */
+  /** True if the socket was closed with data of the peer unread. */
   private resets = false
 
-  /** Tells the peer that this end closes; true when that and all before it has arrived, or never will. */
+  /** Notifies the peer that this end closes; returns true when that and all data before it has arrived, or never will. */
   protected goodbye(): boolean {
     const connection = this.connection!
     // Without this message the end of the connection is a reset.
@@ -241,14 +241,14 @@ export class StreamSocket extends Sharing implements RSocket {
     this.release()
   }
 
-  /** For the end of the thread: as a kernel closes the sockets of a process. */
+  /** Closes at the end of the thread, as a kernel closes the sockets of a process. */
   override farewell(): boolean {
     if (this.state !== 'connected' && this.state !== 'closing') return true
     if (this.state === 'connected') {
       this.connection!.process()
       this.resets = this.readableBytes > 0
     }
-    // The carrier of a stream only ends.
+    // The carrier of a trunk's stream ends without a reset, so the stream is reset here.
     if (this.resets && this.own === null) this.connection!.end(Errno.ECONNRESET, 'the process ended')
     this.trunk?.process()
     return this.goodbye()
@@ -343,7 +343,7 @@ export class StreamSocket extends Sharing implements RSocket {
     return this.mappings?.unmap(buffer) === true ? 0 : -Errno.EINVAL
   }
 
-  /** Tells the peer what was mapped; in C it travels with the next data too. */
+  /** Sends the peer the mappings; in C they travel with the next data too. */
   protected tellMappings(nonBlocking: boolean): boolean {
     const connection = this.connection!
     const mapped = connection.mapped!
