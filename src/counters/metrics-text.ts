@@ -14,7 +14,7 @@ export class MetricsText {
     this.#lines.push(`# HELP ${name} ${escapedHelp(help)}`, `# TYPE ${name} ${type}`)
   }
 
-  /** Of the family that was announced last. */
+  /** Adds a value of the family that was announced last. */
   value(labels: MetricLabels, value: number | bigint, suffix = ''): void {
     const pairs = Object.entries(labels).map(([name, text]) => `${name}="${escaped(text)}"`)
     const inside = pairs.length === 0 ? '' : `{${pairs.join(',')}}`

@@ -102,7 +102,7 @@ export interface PortCountersExtended {
   unicastRcvPkts: bigint
   multicastXmitPkts: bigint
   multicastRcvPkts: bigint
-  /** Fourteen error counters, eight bytes each; all are zero here except the last, that of QP 1. */
+  /** Fourteen error counters, eight bytes each. Our agent counts three of them (`wideErrors` of management); the rest are zero. */
   errors: Uint8Array
 }
 
