@@ -8,7 +8,7 @@ import { LinkType } from './format.ts'
 export const LinkLayer = {
   /** Unsupported protocol. */
   Unknown: 0,
-  /** An Ethernet header. */
+  /** Ethernet header. */
   Ethernet: 1,
   /** Packet of the protocol `etherType`, without its Ethernet header. */
   Network: 2,

@@ -33,7 +33,7 @@ export interface OtherReading {
   readonly value: bigint
 }
 
-/** A number with its name, as sysfs writes states: `4: ACTIVE`. */
+/** Number with its name, as sysfs writes states: `4: ACTIVE`. */
 export interface Named {
   readonly id: number
   readonly name: string

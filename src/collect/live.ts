@@ -96,7 +96,7 @@ export class LiveCapture {
     }
   }
 
-  /** A descriptor is readable for frames, or because its interface went down. */
+  /** Counts the interfaces that went down: a descriptor is readable for frames, or for that reason. */
   #look(): void {
     for (const [id, ring] of this.#rings.entries()) if (ring.takeDown()) this.#downs[id] = (this.#downs[id] ?? 0) + 1
   }

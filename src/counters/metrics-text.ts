@@ -1,4 +1,4 @@
-/** The text format of Prometheus, version 0.0.4. */
+/** Text format of Prometheus, version 0.0.4. */
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 

@@ -26,7 +26,7 @@ export interface TraceMessage {
   id: number
   /** Index of the connection. */
   connection: number
-  /** The end that sends the request: 0, which sent the first message, or 1. */
+  /** End that sends the request: 0, which sent the first message, or 1. */
   from: 0 | 1
   op: MessageOp
   bytes: number

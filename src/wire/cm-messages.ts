@@ -52,7 +52,7 @@ export interface CmReq {
   localCmResponseTimeout: number
   retryCount: number
   pkey: number
-  /** 1 is 256 bytes, 5 is 4096. */
+  /** Code of the path MTU: 1 is 256 bytes, 5 is 4096. */
   pathMtu: number
   rdcExists: boolean
   rnrRetryCount: number
@@ -70,7 +70,7 @@ export interface CmReq {
 export interface CmMra {
   localCommId: number
   remoteCommId: number
-  /** 0 REQ, 1 REP, 2 LAP. */
+  /** Message that is acknowledged: 0 REQ, 1 REP, 2 LAP. */
   messageMraed: number
   serviceTimeout: number
   /** 222 bytes. */
@@ -80,7 +80,7 @@ export interface CmMra {
 export interface CmRej {
   localCommId: number
   remoteCommId: number
-  /** 0 REQ, 1 REP, 2 another. */
+  /** Message that is rejected: 0 REQ, 1 REP, 2 another. */
   messageRejected: number
   /** Number of valid bytes in `additionalInfo`. */
   additionalInfoLength: number
@@ -102,7 +102,7 @@ export interface CmRep {
   responderResources: number
   initiatorDepth: number
   targetAckDelay: number
-  /** 0 accepted, 1 not supported, 2 the alternate path is rejected. */
+  /** Failover status: 0 accepted, 1 not supported, 2 the alternate path is rejected. */
   failoverAccepted: number
   endToEndFlowControl: boolean
   rnrRetryCount: number
@@ -138,7 +138,7 @@ export interface CmSidrReq {
 
 export interface CmSidrRep {
   requestId: number
-  /** 0 valid, 1 not supported, 2 rejected, 3 no QP, 4 redirect, 5 version not supported. */
+  /** Status: 0 valid, 1 not supported, 2 rejected, 3 no QP, 4 redirect, 5 version not supported. */
   status: number
   additionalInfoLength: number
   qpn: number

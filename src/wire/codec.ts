@@ -91,7 +91,7 @@ export function group<T extends object>(fields: Fields<T>): Field<T> {
 /** Function that returns the defect of the header at b[at], if any; all its bytes are present. */
 export type HeaderRule = (b: Uint8Array, at: number) => MalformedReason | undefined
 
-/** A header of fixed length. */
+/** Header of fixed length. */
 export class HeaderCodec<T extends object> {
   readonly name: string
   /** Length in bytes. */

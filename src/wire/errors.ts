@@ -9,7 +9,7 @@
 /** Reasons for which bytes are malformed. The names are stable. */
 export const malformedReasons = {
   tooShort: 'fewer bytes than the fixed header has',
-  // BTH and what follows (checkPacket)
+  // BTH and the headers after it (checkPacket)
   transportVersion: 'the transport version of the BTH is not 0',
   unknownOpcode: 'no such BTH opcode',
   truncatedHeaders: 'the packet ends within the extension headers that its opcode requires',

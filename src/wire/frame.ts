@@ -75,13 +75,13 @@ function parseLayers(b: Uint8Array, { ip, ipVersion, udp, bth, icrc }: Layers): 
   return { ipv4: { tos, identification, dontFragment, ttl, source, destination }, ...rest }
 }
 
-/** The bytes that emitFrame writes. */
+/** Number of bytes that emitFrame writes. */
 export function frameLength(frame: RoceV2Frame): number {
   const ethernet = frame.ethernet ? ethernetLength({ ...frame.ethernet, etherType: 0 }) : 0
   return ethernet + (frame.ipv4 ? Ipv4.length : Ipv6.length) + Udp.length + packetLength(frame.packet) + Icrc.length
 }
 
-/** Writes the frame at b[at] and returns the offset behind it. Misuse throws a WireError, as with emitPacket. */
+/** Writes the frame at b[at] and returns the offset after it. Misuse throws a WireError, as with emitPacket. */
 export function emitFrame(frame: RoceV2Frame, b: Uint8Array, at: number): number {
   const { ipv4, ipv6, packet } = frame
   if ((ipv4 === undefined) === (ipv6 === undefined))

@@ -84,7 +84,7 @@ export interface Ipv4Fields {
   destination: Uint8Array
 }
 
-/** An IPv4 header without options. The checksum is not checked here: see ipv4Checksum. */
+/** IPv4 header without options. The checksum is not checked here: see ipv4Checksum. */
 export const ipv4Codec: HeaderCodec<Ipv4Fields> = new HeaderCodec<Ipv4Fields>(
   'IPv4',
   Ipv4.length,

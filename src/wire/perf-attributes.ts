@@ -28,7 +28,7 @@ export interface ClassPortInfo {
   classVersion: number
   capabilityMask: number
   capabilityMask2: number
-  /** 4.096 µs · 2^respTimeValue. */
+  /** Response time: 4.096 µs · 2^respTimeValue. */
   respTimeValue: number
 }
 

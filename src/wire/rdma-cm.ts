@@ -12,7 +12,7 @@ export const CmaHdr = { length: 36, version: 0, ipVersion: 1, port: 2, source: 4
 export const RdmaPortSpace = { IpoIb: 0x0002, Tcp: 0x0106, Udp: 0x0111, Ib: 0x013f } as const
 
 export interface CmaFields {
-  /** The source port. */
+  /** Source port. */
   port: number
   /** Address of 4 or 16 bytes; source and destination have the same length. */
   source: Uint8Array

@@ -13,7 +13,7 @@ export const Rmpp = {
   status: 27,
   /** Number of the segment; in an ACK, number of the last segment received. */
   segment: 28,
-  /** In the first segment: total length; in the last: its own length; in an ACK: number of the last segment that may be sent. */
+  /** Length in the first segment: total; in the last: its own; in an ACK: number of the last segment that may be sent. */
   payloadLength: 32,
   /** Length of the headers of the MAD and of RMPP together. */
   end: 36,
