@@ -1,4 +1,4 @@
-/** `verbena/dgram`: the shape of `node:dgram`, over rsockets on any device. */
+/** `verbena/dgram`: the interface of `node:dgram`, over rsockets on any device. */
 import './index.ts'
 import dgram from './node/dgram/index.ts'
 

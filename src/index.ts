@@ -1,5 +1,5 @@
 /**
- * The front door: the verbs, on all devices that Verbena has.
+ * Main entry point: the verbs, on all devices that Verbena has.
  *
  *     import { openDevice, Access, Opcode, QpType } from 'verbena'
  */

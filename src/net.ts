@@ -1,4 +1,4 @@
-/** `verbena/net`: the shape of `node:net`, over rsockets on any device. */
+/** `verbena/net`: the interface of `node:net`, over rsockets on any device. */
 import './index.ts'
 import net from './node/net/index.ts'
 

@@ -1,5 +1,5 @@
 /**
- * `node --import verbena/preload app.js`, or `--require`: the program's connections go over RDMA where the rules say so.
+ * `node --import verbena/preload app.js`, or `--require`: the program's connections use RDMA if the rules select it.
  * See docs/guide/preload.md.
  */
 import { createRequire } from 'node:module'
@@ -9,8 +9,8 @@ import { begin, settingsOfProcess } from './node/preload/index.ts'
 
 const settings = settingsOfProcess()
 if (settings) {
-  // Loaded only when a socket calls for it, and at once: a program's call of `connect` or `listen` cannot wait, and `--require` takes no
-  // module that waits for another.
+  // Loaded only when a socket requires it, and synchronously: a program's call of `connect` or `listen` cannot wait, and `--require` does
+  // not accept a module with top-level await.
   const load = createRequire(import.meta.url)
   const late =
     <T>(module: URL): (() => T) =>

@@ -1,28 +1,28 @@
 /**
- * Writes blocks of a pcapng file that is being read into another one as they are, with their byte order: comments, directions, drop counts,
- * statistics, names, secrets and what programs put into blocks of their own stay. Options that do not fit into their block are left out, and
- * what its author wants not to be copied.
+ * Writes the blocks of a pcapng file that is being read into another one unchanged, in their byte order: comments, directions, drop
+ * counts, statistics, names, secrets and custom blocks of programs are kept. Options that do not fit into their block are left out, and
+ * those that their author marked as not to be copied.
  */
 import { blockType, byteOrderMagic, optionCode } from './format.ts'
 import type { CapturedPacket } from './packet.ts'
 import { type CaptureSink, SinkBuffer } from './sink.ts'
 import { PcapngWriter } from './write-pcapng.ts'
 
-/** A whole block of a pcapng file, which is valid until the reader goes on. */
+/** Complete block of a pcapng file, which is valid until the reader continues. */
 export interface CapturedBlock {
   type: number
   bytes: Uint8Array
   view: DataView
-  /** Where it begins in the bytes, and its length with both words that tell it. */
+  /** Offset of the block in the bytes, and its length including both length words. */
   start: number
   length: number
   littleEndian: boolean
 }
 
-/** Custom options that say that they must not be copied. */
+/** Custom options that must not be copied. */
 const notCopied: ReadonlySet<number> = new Set([19372, 19373])
 
-/** Where the options of a block begin, for types that have some at a fixed place. */
+/** Offset of the options in a block, for types that have them at a fixed offset. */
 const optionsAt = new Map<number, number>([
   [blockType.sectionHeader, 24],
   [blockType.interfaceDescription, 16],
@@ -32,9 +32,9 @@ const optionsAt = new Map<number, number>([
 const sectionHead = 24
 
 export class BlockCopy {
-  /** Packets so far. */
+  /** Number of packets written so far. */
   written = 0
-  /** Blocks that their authors want not to be copied. */
+  /** Number of blocks that their authors marked as not to be copied. */
   leftOut = 0
   readonly #out: SinkBuffer
   #hasSection = false
@@ -43,7 +43,7 @@ export class BlockCopy {
     this.#out = new SinkBuffer(sink)
   }
 
-  /** A block that is no packet. */
+  /** Copies a block that is not a packet. */
   block({ type, bytes, view, start, length, littleEndian }: CapturedBlock): void {
     if (type === blockType.customNoCopy) {
       this.leftOut++
@@ -76,14 +76,14 @@ export class BlockCopy {
     )
   }
 
-  /** Writes what is left, a file without blocks, too. Closes the sink. */
+  /** Writes buffered bytes, and a section header if there were no blocks. Closes the sink. */
   close(): void {
     this.#begin(true)
     this.#out.flush()
     this.#out.sink.close?.()
   }
 
-  /** A file whose first section header is damaged gets another one. */
+  /** Writes a section header if the first one of the file is missing or damaged. */
   #begin(littleEndian: boolean): void {
     if (this.#hasSection) return
     this.#hasSection = true
@@ -91,13 +91,13 @@ export class BlockCopy {
     new PcapngWriter({ write: (bytes) => sink.write(bytes) }, { littleEndian, application: 'verbena' }).flush()
   }
 
-  /** Its length is not known: −1. */
+  /** Copies a section header. The length of the section is not known: −1. */
   #section(bytes: Uint8Array, view: DataView, start: number, length: number, littleEndian: boolean): void {
     const out = this.#out
     out.reserve(length + sectionHead + 8)
     const { at } = out
     out.bytes.set(bytes.subarray(start, start + Math.min(sectionHead, length - 4)), at)
-    // One that is too short has the version and the length of any.
+    // A block that is too short gets a standard version and length.
     if (length < sectionHead + 4) {
       out.view.setUint32(at, blockType.sectionHeader, littleEndian)
       out.view.setUint32(at + 8, byteOrderMagic, littleEndian)
@@ -110,7 +110,7 @@ export class BlockCopy {
     this.#finish(at, littleEndian)
   }
 
-  /** [start, options) as it is, then the options up to the last word before `end`. */
+  /** Copies [start, options) unchanged, then the options up to the last word before `end`. */
   #copy(bytes: Uint8Array, view: DataView, start: number, options: number, end: number, littleEndian: boolean): void {
     const out = this.#out
     out.reserve(end - start + 8)
@@ -164,7 +164,7 @@ const optionWords = new Map<number, string>([
   [optionCode.epbDropCount, 'drop counts of packets'],
 ])
 
-/** Adds what a block has, or a packet of a pcapng file, that a pcap file has no place for. */
+/** Adds to `found` the kinds of data of a block, or of a packet of a pcapng file, that a pcap file cannot hold. */
 export function extrasOf(from: CapturedBlock, found: Set<string>): void
 export function extrasOf(from: CapturedPacket, found: Set<string>, littleEndian: boolean): void
 export function extrasOf(from: CapturedBlock | CapturedPacket, found: Set<string>, littleEndian?: boolean): void {

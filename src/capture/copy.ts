@@ -1,30 +1,30 @@
-/** Writes packets of a capture that is being read into another one: formats, link types and interfaces as they were. */
+/** Writes packets of a capture that is being read into another one: formats, link types and interfaces stay the same. */
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
 import type { CaptureSink } from './sink.ts'
 import { type CaptureWriter, PcapWriter } from './write-pcap.ts'
 import { PcapngWriter } from './write-pcapng.ts'
 
-/** How a copy is written. */
+/** Format of a copy. */
 export interface CaptureCopyOptions {
   format: 'pcap' | 'pcapng'
-  /** pcap only. Default: true. */
+  /** Flag for pcap only: time stamps in nanoseconds. Default: true. */
   nanoseconds?: boolean
 }
 
-/** pcap has one link type for the whole file; a capture that has several needs pcapng. */
+/** Error of a pcap file, which has one link type for all packets; a capture with several needs pcapng. */
 export class LinkTypeError extends Error {
   override readonly name = 'UsageError'
   readonly code = 'ERR_CAPTURE_LINK_TYPE'
 }
 
 /**
- * Writes packets of one capture into another, in its format; interfaces are described when their first packet comes. Times and lengths
- * stay.
+ * Writes packets of one capture into another, in its format; an interface is described before its first packet. Times and lengths
+ * stay the same.
  */
 export class CaptureCopy {
-  /** Packets so far. */
+  /** Number of packets written so far. */
   written = 0
-  /** Of these, how many have another time than in the source, since a pcap file cannot hold that. */
+  /** Number of these packets whose time differs from the source, since a pcap file cannot hold it. */
   get unfitTimes(): number {
     return this.#writer instanceof PcapWriter ? this.#writer.unfitTimes : 0
   }
@@ -34,7 +34,7 @@ export class CaptureCopy {
   readonly #nanoseconds: boolean
   #writer: CaptureWriter | undefined
   #linkType = -1
-  /** Interfaces of the source, in the numbers of the written file. */
+  /** Interface numbers of the written file, by those of the source. */
   readonly #interfaces: number[] = []
 
   constructor(sink: CaptureSink, { format, nanoseconds = true }: CaptureCopyOptions) {
@@ -43,7 +43,7 @@ export class CaptureCopy {
     this.#nanoseconds = nanoseconds
   }
 
-  /** `known`: the interfaces of the source so far. Throws a LinkTypeError. The time is that of the packet unless another is given. */
+  /** Writes a packet, with its own time unless another is given. `known`: interfaces of the source so far. Throws a LinkTypeError. */
   packet(
     packet: CapturedPacket,
     known: readonly InterfaceInfo[],
@@ -56,7 +56,7 @@ export class CaptureCopy {
     this.written++
   }
 
-  /** Writes what is left; a file without packets, too, is a capture. Closes the sink. */
+  /** Writes buffered bytes; a file without packets is a capture, too. Closes the sink. */
   close(): void {
     this.#writer ??=
       this.#format === 'pcapng'
@@ -71,7 +71,7 @@ export class CaptureCopy {
     for (let next = this.#interfaces.length; next < known.length; next++) {
       const { name, description, linkType, snapLength } = known[next]!
       const named = { ...(name !== undefined && { name }), ...(description !== undefined && { description }) }
-      // Packets are cut as they were, not again.
+      // Packets keep their cut and are not cut again.
       this.#interfaces.push(writer.addInterface({ linkType, ...named, snapLength: Math.max(0, snapLength) }))
     }
     return this.#interfaces[packet.interfaceId]!

@@ -1,17 +1,17 @@
-/** What is wrong in a capture file, and where: a bounded list, since damage may be everywhere. */
+/** Damage of a capture file, with its position. Lists of it are bounded, since damage may be everywhere. */
 
 export interface Damage {
   /** Byte offset in the (uncompressed) file. */
   offset: number
-  /** Number of the packet that comes next, from 1. */
+  /** Number of the next packet, from 1. */
   packet: number
-  /** One sentence without a full stop. */
+  /** Description: one sentence without a full stop. */
   what: string
 }
 
 export class DamageLog {
   readonly list: Damage[] = []
-  /** All that was found, the list's and what did not fit into it. */
+  /** Number of all defects found, including those that did not fit into the list. */
   count = 0
   readonly limit: number
 
@@ -27,7 +27,7 @@ export class DamageLog {
   }
 }
 
-/** The damage as a line: offset, packet, what it is. */
+/** Returns the damage as a line: offset, packet, description. */
 export function describeDamage({ offset, packet, what }: Damage): string {
   return `offset ${offset} (before packet ${packet}): ${what}`
 }

@@ -4,15 +4,15 @@
  *   pcap    24-byte file header, then for each packet a 16-byte header (seconds, fraction, captured, original) and bytes
  *   pcapng  blocks: type, total length, body padded to 4, total length again; sections begin with a Section Header
  *
- * Both are written in the byte order of the machine that captured; the first word tells which that was.
+ * Both are written in the byte order of the machine that captured; the first word determines it.
  */
 
-/** First word of a pcap file, read in the right byte order. */
+/** First word of a pcap file, in the byte order of the file. */
 export const pcapMagic = { micro: 0xa1b2c3d4, nano: 0xa1b23c4d, modified: 0xa1b2cd34 } as const
 
 export const pcapHeaderLength = 24
 export const pcapRecordLength = 16
-/** Patched libpcaps of the nineties put eight more bytes (interface, protocol, packet type) into each record. */
+/** Record header length of patched libpcaps of the nineties, with eight more bytes (interface, protocol, packet type). */
 export const pcapModifiedRecordLength = 24
 
 export const blockType = {
@@ -29,7 +29,7 @@ export const blockType = {
   customNoCopy: 0x40000bad,
 } as const
 
-/** Second word of a Section Header Block's body, read in the right byte order. */
+/** Second word of a Section Header Block's body, in the byte order of the file. */
 export const byteOrderMagic = 0x1a2b3c4d
 
 export const optionCode = {
@@ -49,7 +49,7 @@ export const optionCode = {
   isbIfDrop: 5,
 } as const
 
-/** What the first bytes of a packet are (https://www.tcpdump.org/linktypes.html). */
+/** Types of the first bytes of a packet (https://www.tcpdump.org/linktypes.html). */
 export const LinkType = {
   Null: 0,
   Ethernet: 1,
@@ -88,21 +88,21 @@ const linkTypeNames: Readonly<Record<number, string>> = {
   [LinkType.LinuxSll2]: 'Linux cooked v2',
 }
 
-/** The name of a link type, in words; of others, that they are not read. */
+/** Returns the name of a link type; for an unsupported type, a text that it is not read. */
 export function linkTypeName(linkType: number): string {
   return linkTypeNames[linkType] ?? `link type ${linkType}, which is not read`
 }
 
-/** Is anything known of packets of this link type? */
+/** True if packets of this link type are supported. */
 export function isReadLinkType(linkType: number): boolean {
   return linkTypeNames[linkType] !== undefined
 }
 
 /**
- * More bytes in one packet or block than this are taken for damage. Real packets of these link types have less than
- * 64 KiB plus headers; the room is for aggregated ones and for blocks with many options. It bounds a reader's memory.
+ * Length of a packet or block above which it is considered damaged. Real packets of these link types have less than
+ * 64 KiB plus headers; the margin is for aggregated ones and for blocks with many options. It bounds a reader's memory.
  */
 export const longestRecord: number = 16 * 1024 * 1024
 
-/** Longest packet that is believed while looking for the next whole one behind damage. */
+/** Maximum length of a packet that is accepted in the search for the next valid one after damage. */
 export const longestResync: number = 256 * 1024

@@ -1,37 +1,37 @@
 /**
- * Where the network packet begins within a captured one, for each link type: what Linux, BSD and capture cards put before
- * it is skipped. Ethernet is left to the reader of Ethernet frames, VLAN tags included.
+ * Offset of the network packet within a captured one, for each link type: the headers that Linux, BSD and capture cards put before
+ * it are skipped. Ethernet is left to the reader of Ethernet frames, VLAN tags included.
  */
 import { LinkType } from './format.ts'
 
-/** What begins at the offset that `locate` found. */
+/** Kind of layer at the offset that `locate` found. */
 export const LinkLayer = {
-  /** Nothing that is known here. */
+  /** Unsupported protocol. */
   Unknown: 0,
-  /** An Ethernet header. */
+  /** Ethernet header. */
   Ethernet: 1,
-  /** A packet of the protocol `etherType`, without its Ethernet header. */
+  /** Packet of the protocol `etherType`, without its Ethernet header. */
   Network: 2,
-  /** An InfiniBand packet, which begins with its LRH. */
+  /** InfiniBand packet, which begins with its LRH. */
   InfiniBand: 3,
-  /** The capture cut the packet off before the network packet begins. */
+  /** Truncated packet: the capture ends before the network packet begins. */
   Cut: 4,
 } as const
 export type LinkLayerValue = (typeof LinkLayer)[keyof typeof LinkLayer]
 
-/** Where the network packet of a captured one begins: what `locate` fills. */
+/** Result of `locate`: the position of the network packet in a captured one. */
 export interface Located {
   layer: LinkLayerValue
   offset: number
-  /** Captured bytes from `offset` on. */
+  /** Number of captured bytes from `offset` on. */
   length: number
-  /** For `Network` only. */
+  /** Set for `Network` only. */
   etherType: number
-  /** Bytes from `offset` on that were on the wire, where the link type says so; else 0. */
+  /** Number of bytes from `offset` on that were on the wire, if the link type reports it; otherwise 0. */
   wireLength: number
 }
 
-/** An empty record for `locate`. */
+/** Returns an empty record for `locate`. */
 export function located(): Located {
   return { layer: LinkLayer.Unknown, offset: 0, length: 0, etherType: 0, wireLength: 0 }
 }
@@ -123,14 +123,14 @@ function rawIp(bytes: Uint8Array, offset: number, length: number, out: Located):
   return out.layer
 }
 
-/** What is known of an InfiniBand packet's addresses, then the encapsulation header of RFC 4391. */
+/** Length of the header with an InfiniBand packet's addresses, and of the encapsulation header of RFC 4391 after it. */
 const ipoibLength = 44
 const ipoibType = 40
 
 const pppIpv4 = 0x21
 const pppIpv6 = 0x57
 
-/** RFC 1661: with an address and a control byte before it or not, a protocol of one byte or two. */
+/** Locates the packet in PPP (RFC 1661): after an optional address and control byte, with a protocol of one or two bytes. */
 function ppp(bytes: Uint8Array, offset: number, length: number, out: Located): LinkLayerValue {
   let at = offset
   const end = offset + length
@@ -144,7 +144,7 @@ function ppp(bytes: Uint8Array, offset: number, length: number, out: Located): L
   return out.layer
 }
 
-/** Version, flags, length of the header, link type of what follows; all little-endian. */
+/** Locates the packet in PPI: version, flags, header length, link type of the rest; all little-endian. */
 function ppi(bytes: Uint8Array, offset: number, length: number, out: Located): LinkLayerValue {
   if (length < 8) return cut(offset, length, out)
   const header = bytes[offset + 2]! | (bytes[offset + 3]! << 8)
@@ -168,8 +168,8 @@ const erfType = {
 } as const
 
 /**
- * ERF, of Endace's cards: 8 bytes of time stamp, type, flags, record length, loss or colour, wire length; then extension
- * headers of 8 bytes as long as the top bit says that one follows.
+ * Locates the packet in ERF, of Endace's cards: 8 bytes of time stamp, type, flags, record length, loss or colour, wire length; then
+ * extension headers of 8 bytes, as long as the top bit indicates that another one follows.
  */
 function erf(bytes: Uint8Array, offset: number, length: number, out: Located): LinkLayerValue {
   if (length < erfHeaderLength) return cut(offset, length, out)
@@ -205,7 +205,7 @@ function erf(bytes: Uint8Array, offset: number, length: number, out: Located): L
       out.layer = LinkLayer.Unknown
   }
   out.offset = at
-  // Records are padded: what is beyond the wire length is no packet.
+  // Records are padded: bytes beyond the wire length do not belong to the packet.
   out.length = wireLength > 0 ? Math.min(end - at, wireLength) : end - at
   out.wireLength = wireLength
   return out.layer

@@ -1,6 +1,6 @@
 /**
- * Reads a capture as a stream of bytes: `room` and `filled` put bytes in, `next` gives packet after packet out.
- * It finds out the format, never throws on what it reads, and notes damage instead.
+ * Reads a capture as a stream of bytes: `room` and `filled` take bytes in, `next` returns one packet after the other.
+ * It detects the format, never throws on the bytes that it reads, and records damage instead.
  */
 import type { CapturedBlock } from './copy-blocks.ts'
 import { DamageLog } from './damage.ts'
@@ -13,20 +13,20 @@ import { ByteWindow, Step, type StepValue } from './window.ts'
 export { CapturedPacket, Direction, type InterfaceInfo, type PacketDirection, unreadLinkTypes } from './packet.ts'
 export { Step } from './window.ts'
 
-/** What a capture file is. */
+/** Format of a capture file. */
 export type CaptureFormat = 'pcap' | 'pcapng'
 
 /**
- * Reads a capture that comes in chunks: `push` or `room` and `filled` take bytes, `next` gives the next packet in `packet`, `end` says
- * that there are no more.
+ * Reads a capture that arrives in chunks: `push` or `room` and `filled` take bytes, `next` reads the next packet into `packet`, `end`
+ * marks the end of the bytes.
  */
 export class CaptureParser {
-  /** The packet of the last `Step.Packet`. */
+  /** Packet of the last `Step.Packet`. */
   readonly packet: CapturedPacket = new CapturedPacket()
   readonly damage: DamageLog = new DamageLog()
-  /** Takes each block of a pcapng file that is no packet, before the packets behind it. */
+  /** Function that receives each block of a pcapng file that is not a packet, before the packets after it. */
   onBlock: ((block: CapturedBlock) => void) | undefined
-  /** Undefined until the first bytes are there, and for what is no capture file at all. */
+  /** Format of the file; undefined until its first bytes have arrived, and if it is not a capture file. */
   format: CaptureFormat | undefined
   readonly #window: ByteWindow
   #reader: PcapReader | PcapngReader | undefined
@@ -43,17 +43,17 @@ export class CaptureParser {
     return this.#reader?.littleEndian ?? true
   }
 
-  /** Packets so far: the number of the last one may be more (see `CapturedPacket`). */
+  /** Number of packets so far: the number of the last one may be greater (see `CapturedPacket`). */
   get packets(): number {
     return this.packet.number - (this.#reader instanceof PcapngReader ? this.#reader.others : 0)
   }
 
-  /** Bytes used so far. */
+  /** Number of bytes consumed so far. */
   get fileOffset(): number {
     return this.#window.fileOffset
   }
 
-  /** Space for at least `minimum` more bytes; moves what is unread, so the last packet's bytes are gone. */
+  /** Returns space for at least `minimum` more bytes; moves unread bytes, so the last packet's bytes are no longer valid. */
   room(minimum: number): Uint8Array {
     return this.#window.room(minimum)
   }
@@ -62,7 +62,7 @@ export class CaptureParser {
     this.#window.filled(count)
   }
 
-  /** Says that all bytes were given. */
+  /** Marks the end of the bytes. */
   end(): void {
     this.#window.ended = true
   }

@@ -1,8 +1,8 @@
 /**
- * pcap files: one header, then records. Nothing in a record marks its beginning, so behind damage the next whole record
- * is looked for: a header that is plausible by itself and is followed by another plausible one, or by the file's end.
+ * pcap files: one header, then records. Nothing in a record marks its beginning, so after damage the reader searches for the next
+ * whole record: a header that is plausible by itself and is followed by another plausible one, or by the file's end.
  *
- * Files that were joined (`cat a.pcap b.pcap`) have headers of files between their records; from there on another one is read.
+ * Joined files (`cat a.pcap b.pcap`) have file headers between their records; from there on, the new header applies.
  */
 import type { DamageLog } from './damage.ts'
 import {
@@ -19,7 +19,7 @@ import { RecordReader } from './record-reader.ts'
 import { setErfTime } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
-/** Record headers farther apart than this are not believed to belong together, when looking for one. */
+/** Maximum time between record headers that are considered to belong together, in the search for one. */
 const believableGapSeconds = 86_400
 
 const mostInterfaces = 65_536
@@ -32,7 +32,7 @@ export class PcapReader extends RecordReader {
   #recordLength = pcapRecordLength
   #units = 1e6
   #begun = false
-  /** Of the last record and of the one before; -1 without any. The last may be what damage looks like. */
+  /** Time of the last record and of the one before; -1 without any. The last may be an artefact of damage. */
   #lastSeconds = -1
   #beforeSeconds = -1
 
@@ -69,7 +69,7 @@ export class PcapReader extends RecordReader {
         this.lose(`a record of ${captured} bytes: its header is damaged`)
         continue
       }
-      // Nearly all records: a whole packet, with a header as `#possible` wants it.
+      // Nearly all records: a whole packet, whose header satisfies `#possible`.
       const usual = captured === original && captured > 0 && captured <= longestResync && fraction < this.#units
       if (!usual && pcapByteOrder(view, start) !== undefined) {
         if (!window.has(pcapHeaderLength)) {
@@ -132,13 +132,13 @@ export class PcapReader extends RecordReader {
     if (major !== 2 || minor < 3) this.note(`version ${major}.${minor} instead of 2.4: read as 2.4`)
     const info: InterfaceInfo = {
       id: this.interfaces.length,
-      // Above the link type stand bits that tell the length of a frame check sequence.
+      // The bits above the link type hold the length of a frame check sequence.
       linkType: network & 0xffff,
       snapLength: view.getUint32(start + 16, littleEndian),
       unitsPerSecond: this.#units,
       offsetSeconds: 0,
     }
-    // A file of headers only stays bounded.
+    // A file that consists of headers must not grow the list without bound.
     if (this.interfaces.length < mostInterfaces) this.interfaces.push(info)
     this.#lastSeconds = this.#beforeSeconds = -1
     this.packet.linkType = info.linkType
@@ -156,8 +156,8 @@ export class PcapReader extends RecordReader {
   }
 
   /**
-   * The captured bytes of a record with a header that is not quite as usual: cut packets are, damaged headers, too. What
-   * follows decides; so the window has to reach beyond the record, or the answer is `unknownLength`.
+   * Returns the number of captured bytes of a record whose header is unusual: that of a cut packet, or a damaged one. It depends on
+   * the bytes that follow; so the window has to reach beyond the record, or the result is `unknownLength`.
    */
   #lengthOf(start: number): number {
     const { window } = this
@@ -170,7 +170,7 @@ export class PcapReader extends RecordReader {
     if (captured !== original && original <= longestResync) {
       const asOriginal = this.#follower(start, original)
       if (asOriginal === fits.unknown) return unknownLength
-      // Where a header seems to follow both, the one with the likelier time counts.
+      // If a header seems to follow both, the one with the likelier time decides.
       const likelier = asCaptured === fits.no || this.#leadsOn(start, original)
       if (asOriginal === fits.yes && original > 0 && likelier) {
         this.note(`${captured} bytes captured of a packet of ${original}: the record has all of them`)
@@ -182,7 +182,7 @@ export class PcapReader extends RecordReader {
       this.note(`a fraction of a second of ${fraction} units of 1/${this.#units}`)
       return captured
     }
-    // The record behind a cut packet may be the damaged one.
+    // The record after a cut packet may be the damaged one.
     if (captured < original) return captured
     if (asCaptured === fits.no) return noLength
     if (captured > original) this.note(`${captured} bytes captured of a packet of ${original}`)
@@ -209,12 +209,12 @@ export class PcapReader extends RecordReader {
     }
     window.wanted = this.#recordLength
     if (!window.ended) return Step.More
-    // What is left is too short for a record, or nothing believable came after `from`.
+    // The rest is too short for a record, or no plausible record was found after `from`.
     if (window.fileOffset - from > 0) window.start = window.limit
     return Step.End
   }
 
-  /** Does a record, or the file's end, follow a record at `start` with `length` bytes? */
+  /** Checks if a record, or the file's end, follows a record at `start` with `length` bytes. */
   #follower(start: number, length: number): number {
     const { window } = this
     const position = start + this.#recordLength + length
@@ -224,12 +224,12 @@ export class PcapReader extends RecordReader {
       return fits.unknown
     }
     if (unread < 0) return fits.no
-    // The file may be cut off in the middle of the following header: nothing speaks against that.
+    // The file may be cut off in the middle of the following header: nothing contradicts that.
     if (unread < this.#recordLength) return fits.yes
     return this.#possible(position) || pcapByteOrder(window.view, position) !== undefined ? fits.yes : fits.no
   }
 
-  /** Does a likely header, or the file's end, follow a record at `start` with `length` bytes? `#follower` has been asked. */
+  /** True if a plausible header, or the file's end, follows a record at `start` with `length` bytes. `#follower` has been called before. */
   #leadsOn(start: number, length: number): boolean {
     const { limit, view } = this.window
     const position = start + this.#recordLength + length
@@ -238,18 +238,18 @@ export class PcapReader extends RecordReader {
     return this.#plausible(position, seconds) || pcapByteOrder(view, position) !== undefined
   }
 
-  /** Can this be a record header? */
+  /** True if this can be a record header. */
   #possible(position: number): boolean {
     const { view } = this.window
     const captured = view.getUint32(position + 8, this.littleEndian)
     const original = view.getUint32(position + 12, this.littleEndian)
     if (captured > original || original > longestResync) return false
     if (view.getUint32(position + 4, this.littleEndian) >= this.#units) return false
-    // Zeros are no header.
+    // Zeros are not a valid header.
     return captured > 0 || view.getUint32(position, this.littleEndian) > 0
   }
 
-  /** Is it likely enough that this is one, near `seconds` in time, to go on with it behind damage? */
+  /** True if this is likely enough a header, near `seconds` in time, to continue with it after damage. */
   #plausible(position: number, seconds: number): boolean {
     const { view } = this.window
     if (!this.#possible(position) || view.getUint32(position + 8, this.littleEndian) === 0) return false
@@ -258,7 +258,7 @@ export class PcapReader extends RecordReader {
   }
 }
 
-/** The byte order of the header of a pcap file at `position`, of which 16 bytes are there: true for little endian; undefined if it is none. */
+/** True if the pcap file header at `position`, with 16 bytes present, is little-endian; undefined if it is not a header. */
 function pcapByteOrder(view: DataView, position: number): boolean | undefined {
   const first = view.getUint32(position)
   const last = first & 255

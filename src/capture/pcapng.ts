@@ -1,6 +1,6 @@
 /**
- * pcapng files: blocks that tell their length at both ends. Behind damage, the next block of a known type whose two
- * lengths agree is looked for. Interfaces, and with them link types and clocks, are known only within a section.
+ * pcapng files: blocks that have their length at both ends. After damage, the reader searches for the next block of a known type whose
+ * two lengths agree. Interfaces, and with them link types and clocks, are known only within a section.
  */
 import type { CapturedBlock } from './copy-blocks.ts'
 import type { DamageLog } from './damage.ts'
@@ -11,28 +11,28 @@ import { setTime, unitsOfResolution } from './time-stamp.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
 
 const smallestBlock = 12
-/** Type, length, and for a section header the byte order magic. */
+/** Length of type, length, and for a section header the byte order magic. */
 const blockHead = 12
 
 const knownTypes: ReadonlySet<number> = new Set(Object.values(blockType))
 
 /**
- * Looking for a block's own length costs up to `longestResync` bytes. All such looks together may cost so many for each byte of the file,
- * so that one of damaged blocks only takes time in proportion to its size, too.
+ * Maximum number of bytes searched per byte of the file. A search for a block's own length costs up to `longestResync` bytes; the bound
+ * keeps the time proportional to the size, even for a file of damaged blocks only.
  */
 const scannedPerByte = 16
 
 const text = new TextDecoder()
 
 export class PcapngReader extends RecordReader {
-  /** The first interface of this section: packets name those of their section. */
+  /** Index of the first interface of this section: packets refer to those of their section. */
   #sectionFirst = 0
   #cut = false
-  /** Blocks that have numbers as packets have. */
+  /** Number of blocks that are numbered like packets. */
   others = 0
-  /** Takes each block that is no packet. */
+  /** Function that receives each block that is not a packet. */
   onBlock: ((block: CapturedBlock) => void) | undefined
-  /** Bytes that `#ownLength` has looked at. */
+  /** Number of bytes that `#ownLength` has examined. */
   #scanned = 0
 
   constructor(window: ByteWindow, packet: CapturedPacket, damage: DamageLog) {
@@ -133,7 +133,7 @@ export class PcapngReader extends RecordReader {
       case blockType.systemdJournal:
       case blockType.custom:
       case blockType.customNoCopy:
-        // As tshark numbers what it shows.
+        // The numbering is that of tshark.
         this.packet.number++
         this.others++
         this.#hand(type, start, total)
@@ -187,7 +187,7 @@ export class PcapngReader extends RecordReader {
     return true
   }
 
-  /** The last two bits of epb_flags, 3 being reserved. Most packets have no options at all. */
+  /** Returns the last two bits of epb_flags, 3 being reserved. Most packets have no options. */
   #direction(from: number, to: number): PacketDirection {
     const { view } = this.window
     for (let at = from; to - at >= 8; ) {
@@ -215,7 +215,7 @@ export class PcapngReader extends RecordReader {
     packet.originalLength = Math.max(original, captured)
   }
 
-  /** False if it is none. */
+  /** Reads an interface description; false if it is not valid. */
   #interface(start: number, total: number): boolean {
     const { window } = this
     if (total < 20) return this.#bad('an interface description that is too short')
@@ -233,7 +233,7 @@ export class PcapngReader extends RecordReader {
       else if (code === optionCode.ifTsoffset && length >= 8)
         info.offsetSeconds = Number(window.view.getBigInt64(at, this.littleEndian))
     })
-    // Forgetting interfaces of earlier sections would change the numbers of later ones; a file of garbage stays bounded.
+    // Dropping interfaces of earlier sections would change the numbers of later ones; the bound limits the memory for a file of garbage.
     if (this.interfaces.length < 65536) this.interfaces.push(info)
     else this.note('more than 65536 interfaces: this one is left out')
     return true
@@ -266,7 +266,7 @@ export class PcapngReader extends RecordReader {
     }
   }
 
-  /** Takes the byte order of the section header at `position`; false if its magic is neither. */
+  /** Sets the byte order of the section header at `position`; false if its magic is neither. */
   #setByteOrder(position: number): boolean {
     const order = byteOrderOf(this.window.view, position)
     if (order === undefined) return false
@@ -274,7 +274,7 @@ export class PcapngReader extends RecordReader {
     return true
   }
 
-  /** Notes damage within a block whose frame is sound; no packet comes of it. */
+  /** Records damage within a block whose frame is valid; it yields no packet. */
   #bad(what: string): false {
     this.note(what)
     return false
@@ -309,7 +309,7 @@ export class PcapngReader extends RecordReader {
     return Step.End
   }
 
-  /** The length of the block at `start` by the length at its end, if another block or the file's end follows; else 0. */
+  /** Returns the length of the block at `start` from the length at its end, if another block or the file's end follows; otherwise 0. */
   #ownLength(start: number, unread: number): number {
     const { view, fileOffset } = this.window
     const most = Math.min(unread, longestResync, scannedPerByte * fileOffset + longestResync - this.#scanned)
@@ -323,7 +323,7 @@ export class PcapngReader extends RecordReader {
     return 0
   }
 
-  /** Is there a whole block with two equal lengths at `position` of the window? */
+  /** True if there is a whole block with two equal lengths at `position` of the window. */
   #believable(position: number): boolean {
     const { view, limit } = this.window
     if (limit - position < blockHead) return false
@@ -336,7 +336,7 @@ export class PcapngReader extends RecordReader {
   }
 }
 
-/** True for little endian, false for big, undefined if the magic is damaged. */
+/** True for little-endian, false for big-endian, undefined if the magic is damaged. */
 function byteOrderOf(view: DataView, position: number): boolean | undefined {
   if (view.getUint32(position + 8, true) === byteOrderMagic) return true
   if (view.getUint32(position + 8, false) === byteOrderMagic) return false

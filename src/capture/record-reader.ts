@@ -1,4 +1,4 @@
-/** What the readers of both formats share: they note damage, and behind it look for the next whole record or block. */
+/** Common part of the readers of both formats: they record damage, and search after it for the next whole record or block. */
 import type { Damage, DamageLog } from './damage.ts'
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
 import { type ByteWindow, Step, type StepValue } from './window.ts'
@@ -10,7 +10,7 @@ export abstract class RecordReader {
   /** All interfaces of the file. */
   readonly interfaces: InterfaceInfo[] = []
   littleEndian: boolean
-  /** Whether the window may be in the middle of a record. */
+  /** True if the window may be in the middle of a record. */
   protected searching = false
   #lost: Damage | undefined
 
@@ -21,13 +21,13 @@ export abstract class RecordReader {
     this.littleEndian = littleEndian
   }
 
-  /** The next packet into `packet`, or why there is none now. */
+  /** Reads the next packet into `packet`, or returns the reason why there is none now. */
   abstract next(): StepValue
 
-  /** Puts the window at the next record that can be believed: then `Step.Packet`. */
+  /** Moves the window to the next plausible record: then returns `Step.Packet`. */
   protected abstract search(): StepValue
 
-  /** Searches after damage: `Step.Packet` where reading goes on. */
+  /** Searches after damage: returns `Step.Packet` if reading can continue. */
   protected resume(): StepValue {
     const found = this.search()
     if (found !== Step.Packet) return found
@@ -40,7 +40,7 @@ export abstract class RecordReader {
     return this.damage.add(this.window.fileOffset, this.packet.number + 1, what)
   }
 
-  /** What is at the window cannot be read: the next record is to be searched for. */
+  /** Records that the bytes at the window cannot be read, and starts the search for the next record. */
   protected lose(what: string): void {
     this.#lost = this.note(what)
     this.window.start++

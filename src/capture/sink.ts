@@ -1,10 +1,10 @@
-/** Where a capture writer puts its bytes. */
+/** Destination of a capture writer's bytes. */
 
 export interface CaptureSink {
-  /** Takes the bytes before it returns: the writer uses their memory again. */
+  /** Consumes the bytes before it returns: the writer reuses their memory. */
   write(bytes: Uint8Array): void
   close?(): void
-  /** Instead of `close`, after a failure: leaves everything as it was, where the sink can. */
+  /** Restores the previous state after a failure, if the sink can; called instead of `close`. */
   abandon?(): void
 }
 

@@ -1,5 +1,5 @@
 /**
- * Time stamps of pcapng: a 64-bit count of units since 1970, split into two words, into seconds and nanoseconds.
+ * Time stamps of pcapng: conversion of a 64-bit count of units since 1970, split into two words, into seconds and nanoseconds.
  * The usual resolutions are computed in doubles, exactly: by long division with a 16-bit digit at a time.
  */
 import type { CapturedPacket, InterfaceInfo } from './packet.ts'
@@ -27,15 +27,15 @@ export function setTime(packet: CapturedPacket, info: InterfaceInfo, high: numbe
   packet.hasTime = true
 }
 
-/** Units per second of an if_tsresol option: a power of ten, or of two if the top bit is set. */
+/** Returns the units per second of an if_tsresol option: a power of ten, or of two if the top bit is set. */
 export function unitsOfResolution(resolution: number): number {
   const exponent = resolution & 0x7f
   return (resolution & 0x80) !== 0 ? 2 ** exponent : Number(`1e${exponent}`)
 }
 
 /**
- * The time in the header of an ERF record: units of 2^-32 s since 1970, little-endian. It is finer than that of a pcap file around it; pcapng has
- * any resolution, and there tshark, too, goes by the file. A record without a time keeps that of the file.
+ * Sets the time from the header of an ERF record: units of 2^-32 s since 1970, little-endian. It is finer than that of a pcap file
+ * around it; pcapng has any resolution, and there tshark, too, uses the file's. A record without a time keeps that of the file.
  */
 export function setErfTime(packet: CapturedPacket): void {
   const { view, offset, length } = packet

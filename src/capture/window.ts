@@ -1,10 +1,10 @@
 /**
- * A window on a byte stream of any length: what was read and not yet used. Memory is the window's, not the file's.
+ * A window on a byte stream of any length: bytes that were read and not yet consumed. Memory depends on the window, not on the file.
  *
  *   bytes:  |  used, to be dropped  |  unread: start .. limit  |  free  |
  */
 
-/** What a parser returns: there is a packet, it needs more bytes, or there is nothing more. */
+/** Results of a parser: there is a packet, it needs more bytes, or the end is reached. */
 export const Step = { Packet: 0, More: 1, End: 2 } as const
 export type StepValue = (typeof Step)[keyof typeof Step]
 
@@ -15,9 +15,9 @@ export class ByteWindow {
   limit = 0
   /** File offset of bytes[0]. */
   base = 0
-  /** Nothing will be added any more. */
+  /** True if no more bytes will be added. */
   ended = false
-  /** How many unread bytes the parser asked for when it answered `More`. */
+  /** Number of unread bytes that the parser requires after it returned `More`. */
   wanted = 1
 
   constructor(size: number = 1 << 20) {
@@ -29,14 +29,14 @@ export class ByteWindow {
     return this.base + this.start
   }
 
-  /** True if `count` unread bytes are here; else notes that they are wanted. */
+  /** True if `count` unread bytes are present; otherwise it records the request for them. */
   has(count: number): boolean {
     if (this.limit - this.start >= count) return true
     this.wanted = count
     return false
   }
 
-  /** Free space behind the unread bytes: at least `minimum`, and enough for what is wanted. Write there, then `filled`. */
+  /** Returns free space after the unread bytes: at least `minimum`, and enough for `wanted`. Write there, then call `filled`. */
   room(minimum: number): Uint8Array {
     const unread = this.limit - this.start
     const need = Math.max(minimum, this.wanted - unread)

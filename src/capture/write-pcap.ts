@@ -1,8 +1,8 @@
-/** Writes pcap files: what every tool reads. One link type for the whole file. */
+/** Writes pcap files, which every tool reads. One link type for the whole file. */
 import { LinkType, pcapHeaderLength, pcapMagic, pcapRecordLength } from './format.ts'
 import { type CaptureSink, SinkBuffer } from './sink.ts'
 
-/** What both writers do. */
+/** Methods of both writers. */
 export interface CaptureWriter {
   /**
    * Writes one packet, bytes[offset .. offset + length), with the time in seconds since 1970 and nanoseconds.
@@ -18,33 +18,33 @@ export interface CaptureWriter {
     originalLength?: number,
     interfaceId?: number,
   ): void
-  /** Hands everything to the sink. */
+  /** Passes all buffered bytes to the sink. */
   flush(): void
   /** Flushes and closes the sink. */
   close(): void
 }
 
-/** What the header of a pcap file says. */
+/** Fields of the header of a pcap file. */
 export interface PcapWriterOptions {
   /** Default: Ethernet. */
   linkType?: number
-  /** Default: true; microseconds are what the oldest readers know. */
+  /** Flag: time stamps in nanoseconds. Default: true; the oldest readers support only microseconds. */
   nanoseconds?: boolean
   littleEndian?: boolean
   /** Default: 262144. */
   snapLength?: number
 }
 
-/** Seconds since 1970: 2106-02-07 06:28:15 UTC. */
+/** Latest time, in seconds since 1970: 2106-02-07 06:28:15 UTC. */
 const latest = 0xffffffff
 
-/** Writes a pcap file. Times that do not fit into its 32 bits of seconds become the nearest that does, and are counted. */
+/** Writes a pcap file. Times that do not fit into its 32 bits of seconds are set to the nearest that does, and are counted. */
 export class PcapWriter implements CaptureWriter {
   readonly #out: SinkBuffer
   readonly #littleEndian: boolean
   readonly #nano: boolean
   readonly #snapLength: number
-  /** Packets whose time, in 32 bits of seconds, does not fit: they have the nearest that does. */
+  /** Number of packets whose time does not fit in 32 bits of seconds: they have the nearest that does. */
   unfitTimes = 0
 
   constructor(sink: CaptureSink, options: PcapWriterOptions = {}) {

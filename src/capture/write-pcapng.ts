@@ -4,35 +4,35 @@ import { type CaptureSink, SinkBuffer } from './sink.ts'
 import { unitsOfResolution } from './time-stamp.ts'
 import type { CaptureWriter } from './write-pcap.ts'
 
-/** What the section header says. */
+/** Fields of the section header. */
 export interface PcapngWriterOptions {
   littleEndian?: boolean
   hardware?: string
   os?: string
-  /** The program that writes. */
+  /** Name of the writing program. */
   application?: string
   comment?: string
 }
 
-/** What an Interface Description Block says. */
+/** Fields of an Interface Description Block. */
 export interface InterfaceOptions {
   /** Default: Ethernet. */
   linkType?: number
   name?: string
   description?: string
-  /** 0 (the default): no limit. */
+  /** Maximum captured length; 0 (the default): no limit. */
   snapLength?: number
-  /** As the option if_tsresol: n for units of 10^-n s, 128 + n for units of 2^-n s. Default: 9, nanoseconds. */
+  /** Resolution as in the option if_tsresol: n for units of 10^-n s, 128 + n for units of 2^-n s. Default: 9, nanoseconds. */
   resolution?: number
-  /** Seconds that readers add to each time stamp; the writer takes them off. */
+  /** Seconds that readers add to each time stamp; the writer subtracts them. */
   offsetSeconds?: number
 }
 
-/** What an Enhanced Packet Block says besides the packet. */
+/** Options of an Enhanced Packet Block. */
 export interface PacketOptions {
   comment?: string
   direction?: 'inbound' | 'outbound'
-  /** Packets lost between this and the one before. */
+  /** Number of packets lost between this and the previous one. */
   dropCount?: number
 }
 
@@ -44,7 +44,7 @@ interface WrittenInterface {
 
 const utf8 = new TextEncoder()
 
-/** Writes a pcapng file of one section. A packet needs an interface: call `addInterface` first. Throws RangeError without. */
+/** Writes a pcapng file of one section. A packet needs an interface: call `addInterface` first. Throws RangeError without one. */
 export class PcapngWriter implements CaptureWriter {
   readonly #out: SinkBuffer
   readonly #littleEndian: boolean
@@ -57,7 +57,7 @@ export class PcapngWriter implements CaptureWriter {
     this.#u32(byteOrderMagic)
     this.#u16(1)
     this.#u16(0)
-    // The section's length is not known beforehand: -1.
+    // The section's length is not known in advance: -1.
     this.#u32(0xffffffff)
     this.#u32(0xffffffff)
     this.#text(optionCode.comment, options.comment)
@@ -67,7 +67,7 @@ export class PcapngWriter implements CaptureWriter {
     this.#close(start, true)
   }
 
-  /** Describes an interface; its number goes with each of its packets. */
+  /** Writes the description of an interface and returns its number, which each of its packets refers to. */
   addInterface(options: InterfaceOptions = {}): number {
     const { linkType = LinkType.Ethernet, snapLength = 0, resolution = 9, offsetSeconds = 0 } = options
     const start = this.#open(blockType.interfaceDescription, 64 + optionsSize([options.name, options.description]))
@@ -117,7 +117,7 @@ export class PcapngWriter implements CaptureWriter {
   }
 
   /**
-   * What is known of an interface at the end of its capture: packets that passed its filter, and those of them that were lost.
+   * Writes the statistics of an interface at the end of its capture: packets that passed its filter, and those of them that were lost.
    * `timeMs`: milliseconds since 1970.
    */
   statistics(interfaceId: number, timeMs: number, counts: { received: number; dropped: number }): void {
@@ -160,12 +160,12 @@ export class PcapngWriter implements CaptureWriter {
     }
   }
 
-  /** The two words of a time stamp, computed without bigint for the usual resolutions. */
+  /** Writes the two words of a time stamp, computed without bigint for the usual resolutions. */
   #time({ unitsPerSecond, offsetSeconds }: WrittenInterface, seconds: number, nanoseconds: number): void {
     const whole = seconds - offsetSeconds
     if (unitsPerSecond !== 1e6 && unitsPerSecond !== 1e9) {
       const units = BigInt(unitsPerSecond)
-      // Rounded up where the unit is coarser than a nanosecond would make it lose: reading rounds down.
+      // Rounded up if the unit is too coarse for nanoseconds: reading rounds down.
       const fraction = (BigInt(nanoseconds) * units + 999_999_999n) / 1_000_000_000n
       const exact = unitsPerSecond > 1e9 ? fraction : (BigInt(nanoseconds) * units) / 1_000_000_000n
       const count = BigInt(whole) * units + exact
@@ -228,7 +228,7 @@ export class PcapngWriter implements CaptureWriter {
   }
 }
 
-/** Room for options: a UTF-16 unit becomes at most three bytes. */
+/** Returns an upper bound of the size of options: a UTF-16 unit becomes at most three bytes. */
 function optionsSize(texts: readonly unknown[]): number {
   let size = 8
   for (const text of texts) if (typeof text === 'string') size += 8 + text.length * 3

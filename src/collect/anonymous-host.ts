@@ -1,6 +1,6 @@
 /**
- * What a host tells of itself, without what names it: its addresses are mapped as those of an anonymised trace are, with the same key,
- * so that both still fit together. Left out are the GUIDs and descriptions of adapters, in which its name stands.
+ * Data of a host without its identifying names: its addresses are mapped like those of an anonymised trace, with the same key,
+ * so that both still correspond. GUIDs and descriptions of adapters are left out, since they contain the host's name.
  */
 import { createHmac } from 'node:crypto'
 import { Anonymiser } from '../trace/index.ts'
@@ -8,12 +8,12 @@ import { formatGid, formatIp, parseGid, parseIp } from '../wire/index.ts'
 import type { L2Reading } from './l2.ts'
 import type { HostReading } from './snapshot.ts'
 
-/** Names that udev and rdma-core make of a MAC address or a GUID: enx0c42a10a0b0c, rocex0c42a103000a0b0c. */
+/** Names that udev and rdma-core derive from a MAC address or a GUID: enx0c42a10a0b0c, rocex0c42a103000a0b0c. */
 const nameOfAddress = /\b([a-z]{2,6}x)([0-9a-f]{16}|[0-9a-f]{12})\b/g
 /** Names of our own devices. */
 const nameOfDevice = /\broce:(\d+\.\d+\.\d+\.\d+|[0-9a-f]*:[0-9a-f:]*[0-9a-f])/g
 
-/** Maps with HMAC-SHA-256; the key has 16 bytes at least. */
+/** Returns an anonymiser that uses HMAC-SHA-256; the key has at least 16 bytes. */
 export function anonymiserOf(key: Uint8Array): Anonymiser {
   return new Anonymiser((purpose, input) => createHmac('sha256', key).update(`${purpose}\0`).update(input).digest())
 }
@@ -54,7 +54,7 @@ export class HostAnonymiser {
     }
   }
 
-  /** Text with other names where they are made of addresses. */
+  /** Returns the text with names that contain addresses replaced. */
   text(text: string): string {
     return text
       .replace(nameOfAddress, (_, kind: string, digits: string) => kind + this.#hex(digits))
@@ -64,7 +64,7 @@ export class HostAnonymiser {
       })
   }
 
-  /** `10.0.0.7/24`; undefined if it is no address. */
+  /** Maps a network such as `10.0.0.7/24`; undefined if the text is not an address. */
   #network(text: string): string | undefined {
     const [address = '', ...prefix] = text.split('/')
     const bytes = parseIp(address)

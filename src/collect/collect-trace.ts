@@ -6,7 +6,7 @@ import { type LeftOut, Selection, type SelectionOptions } from './selection.ts'
 import { type TraceFile, TraceFiles, type TraceFilesOptions } from './trace-files.ts'
 
 export interface TraceLimits {
-  /** Packets, and milliseconds (less than 2^31), after which the trace ends; Infinity: never. */
+  /** Number of packets, and milliseconds (less than 2^31), after which the trace ends; Infinity: no limit. */
   readonly packets: number
   readonly durationMs: number
 }
@@ -23,16 +23,16 @@ export interface LiveTraceOptions extends SelectionOptions, TraceLimits {
 export interface TraceResult {
   readonly packets: number
   readonly files: readonly TraceFile[]
-  /** Old files that were deleted to make room. */
+  /** Number of old files that were deleted to make room. */
   readonly deletedFiles: number
-  /** Of a live trace; empty else. */
+  /** Interfaces of a live trace; otherwise empty. */
   readonly interfaces: readonly LiveInterface[]
   readonly leftOut: LeftOut
 }
 
-/** The most that the headers of a packet are: Ethernet with tags, IPv6 or IPv4 with options, UDP, BTH and its extensions. */
+/** Maximum length of the headers of a packet: Ethernet with tags, IPv6 or IPv4 with options, UDP, BTH and its extensions. */
 const mostHeaderBytes = 14 + 8 + 60 + 8 + 12 + 64
-/** Of a management datagram, which is captured whole. */
+/** Maximum length of a management datagram with its headers; it is captured whole. */
 const managementBytes = mostHeaderBytes + 256
 
 /** Opens the interfaces; throws NativeError before any file is touched. */
@@ -47,7 +47,7 @@ export function openLive(options: LiveTraceOptions): LiveCapture {
   return new LiveCapture({ interfaces, filter, ringBytes, promiscuous, ...(isRoce && { udpPorts }) })
 }
 
-/** Captures until the signal is aborted, or a limit is reached. The capture is closed then, and so are the files. */
+/** Captures until the signal is aborted or a limit is reached. Then it closes the capture and the files. */
 export async function traceLive(
   live: LiveCapture,
   options: LiveTraceOptions,
@@ -99,12 +99,12 @@ export async function traceLive(
   }
 }
 
-/** pcap has one link type for the whole file. */
+/** Error of a trace with several link types: a pcap file has one for all its packets. */
 class LinkTypesError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Copies what is wanted of another capture. `damage` of the parser is the caller's to tell. */
+/** Copies the selected packets of another capture. The caller reports the `damage` of the parser. */
 export async function traceFrom(
   source: CaptureSource,
   options: SelectionOptions & TraceLimits,
@@ -116,7 +116,7 @@ export async function traceFrom(
   const ids: number[] = []
   const { packets: most, durationMs } = options
   const enough = new AbortController()
-  // A source may have nothing to give for long.
+  // A source may have no data for a long time.
   const timer = Number.isFinite(durationMs) ? setTimeout(() => enough.abort(), durationMs) : undefined
   let linkType: number | undefined
   try {

@@ -1,27 +1,27 @@
 /**
- * Data centre bridging of an interface: priority flow control, traffic classes, how DSCP becomes a priority. The kernel tells
- * by netlink (RTM_GETDCB), where the driver keeps it in the kernel; some adapters keep it in firmware and tell nobody.
+ * Data centre bridging of an interface: priority flow control, traffic classes, mapping of DSCP to priority. The kernel reports it
+ * by netlink (RTM_GETDCB) if the driver keeps it in the kernel; some adapters keep it in firmware and do not report it.
  * Source: include/uapi/linux/dcbnl.h, and dcb of iproute2 for the table of trusted selectors (Linux 6.2); IEEE 802.1Q-2018, clause 36
  * (PFC) and 37 (ETS), annex D (application priority).
  */
 import { NativeError, nativeAvailable, nativeReason, netlinkRequest } from '../memory/index.ts'
 
 export interface Dcb {
-  /** PFC by priority. */
+  /** PFC state by priority. */
   readonly pfc: readonly boolean[] | undefined
-  /** The traffic class of each priority, and what each class gets. */
+  /** Traffic class of each priority, and bandwidth and algorithm of each class. */
   readonly ets: Ets | undefined
-  /** DSCP to priority, where the driver was told; others follow a default of it. */
+  /** DSCP to priority, as configured in the driver; all other DSCPs follow the driver's default. */
   readonly dscp: ReadonlyMap<number, number>
-  /** What decides the priority of a packet, the first that applies: `dscp`, `pcp`. Undefined where the kernel does not say. */
+  /** Selectors of a packet's priority, the first that applies: `dscp`, `pcp`. Undefined if the kernel does not report them. */
   readonly trust: readonly string[] | undefined
 }
 
 export interface Ets {
   readonly classOf: readonly number[]
-  /** Percent of the bandwidth by class, of those that share it. */
+  /** Percentage of the bandwidth of each class, among the classes that share it. */
   readonly bandwidth: readonly number[]
-  /** By class. */
+  /** Scheduling algorithm of each class. */
   readonly algorithm: readonly ('strict' | 'credit-based shaper' | 'ets' | 'vendor')[]
 }
 
@@ -35,7 +35,7 @@ const headerBytes = 4
 const attributeTypeBits = 0x3fff
 const etsBytes = 3 + 7 * 8
 
-/** Why it could not be read, as words, or what it is. */
+/** Returns the settings, or, as text, the reason why they could not be read. */
 export function readDcb(netdev: string): Dcb | string {
   if (!nativeAvailable) return nativeReason
   try {
@@ -59,7 +59,7 @@ function dcbRequest(netdev: string): Uint8Array {
   return bytes
 }
 
-/** Undefined if the answer has none of it, or lengths that cannot be. */
+/** Parses the kernel's answer; undefined if it has no such settings, or impossible lengths. */
 export function parseDcb(answer: Uint8Array): Dcb | undefined {
   const outer = attributes(answer.subarray(headerBytes))
   const ieee = outer?.find(({ type }) => type === Attribute.ieee)
@@ -105,7 +105,7 @@ interface NetlinkAttribute {
   value: Uint8Array
 }
 
-/** struct nlattr: length with these four bytes, type; values are padded to four. */
+/** Splits a sequence of struct nlattr: length including these four bytes, type; values are padded to four. */
 function attributes(bytes: Uint8Array): NetlinkAttribute[] | undefined {
   const found: NetlinkAttribute[] = []
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

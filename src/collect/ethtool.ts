@@ -1,7 +1,7 @@
 /**
- * Statistics of network drivers that say something of RDMA: PFC by priority, traffic by priority, RDMA traffic of the virtual
- * port. By the ioctl of ethtool, else by the program if it is installed; of a recorded tree, the program's output in
- * `ethtool/INTERFACE`.
+ * Statistics of network drivers that concern RDMA: PFC by priority, traffic by priority, RDMA traffic of the virtual
+ * port. They are read by the ioctl of ethtool, or else by the program if it is installed; in a recorded tree, the program's output
+ * is in `ethtool/INTERFACE`.
  */
 import { spawnSync } from 'node:child_process'
 import { netdevCounter } from '../counters/index.ts'
@@ -11,7 +11,7 @@ import type { Tree } from './tree.ts'
 
 type Statistics = readonly { readonly name: string; readonly value: bigint }[]
 
-/** None if the driver has none. What went wrong is a problem of the tree. */
+/** Returns the readings; empty if the driver has none. An error is recorded as a problem of the tree. */
 export function readEthtool(tree: Tree, netdev: string): Reading[] {
   return statisticsOf(tree, netdev).flatMap(({ name, value }) => {
     const mapping = netdevCounter(name)
@@ -49,7 +49,7 @@ function statisticsOf(tree: Tree, netdev: string): Statistics {
   return status === 0 ? parseEthtool(stdout) : []
 }
 
-/** Lines of `ethtool -S`: `     rx_prio3_pause: 12`. What is no such line is not one. */
+/** Parses lines of `ethtool -S` such as `     rx_prio3_pause: 12`. Other lines are skipped. */
 function parseEthtool(text: string): Statistics {
   return text.split('\n').flatMap((line) => {
     const [, name, value] = /^\s*(\S.*?):\s*(\d{1,20})\s*$/.exec(line) ?? []

@@ -1,15 +1,15 @@
 /**
- * The kernel's filter for RoCE, as a classic BPF program: RoCEv1 by its Ethertype, RoCEv2 by UDP ports, both below up to two VLAN
- * tags (the outermost is no longer in the frame when the filter sees it, so three are passed). Later fragments, and UDP behind
- * IPv6 extension headers, are not found.
+ * The kernel's filter for RoCE, as a classic BPF program: RoCEv1 by its Ethertype, RoCEv2 by UDP ports, both inside up to two VLAN
+ * tags (the outermost is no longer in the frame when the filter sees it, so three are passed). Later fragments, and UDP after
+ * IPv6 extension headers, are not matched.
  */
 import type { BpfInstruction } from '../memory/index.ts'
 
 export interface CaptureFilter {
   readonly v1: boolean
-  /** UDP destination ports of RoCEv2; none: no RoCEv2. */
+  /** UDP destination ports of RoCEv2; if empty, RoCEv2 is not matched. */
   readonly udpPorts: readonly number[]
-  /** Bytes of a frame that are captured. */
+  /** Maximum number of bytes captured of a frame. */
   readonly snapBytes: number
 }
 
@@ -30,7 +30,7 @@ const udp = 17
 const mostTags = 2
 const etherTypeAt = 12
 
-/** A step whose jumps go to labels; without one a jump goes to the next step. */
+/** Step whose jumps go to labels; a jump without a label goes to the next step. */
 interface Step {
   readonly code: number
   readonly k: number
@@ -39,12 +39,12 @@ interface Step {
   readonly no?: string
 }
 
-/** Places behind the frame that hold what the kernel knows of it (SKF_AD_OFF of linux/filter.h). */
+/** Offsets beyond the frame at which the kernel provides metadata of it (SKF_AD_OFF of linux/filter.h). */
 const ancillary = { packetType: 0xfffff004, hardwareType: 0xfffff01c } as const
 const outgoing = 4
 const loopback = 772
 
-/** The program, but for frames that the loopback interface sends: it receives each of them as well. libpcap leaves them out, too. */
+/** Returns the program without frames that the loopback interface sends: it also receives each of them. libpcap leaves them out, too. */
 export function withoutEchoes(program: readonly BpfInstruction[]): BpfInstruction[] {
   return [
     { code: code.ldw, jt: 0, jf: 0, k: ancillary.packetType },
@@ -56,7 +56,7 @@ export function withoutEchoes(program: readonly BpfInstruction[]): BpfInstructio
   ]
 }
 
-/** Everything, cut to `snapBytes`. */
+/** Returns a filter that passes all frames, cut to `snapBytes`. */
 export function wholeFilter(snapBytes: number): BpfInstruction[] {
   return [{ code: code.ret, jt: 0, jf: 0, k: snapBytes }]
 }
@@ -99,7 +99,7 @@ function ipSteps(at: number, tags: number, ports: readonly number[]): Step[] {
   ]
 }
 
-/** Conditional jumps reach 255 steps forwards, unconditional ones any number. */
+/** Resolves labels. Conditional jumps reach 255 steps forwards, unconditional ones any number. */
 function assemble(steps: readonly Step[]): BpfInstruction[] {
   const places = new Map(steps.flatMap(({ label }, i) => (label === undefined ? [] : [[label, i] as const])))
   return steps.map((step, i) => {

@@ -1,29 +1,29 @@
-/** What the settings of a host mean for RoCE, in words. */
+/** Consequences of a host's settings for RoCE, as text. */
 import type { Device, Port } from './infiniband.ts'
 import type { Interface } from './interfaces.ts'
 
 export interface Finding {
-  /** `warning`: it costs speed or loses packets. */
+  /** Severity; a `warning` reduces speed or loses packets. */
   readonly level: 'info' | 'warning'
-  /** The device or interface. */
+  /** Device or interface. */
   readonly of: string
   readonly text: string
 }
 
 /**
- * What RoCEv2 needs besides the payload, as the kernel reckons (iboe_get_mtu): GRH or IPv6 header 40, UDP 8, BTH 12, the
+ * Bytes of RoCEv2 besides the payload, as the kernel computes them (iboe_get_mtu): GRH or IPv6 header 40, UDP 8, BTH 12, the
  * longest extension headers 32, ICRC 4.
  */
 const roceOverheadBytes = 96
 const pathMtus = [4096, 2048, 1024, 512, 256]
 const activeState = 4
 
-/** The path MTU that an interface of this MTU gives, bytes; undefined if it is too small for RoCE. */
+/** Returns the path MTU, in bytes, of an interface with this MTU; undefined if it is too small for RoCE. */
 export function pathMtuOf(mtu: number): number | undefined {
   return pathMtus.find((pathMtu) => pathMtu + roceOverheadBytes <= mtu)
 }
 
-/** Of an RDMA device that was told which RoCE the RDMA CM uses, and with which traffic class. */
+/** RoCE version and traffic class that the RDMA CM is configured to use on a device. */
 export interface CmDefaults {
   readonly mode: string | undefined
   readonly tos: number | undefined
@@ -76,12 +76,12 @@ function priorityFindings(name: string, { dcb, ofedTrust, vlan, name: netdev }: 
   return findings
 }
 
-/** `rdma`: names of the RDMA devices on it. */
+/** Returns the findings of an interface. `rdma`: names of the RDMA devices on it. */
 export function interfaceFindings(one: Interface, rdma: readonly string[]): Finding[] {
   const findings: Finding[] = []
   const { name, mtu, state, ecn } = one
   const add = (level: Finding['level'], text: string): void => void findings.push({ level, of: name, text })
-  // Nobody uses it.
+  // The interface is not in use.
   if (state === 'down' && rdma.length === 0) return findings
   if (mtu !== undefined) {
     const pathMtu = pathMtuOf(mtu)

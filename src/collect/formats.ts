@@ -4,10 +4,10 @@ import type { Device, Port, Reading } from './infiniband.ts'
 import type { Rates } from './rates.ts'
 import type { HostReading } from './snapshot.ts'
 
-/** Marks the digits of a bigint until they stand in the text. */
+/** Mark of the digits of a bigint until they are in the text. */
 const mark = '\ue000'
 
-/** JSON with whole numbers in full: counters go beyond 2^53. */
+/** Returns JSON with integers in full precision: counters exceed 2^53. */
 export function exactJson(document: unknown): string {
   const text = JSON.stringify(document, (_key, value: unknown) =>
     typeof value === 'bigint' ? `${mark}${value}` : value === undefined ? null : value,
@@ -15,7 +15,7 @@ export function exactJson(document: unknown): string {
   return text.replace(new RegExp(`"${mark}(\\d+)"`, 'g'), '$1')
 }
 
-/** One reading as a document; `rates` from the reading before, if there was one. */
+/** Returns one reading as a document; `rates` are those since the previous reading, if there was one. */
 export function readingDocument(reading: HostReading, rates?: Rates): object {
   return {
     time: new Date(reading.timeMs).toISOString(),
@@ -64,7 +64,7 @@ function portDocument({ readings, others, queuePairs, gids: _gids, ...facts }: P
 
 export const csvHead = 'time,device,port,priority,counter,unit,value,per_second,step'
 
-/** A line for each counter. */
+/** Returns a line for each counter. */
 export function csvLines(reading: HostReading, rates: Rates): string[] {
   const time = new Date(reading.timeMs).toISOString()
   return reading.devices.flatMap((device) =>
@@ -95,7 +95,7 @@ function csvCell(text: string): string {
 
 type Value = readonly [labels: MetricLabels, value: number | bigint]
 
-/** One reading for Prometheus: node_exporter's names where it has them, else `verbena_infiniband_…`. */
+/** Returns one reading for Prometheus, with node_exporter's names where it has them, otherwise `verbena_infiniband_…`. */
 export function prometheusText(reading: HostReading): string {
   const values = new Map<string, Value[]>()
   const add = (name: string, labels: MetricLabels, value: number | bigint | undefined): void => {
@@ -134,7 +134,7 @@ function infoLabels({ name, board, firmware, hcaType }: Device): MetricLabels {
   return { device: name, board_id: board ?? '', firmware_version: firmware ?? '', hca_type: hcaType ?? '' }
 }
 
-/** Whatever the vocabulary has no word for, under the driver's name for it. */
+/** Adds the counters that the vocabulary does not contain, under the driver's names. */
 function others(text: MetricsText, devices: readonly Device[]): void {
   const all = devices.flatMap((device) =>
     device.ports.flatMap((port) =>

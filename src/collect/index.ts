@@ -1,4 +1,4 @@
-/** What a host tells of its RDMA traffic: counters, what carries RoCE, packets. Other folders import from here only. */
+/** RDMA data of a host: counters, the interfaces that carry RoCE, packets. Other folders import from here only. */
 export {
   type LiveTraceOptions,
   openLive,

@@ -1,5 +1,5 @@
 /**
- * RDMA devices of the kernel, as /sys/class/infiniband tells: ports with state, rate, addresses and counters.
+ * RDMA devices of the kernel, from /sys/class/infiniband: ports with state, rate, addresses and counters.
  * Source: Documentation/ABI/stable/sysfs-class-infiniband of Linux.
  */
 import {
@@ -14,26 +14,26 @@ import type { Tree } from './tree.ts'
 
 /** One counter, read once, in units of the vocabulary. */
 export interface Reading {
-  /** In the vocabulary. */
+  /** Name in the vocabulary. */
   readonly counter: string
   readonly value: bigint
-  /** As the driver counts, and how. */
+  /** Value in the driver's units, and its mapping to the vocabulary. */
   readonly raw: bigint
   readonly mapping: Mapping
-  /** Where it was read: `counters/port_rcv_data`, `ethtool/rx_prio3_pause`. */
+  /** File or statistic from which it was read: `counters/port_rcv_data`, `ethtool/rx_prio3_pause`. */
   readonly source: string
   readonly priority?: number
-  /** A reading may be as old as this. */
+  /** Maximum age of the reading. */
   readonly lifespanMs: number
 }
 
-/** A counter that the vocabulary has no word for. */
+/** Counter that the vocabulary does not contain. */
 export interface OtherReading {
   readonly source: string
   readonly value: bigint
 }
 
-/** A number with its name, as sysfs writes states: `4: ACTIVE`. */
+/** Number with its name, as sysfs writes states: `4: ACTIVE`. */
 export interface Named {
   readonly id: number
   readonly name: string
@@ -42,7 +42,7 @@ export interface Named {
 export interface Gid {
   readonly index: number
   readonly gid: string
-  /** `IB/RoCE v1`, `RoCE v2`; undefined where the kernel does not say. */
+  /** `IB/RoCE v1`, `RoCE v2`; undefined if the kernel does not report it. */
   readonly type: string | undefined
   readonly netdev: string | undefined
 }
@@ -58,20 +58,20 @@ export interface Port {
   readonly lid: number | undefined
   readonly netdev: string | undefined
   readonly lifespanMs: number | undefined
-  /** Without those that are zero; none if they were not asked for. */
+  /** GIDs without those that are zero; empty if they were not requested. */
   readonly gids: readonly Gid[]
   readonly readings: readonly Reading[]
   readonly others: readonly OtherReading[]
-  /** Where they were asked for. */
+  /** Counters of queue pairs, if they were requested. */
   readonly queuePairs?: readonly QueuePairCounters[]
 }
 
-/** A set of counters that the kernel keeps for the queue pairs that are bound to it. */
+/** Set of counters that the kernel keeps for the queue pairs that are bound to it. */
 export interface QueuePairCounters {
   readonly set: number
   readonly qpns: readonly number[]
   readonly type: string | undefined
-  /** Whose they are: a process, or a part of the kernel. */
+  /** Process that owns the queue pairs; undefined if a part of the kernel does. */
   readonly pid: number | undefined
   readonly program: string | undefined
   readonly readings: readonly Reading[]
@@ -80,7 +80,7 @@ export interface QueuePairCounters {
 
 export interface Device {
   readonly name: string
-  /** Undefined if it is none of those whose counters are known. */
+  /** Driver; undefined if its counters are not known. */
   readonly driver: DriverName | undefined
   readonly firmware: string | undefined
   readonly board: string | undefined
@@ -92,12 +92,12 @@ export interface Device {
 
 const folder = 'sys/class/infiniband'
 const emptyGid = /^[0:]*$/
-/** fe80:: and nothing else: the default GID of a port that has no address. */
+/** fe80:: and nothing else: the default GID of a port without an address. */
 const emptyLinkLocal = /^fe80:[0:]*$/
 
 /**
- * All devices, those without ports included; `wanted` chooses by device and port. Tables of GIDs have up to a thousand entries of
- * three files each, so they are read only if they are asked for.
+ * Reads all devices, including those without ports; `wanted` selects by device and port. Tables of GIDs have up to a thousand entries
+ * of three files each, so they are read only on request.
  */
 export function readDevices(
   tree: Tree,
@@ -126,7 +126,7 @@ export function readDevices(
   })
 }
 
-/** Software devices are children of a network interface, which the file `parent` names; rxe has hardware counters, siw has not. */
+/** Returns the driver of a software device, a child of the interface named in the file `parent`; rxe has hardware counters, siw has not. */
 function softwareDriver(tree: Tree, at: string): string | undefined {
   return tree.exists(`${at}/ports/1/hw_counters/sent_pkts`) ? 'rdma_rxe' : undefined
 }
@@ -171,7 +171,7 @@ function namedOf(tree: Tree, path: string): Named | undefined {
   return undefined
 }
 
-/** Bytes per second of `100 Gb/sec (4X EDR)`. */
+/** Returns the bytes per second of `100 Gb/sec (4X EDR)`. */
 function rateOf(text: string | undefined): number | undefined {
   const [, gigabits] = /^(\d+(?:\.\d+)?) Gb\/sec\b/.exec(text ?? '') ?? []
   return gigabits === undefined ? undefined : (Number(gigabits) * 1e9) / 8
@@ -180,7 +180,7 @@ function rateOf(text: string | undefined): number | undefined {
 function readGids(tree: Tree, at: string): Gid[] {
   return tree.list(`${at}/gids`).flatMap((index) => {
     const path = `${at}/gids/${index}`
-    // An entry that is not used gives an error in some kernels, zeros in others.
+    // An unused entry returns an error in some kernels, zeros in others.
     const gid = tree.optional(path)
     if (gid === undefined || emptyGid.test(gid) || emptyLinkLocal.test(gid)) return []
     if (!/^([0-9a-f]{4}:){7}[0-9a-f]{4}$/i.test(gid) || !/^\d{1,4}$/.test(index)) {
@@ -193,7 +193,7 @@ function readGids(tree: Tree, at: string): Gid[] {
   })
 }
 
-/** The interface that carries a port: the parent of a software device, else that of its PCI function, else of its GIDs. */
+/** Returns the interface that carries a port: the parent of a software device, otherwise that of its PCI function or of its GIDs. */
 function netdevOf(tree: Tree, device: string, port: number): string | undefined {
   const parent = tree.optional(`${device}/parent`)
   if (parent !== undefined) return parent
@@ -207,7 +207,7 @@ function netdevOf(tree: Tree, device: string, port: number): string | undefined 
   return ofPort ?? ofGid(0) ?? ofGid(1) ?? (port === 1 ? functions[0] : undefined)
 }
 
-/** A recorded tree without links: the name of an interface that has a device of this name below it. */
+/** Returns, for a recorded tree without links, the name of an interface that has a device of this name below it. */
 function netdevNamed(tree: Tree, name: string): string | undefined {
   return tree.list('sys/class/net').find((netdev) => tree.exists(`sys/class/net/${netdev}/device/infiniband/${name}`))
 }
@@ -244,7 +244,7 @@ function readCounters(
   return { readings, others }
 }
 
-/** A counter of traffic that is beyond 32 bits shows that the adapter has extended counters. */
+/** True if a traffic counter exceeds 32 bits, which shows that the adapter has extended counters. */
 function hasWide(tree: Tree, at: string, names: readonly string[]): boolean {
   const traffic = ['port_rcv_data', 'port_xmit_data'].filter((name) => names.includes(name))
   return traffic.some((name) => /^\d{11,20}$/.test(tree.optional(`${at}/counters/${name}`) ?? ''))

@@ -1,4 +1,4 @@
-/** Network interfaces that can carry RoCE: Ethernet, with what decides how RoCE fares on them. */
+/** Network interfaces that can carry RoCE: Ethernet, with the settings that affect RoCE. */
 import { networkInterfaces } from 'node:os'
 import { type Dcb, readDcb } from './dcb.ts'
 import type { Tree } from './tree.ts'
@@ -8,20 +8,20 @@ export interface Interface {
   readonly mtu: number | undefined
   /** `up`, `down`, `unknown` (interfaces without a carrier of their own). */
   readonly state: string | undefined
-  /** Mbit/s. */
+  /** Speed in Mbit/s. */
   readonly speed: number | undefined
   readonly mac: string | undefined
   readonly driver: string | undefined
   readonly vlan: Vlan | undefined
-  /** The bond or bridge that it belongs to. */
+  /** Bond or bridge to which it belongs. */
   readonly master: string | undefined
   readonly addresses: readonly string[]
   readonly dcb: Dcb | undefined
-  /** Drivers of NVIDIA’s OFED tell in sysfs what decides a packet's priority: `dscp` or `pcp`. */
+  /** Selector of a packet's priority, `dscp` or `pcp`, which drivers of NVIDIA’s OFED show in sysfs. */
   readonly ofedTrust: string | undefined
-  /** Priorities for which the adapter marks (reaction point) and answers (notification point), by OFED. */
+  /** Priorities for which the adapter reduces its rate (reaction point) and sends CNPs (notification point), as OFED reports them. */
   readonly ecn: { readonly notification: readonly number[]; readonly reaction: readonly number[] } | undefined
-  /** What could not be read, and why. */
+  /** Files that could not be read, with the reasons. */
   readonly unread: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export interface Vlan {
 const folder = 'sys/class/net'
 const ethernetType = 1
 
-/** Ethernet interfaces, loopback not among them. */
+/** Reads the Ethernet interfaces, except loopback. */
 export function readInterfaces(tree: Tree, wanted: (name: string) => boolean): Interface[] {
   const addresses = tree.live ? networkInterfaces() : {}
   return tree.list(folder).flatMap((name) => {
@@ -44,7 +44,7 @@ export function readInterfaces(tree: Tree, wanted: (name: string) => boolean): I
       name,
       mtu: tree.number(`${at}/mtu`, 0, 1e6),
       state: tree.optional(`${at}/operstate`),
-      // −1 where it is not known.
+      // −1 if it is not known.
       speed: tree.number(`${at}/speed`, -1, 1e7),
       mac: tree.optional(`${at}/address`),
       driver: tree.linked(`${at}/device/driver`),
@@ -59,7 +59,7 @@ export function readInterfaces(tree: Tree, wanted: (name: string) => boolean): I
   })
 }
 
-/** /proc/net/vlan/NAME: `eth0.100  VID: 100	 REORDER_HDR: 1 …`, `Device: eth0`. */
+/** Parses /proc/net/vlan/NAME: `eth0.100  VID: 100	 REORDER_HDR: 1 …`, `Device: eth0`. */
 function vlanOf(tree: Tree, name: string): Vlan | undefined {
   const text = tree.optional(`proc/net/vlan/${name}`)
   const [, id] = /\bVID: (\d{1,4})\b/.exec(text ?? '') ?? []

@@ -1,4 +1,4 @@
-/** What carries RoCE on a host: RDMA ports, their interfaces and GIDs, and what their settings mean. */
+/** RoCE configuration of a host: RDMA ports, their interfaces and GIDs, and the consequences of their settings. */
 import { type CmDefaults, type Finding, interfaceFindings, pathMtuOf, portFindings } from './findings.ts'
 import { type Device, type Gid, type Named, readDevices } from './infiniband.ts'
 import { type Interface, readInterfaces } from './interfaces.ts'
@@ -13,17 +13,17 @@ export interface L2Port {
   readonly rate: string | undefined
   readonly netdev: string | undefined
   readonly gids: readonly Gid[]
-  /** What the RDMA CM was told in configfs: `RoCE v2`, and the traffic class of IP. */
+  /** Configuration of the RDMA CM in configfs: `RoCE v2`, and the traffic class of IP. */
   readonly defaultMode: string | undefined
   readonly defaultTos: number | undefined
-  /** The traffic class that OFED forces on all connections of the port. */
+  /** Traffic class that OFED forces on all connections of the port. */
   readonly trafficClass: string | undefined
 }
 
 export interface L2Interface extends Interface {
-  /** Bytes; undefined if its MTU is too small. */
+  /** Path MTU in bytes; undefined if the interface's MTU is too small. */
   readonly pathMtu: number | undefined
-  /** `mlx5_0/1` */
+  /** RDMA ports on the interface: `mlx5_0/1` */
   readonly rdma: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export interface L2Reading {
   /** net.ipv4.tcp_ecn. */
   readonly tcpEcn: number | undefined
   readonly findings: readonly Finding[]
-  /** What could not be read, and why. */
+  /** Files that could not be read, with the reasons. */
   readonly unread: readonly string[]
   readonly problems: readonly TreeProblem[]
 }
@@ -44,7 +44,7 @@ export interface L2Options {
   readonly names?: readonly string[]
 }
 
-/** Does not throw. */
+/** Reads the configuration. Does not throw. */
 export function readL2({ root, names = [] }: L2Options = {}): L2Reading {
   const tree = new Tree(root)
   const all = readDevices(tree, () => true, true)
@@ -114,7 +114,7 @@ function ofPorts(
   })
 }
 
-/** Where `cma_roce_mode` and `cma_roce_tos` write, once somebody has made the folder of the device. */
+/** Reads the settings that `cma_roce_mode` and `cma_roce_tos` write, which exist once a user has made the folder of the device. */
 function cmDefaults(tree: Tree, device: string, port: number): CmDefaults {
   const at = `sys/kernel/config/rdma_cm/${device}/ports/${port}`
   return { mode: tree.optional(`${at}/default_roce_mode`), tos: tree.number(`${at}/default_roce_tos`, 0, 255) }

@@ -1,4 +1,4 @@
-/** Packets of this host's interfaces, as they pass. */
+/** Live packets of this host's interfaces. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import {
   type BpfInstruction,
@@ -16,10 +16,10 @@ import { RingSegments } from './ring-segments.ts'
 
 export interface LiveInterface {
   readonly name: string
-  /** What the kernel says of frames that passed the filter: how many there were, and for how many the ring had no room. */
+  /** Number of frames that passed the filter, and of those for which the ring had no room, as the kernel reports them. */
   readonly received: number
   readonly dropped: number
-  /** How often the interface went down meanwhile. */
+  /** Number of times the interface went down during the capture. */
   readonly downs: number
 }
 
@@ -27,17 +27,17 @@ export interface LiveOptions {
   /** Names of interfaces. */
   readonly interfaces: readonly string[]
   readonly filter: readonly BpfInstruction[]
-  /** Of each ring. */
+  /** Size of each ring. */
   readonly ringBytes: number
   readonly promiscuous: boolean
-  /** The filter lets RoCE pass only, on these UDP ports: what the kernel hands over as one frame is taken apart, where the kernel says how. */
+  /** UDP ports, if the filter passes only RoCE on them: a frame that holds several packets is split if the kernel reports their lengths. */
   readonly udpPorts?: readonly number[]
 }
 
-/** `id` is the place of the interface in the list. False ends the capture. */
+/** Function that receives each packet; `id` is the index of the interface in the list. Return false to end the capture. */
 export type LiveHandler = (bytes: Uint8Array, packet: RingPacket, id: number) => boolean
 
-/** A MiB each: after so many of each interface the event loop gets its turn. */
+/** Number of blocks, one MiB each, drained per interface before the event loop runs. */
 const blocksAtOnce = 4
 const waitMs = 50
 
@@ -48,7 +48,7 @@ export class LiveCapture {
   readonly #udpPorts: readonly number[]
   #ended = false
 
-  /** Captures from now on. Throws NativeError: no permission, no such interface, no koffi. */
+  /** Starts the capture. Throws NativeError: no permission, no such interface, no koffi. */
   constructor({ interfaces, filter, ringBytes, promiscuous, udpPorts = [] }: LiveOptions) {
     this.#names = interfaces
     this.#udpPorts = udpPorts
@@ -68,8 +68,8 @@ export class LiveCapture {
   }
 
   /**
-   * Hands over what comes until the signal is aborted, or the handler says false. `onTurn` is called at least every 50 ms; what
-   * it returns is waited for.
+   * Passes packets on until the signal is aborted or the handler returns false. `onTurn` is called at least every 50 ms; the promise
+   * that it returns is awaited.
    */
   async run(onPacket: LiveHandler, signal: AbortSignal, onTurn: () => boolean): Promise<void> {
     const rings = this.#rings
@@ -85,7 +85,7 @@ export class LiveCapture {
       if (count === 0 && waitReadable([], fds, fds.length, waitMs) > 0) this.#look()
       await nextTurn()
     }
-    // What came before the end, and is in blocks that were not full. What comes meanwhile may be more than can be drained.
+    // Packets received before the end may be in blocks that are not full. Packets that arrive meanwhile may be more than can be drained.
     if (!this.#ended) {
       waitReadable([], fds, fds.length, waitMs)
       drainInOrder(
@@ -96,12 +96,12 @@ export class LiveCapture {
     }
   }
 
-  /** A descriptor is readable for frames, or because its interface went down. */
+  /** Counts the interfaces that went down: a descriptor is readable for frames, or for that reason. */
   #look(): void {
     for (const [id, ring] of this.#rings.entries()) if (ring.takeDown()) this.#downs[id] = (this.#downs[id] ?? 0) + 1
   }
 
-  /** The share of the fullest ring that waits, 0 to 1: at 1 the kernel drops what comes. */
+  /** Fill level of the fullest ring, 0 to 1: at 1 the kernel drops packets. */
   get fill(): number {
     return this.#rings.reduce((most, ring) => Math.max(most, ring.fill), 0)
   }
@@ -116,8 +116,8 @@ export class LiveCapture {
 }
 
 /**
- * Drains blocks of several rings in the order of their time, so that after a delay what one of them has is not seconds before what
- * another one has. Returns how many frames they had.
+ * Drains blocks of several rings in the order of their time, so that after a delay the packets of one ring are not seconds ahead of
+ * those of another. Returns the number of frames in them.
  */
 export function drainInOrder(
   rings: readonly Pick<PacketRing, 'nextMs' | 'drain'>[],

@@ -5,17 +5,17 @@ import type { HostReading } from './snapshot.ts'
 
 export interface Rate {
   readonly step: Step
-  /** In units of the vocabulary; undefined where the readings do not say. */
+  /** Rate in units of the vocabulary; undefined if the readings do not determine it. */
   readonly perSecond: number | undefined
 }
 
-/** The rates of one reading, for each of its counters. */
+/** Rates of one reading, for each of its counters. */
 export type Rates = ReadonlyMap<Reading, Rate>
 
 export class RateTracker {
   #series = new Map<string, Series>()
 
-  /** A device that goes and comes back begins anew. */
+  /** Adds a reading. A device that disappears and returns starts again. */
   add({ devices, atMs }: HostReading): Rates {
     const rates = new Map<Reading, Rate>()
     const series = new Map<string, Series>()

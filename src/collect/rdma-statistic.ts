@@ -1,7 +1,7 @@
 /**
- * Counters that `rdma -j statistic` shows and sysfs does not, as optional ones of mlx5 in some kernels, and those of queue pairs (`rdma -j
- * statistic qp`). The program of iproute2 is used where it is installed; of a recorded tree, its output in `rdma-statistic.json` and
- * `rdma-statistic-qp.json`. Source of the shapes: rdma/stat.c of iproute2.
+ * Counters that `rdma -j statistic` shows and sysfs does not, such as optional ones of mlx5 in some kernels, and those of queue pairs
+ * (`rdma -j statistic qp`). The program of iproute2 is used if it is installed; in a recorded tree, its output is in
+ * `rdma-statistic.json` and `rdma-statistic-qp.json`. Source of the formats: rdma/stat.c of iproute2.
  */
 import { type ExecFileException, execFile } from 'node:child_process'
 import { hardwareCounter } from '../counters/index.ts'
@@ -11,7 +11,7 @@ import type { Tree } from './tree.ts'
 const path = 'rdma-statistic.json'
 const qpPath = 'rdma-statistic-qp.json'
 
-/** The devices with what the program adds to them. */
+/** Returns the devices with the counters that the program adds. */
 export async function withStatistics(tree: Tree, devices: readonly Device[]): Promise<readonly Device[]> {
   const entries = (await entriesOf(tree, devices, path, [])) ?? []
   const links = entries.map((entry) => linkOf(tree, entry))
@@ -42,7 +42,7 @@ export async function withStatistics(tree: Tree, devices: readonly Device[]): Pr
   }))
 }
 
-/** The devices with the counters of queue pairs, of which the kernel keeps a set for one or more that are bound to it. */
+/** Returns the devices with the counters of queue pairs; the kernel keeps one set for one or more queue pairs that are bound to it. */
 export async function withQueuePairs(tree: Tree, devices: readonly Device[]): Promise<readonly Device[]> {
   const entries = (await entriesOf(tree, devices, qpPath, ['qp'])) ?? []
   return devices.map((device) => ({
@@ -80,10 +80,10 @@ function queuePairsOf(tree: Tree, entry: Entry, device: Device): QueuePairCounte
   }
 }
 
-/** What the program prints, for a port or a set of counters. */
+/** Entry in the program's output, for a port or a set of counters. */
 type Entry = Record<string, unknown> & { ifname: string; port: number }
 
-/** Undefined if the program is not there, or printed something else; that is a problem of the tree. */
+/** Reads the entries; undefined if the program is not installed, or its output is not valid, which is a problem of the tree. */
 async function entriesOf(
   tree: Tree,
   devices: readonly Device[],
@@ -98,7 +98,7 @@ async function entriesOf(
   return entries
 }
 
-/** Packets are captured in this thread meanwhile, so it is not waited for. */
+/** Returns the program's output. It runs asynchronously because this thread captures packets meanwhile. */
 async function printed(tree: Tree, file: string, words: readonly string[]): Promise<string | undefined> {
   const args = ['-j', 'statistic', ...words]
   return await new Promise((resolve) => {
@@ -114,12 +114,12 @@ async function printed(tree: Tree, file: string, words: readonly string[]): Prom
 const mostMs = 5000
 const mostBytes = 1 << 26
 
-/** Why the program gave nothing; undefined if it is not there. */
+/** Returns the reason why the program had no output; undefined if it is not installed. */
 export function failureOf(
   { code, signal, killed, message }: Pick<ExecFileException, 'code' | 'signal' | 'killed' | 'message'>,
   stderr: string,
 ): string | undefined {
-  // A text in the place of the exit code is an error of the system, or of Node.js.
+  // A string in place of the exit code is an error of the system, or of Node.js.
   if (code === 'ENOENT') return undefined
   if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER') return `it printed more than ${mostBytes >> 20} MiB`
   if (signal) return killed === true ? `it did not end within ${mostMs / 1000} s` : `it was ended by ${signal}`
@@ -136,7 +136,7 @@ function linkOf(tree: Tree, entry: Entry): Link {
   return { device: entry.ifname, port: entry.port, counters: countersOf(tree, path, entry) }
 }
 
-/** What stands beside the counters. */
+/** Properties of an entry that are not counters. */
 const facts: ReadonlySet<string> = new Set(['ifindex', 'ifname', 'port', 'cntn', 'qp-type', 'pid', 'comm', 'lqpn'])
 
 function countersOf(tree: Tree, file: string, entry: Entry): [string, bigint][] {
@@ -149,7 +149,7 @@ function countersOf(tree: Tree, file: string, entry: Entry): [string, bigint][] 
   })
 }
 
-/** A number that JSON.parse would round: its digits. */
+/** Digits of a number that JSON.parse would round. */
 class LongNumber {
   readonly #digits: string
 
@@ -165,7 +165,7 @@ class LongNumber {
 const textOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
 const mark = '\ue000'
 
-/** Undefined if the text is none of this program. */
+/** Parses the output; undefined if it does not come from this program. */
 function parseStatistics(text: string): Entry[] | undefined {
   const marked = text.replace(textOrNumber, (token) => (/^\d{16,}$/.test(token) ? `"${mark}${token}"` : token))
   let document: unknown

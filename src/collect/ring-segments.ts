@@ -1,4 +1,4 @@
-/** Frames of a ring that are several RoCEv2 packets with one header, of which the kernel says how long each is. */
+/** Frames of a ring that hold several RoCEv2 packets with one header; the kernel reports the length of each packet. */
 import { CapturedPacket, LinkType } from '../capture/index.ts'
 import { RingPacket } from '../memory/index.ts'
 import { Datagrams, Dissection } from '../trace/index.ts'
@@ -14,7 +14,7 @@ export class RingSegments {
     this.#whole.linkType = LinkType.Ethernet
   }
 
-  /** Hands each packet over, or the frame as it is if it cannot be taken apart; false as soon as the handler says so. */
+  /** Passes on each packet, or the whole frame if it cannot be split; returns false as soon as the handler does. */
   each(bytes: Uint8Array, frame: RingPacket, onPacket: (bytes: Uint8Array, packet: RingPacket) => boolean): boolean {
     const whole = this.#whole
     whole.bytes = bytes

@@ -1,34 +1,34 @@
-/** Which packets of a capture are kept, and how much of each: the way from any source to the files. */
+/** Selection of the packets of a capture, and of the part of each that is kept, between any source and the files. */
 import { randomBytes } from 'node:crypto'
 import { CapturedPacket } from '../capture/index.ts'
 import { type Anonymiser, Dissection, dissect, Kind, type TraceOptions } from '../trace/index.ts'
 import { anonymiserOf, HostAnonymiser } from './anonymous-host.ts'
 
-/** What is kept: RoCE (and native InfiniBand), one version of it, or everything. */
+/** Traffic that is kept: RoCE (and native InfiniBand), one version of it, or all packets. */
 export type Wanted = 'roce' | 'v1' | 'v2' | 'all'
 
 export interface SelectionOptions extends TraceOptions {
   readonly wanted: Wanted
-  /** Headers without payload; management datagrams are kept whole, since connections are known by them. */
+  /** Flag: headers are kept without payload; management datagrams are kept whole, since they describe the connections. */
   readonly headersOnly: boolean
-  /** Addresses and keys are mapped with this key, and payload is zeros. */
+  /** Key with which addresses and keys are mapped; payload is replaced by zeros. */
   readonly anonymiseKey?: Uint8Array
 }
 
-/** Counts of what was left out. */
+/** Counts of packets that were left out. */
 export interface LeftOut {
-  /** Other traffic than was asked for. */
+  /** Packets of traffic that was not requested. */
   other: number
-  /** Packets that have addresses at places where they cannot be mapped. */
+  /** Packets with addresses at positions where they cannot be mapped. */
   unmappable: number
 }
 
 const gsiQp = 1
-/** Of a packet that is no RDMA: enough for its headers. */
+/** Bytes kept of a packet that is not RDMA: enough for its headers. */
 const otherHeaderBytes = 96
 const longestPacket = 1 << 18
 
-/** 32 bytes for `anonymiseKey`. */
+/** Returns 32 random bytes for `anonymiseKey`. */
 export function randomKey(): Uint8Array {
   return randomBytes(32)
 }
@@ -39,7 +39,7 @@ export class Selection {
   readonly #dissection: Dissection
   readonly #anonymiser: Anonymiser | undefined
   readonly #host: HostAnonymiser | undefined
-  /** What is changed, since the memory of the source is not ours to change. */
+  /** Copy of a changed packet, since the memory of the source must not be changed. */
   readonly #changed = new CapturedPacket()
 
   constructor(options: SelectionOptions) {
@@ -53,19 +53,19 @@ export class Selection {
     this.#changed.bytes = new Uint8Array(longestPacket)
   }
 
-  /** What the kernel's filter has chosen is kept as it is. */
+  /** True if packets that the kernel's filter passes are kept unchanged. */
   get changesNothing(): boolean {
     return !this.#options.headersOnly && this.#anonymiser === undefined
   }
 
-  /** The name of an interface as it is kept. */
+  /** Returns the name under which an interface is kept. */
   nameOf(name: string): string {
     return this.#host?.text(name) ?? name
   }
 
   /**
-   * The packet as it is kept, valid until the next one; undefined if it is left out. `chosen`: the kernel's filter has let it
-   * pass.
+   * Returns the packet in the form in which it is kept, valid until the next one; undefined if it is left out. `chosen`: the kernel's
+   * filter has passed it.
    */
   take(packet: CapturedPacket, chosen: boolean): CapturedPacket | undefined {
     const { wanted, headersOnly } = this.#options
@@ -80,7 +80,7 @@ export class Selection {
       if (this.changesNothing) return packet
     }
     const kept = this.#copied(packet)
-    // Places are counted in the copy.
+    // Offsets are those in the copy.
     dissect(kept, d, this.#anonymiser !== undefined)
     if (this.#anonymiser !== undefined && !this.#anonymiser.apply(kept, d)) {
       this.leftOut.unmappable++
@@ -90,7 +90,7 @@ export class Selection {
     return kept
   }
 
-  /** Bytes of the packet up to its payload. */
+  /** Returns the number of bytes of the packet before its payload. */
   #headers({ offset, length }: CapturedPacket): number {
     const d = this.#dissection
     if (d.kind === Kind.Other) return otherHeaderBytes

@@ -1,5 +1,5 @@
 /**
- * A session: what a host told of its RDMA traffic over a while, in a folder.
+ * A session: RDMA data of a host over a period, in a folder.
  *
  *     session.json     what was collected, where and when; what carries RoCE, and the traces with their counts
  *     counters.jsonl   a reading of all counters on each line, with rates
@@ -19,11 +19,11 @@ import { type HostOptions, type HostReading, readHost } from './snapshot.ts'
 const countersFile = 'counters.jsonl'
 
 export interface SessionAbout {
-  /** Of Verbena. */
+  /** Version of Verbena. */
   readonly version: string
-  /** The command line. */
+  /** Command line. */
   readonly command: readonly string[]
-  /** That of the trace: the folder then has no name of the host, no command line and no address that was not mapped. */
+  /** Key of the trace: the folder then has no host name, no command line and no unmapped address. */
   readonly anonymiseKey?: Uint8Array
 }
 
@@ -37,7 +37,7 @@ export class SessionFolder {
   readonly #tracker = new RateTracker()
   #last: HostReading | undefined
 
-  /** Makes the folder; throws the system's error, or EEXIST if there is a session in it. */
+  /** Creates the folder; throws the system's error, or EEXIST if there is a session in it. */
   constructor(path: string, host: HostOptions, { anonymiseKey, ...about }: SessionAbout) {
     this.path = path
     this.#host = host
@@ -49,7 +49,7 @@ export class SessionFolder {
     this.#describe(undefined, undefined)
   }
 
-  /** Where the trace goes; `end` is `.gz`, `.zst` or nothing. */
+  /** Returns the path of the trace; `end` is `.gz`, `.zst` or empty. */
   tracePath(end: string): string {
     return join(this.path, `trace.pcapng${end}`)
   }
@@ -65,7 +65,7 @@ export class SessionFolder {
     return reading
   }
 
-  /** `failure`: why there is no trace. */
+  /** Ends the session. `failure`: the reason why there is no trace. */
   end(trace: TraceResult | undefined, failure: string | undefined): void {
     this.#describe(trace, failure)
   }

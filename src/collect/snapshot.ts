@@ -1,4 +1,4 @@
-/** One reading of all RDMA devices of a host: those of the kernel, with what their network drivers add, and our own. */
+/** One reading of all RDMA devices of a host: those of the kernel, with the counters of their network drivers, and our own. */
 import { type DriverName, hardwareCounter } from '../counters/index.ts'
 import { getDeviceList, openDevice, publishedCounters } from '../index.ts'
 import { readEthtool } from './ethtool.ts'
@@ -9,26 +9,26 @@ import { Tree, type TreeProblem } from './tree.ts'
 export interface HostReading {
   /** Milliseconds since 1970. */
   readonly timeMs: number
-  /** By a clock that does not go back. */
+  /** Milliseconds of a monotonic clock. */
   readonly atMs: number
   readonly devices: readonly Device[]
   readonly problems: readonly TreeProblem[]
-  /** All of them; `problems` has the first thousand. */
+  /** Number of all problems; `problems` has the first thousand. */
   readonly problemCount: number
 }
 
 export interface HostOptions {
-  /** A recorded tree instead of this host: see `Tree`. */
+  /** Path of a recorded tree instead of this host: see `Tree`. */
   readonly root?: string
   /** Names of devices, empty for all. */
   readonly devices?: readonly string[]
   /** Numbers of ports, empty for all. */
   readonly ports?: readonly number[]
-  /** Counters of queue pairs, too. Default: false. */
+  /** Flag: counters of queue pairs are read, too. Default: false. */
   readonly queuePairs?: boolean
 }
 
-/** Never rejects: what cannot be read is in `problems`. */
+/** Reads a host. Never rejects: files that cannot be read are in `problems`. */
 export async function readHost({
   root,
   devices = [],
@@ -53,7 +53,7 @@ export async function readHost({
   }
 }
 
-/** What the driver of the network adds; where both have a counter, that of the RDMA driver. */
+/** Adds the counters of the network driver; if both drivers have a counter, that of the RDMA driver is kept. */
 function withEthtool(tree: Tree, port: Port, netdev: string): Port {
   const known = new Set(port.readings.map(({ counter }) => counter))
   const more = readEthtool(tree, netdev).filter(({ counter }) => !known.has(counter))
@@ -62,7 +62,7 @@ function withEthtool(tree: Tree, port: Port, netdev: string): Port {
 
 const driver: DriverName = 'verbena'
 
-/** Devices of running processes of this user, as they publish them, and segments of shared memory. */
+/** Returns the published devices of running processes of this user, and segments of shared memory. */
 function ownDevices(): Device[] {
   const found = new Map<string, Record<string, number>>()
   for (const { devices } of publishedCounters()) for (const { name, counters } of devices) found.set(name, counters)
@@ -73,7 +73,7 @@ function ownDevices(): Device[] {
       found.set(name, context.counters())
       context.close()
     } catch {
-      // It went while it was looked at.
+      // It disappeared while it was read.
     }
   }
   return [...found].map(([name, counters]) => ({

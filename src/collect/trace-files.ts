@@ -1,6 +1,6 @@
 /**
- * Captures in files that are changed when they are large or old enough. Each has its name from the beginning of the next, or the
- * end: until then it is `NAME.….part`, and older files of the name are whole.
+ * Capture files that are rotated by size or age. A file gets its name when the next one begins, or at the
+ * end: until then it is `NAME.….part`, and older files of the name are complete.
  */
 import { rmSync } from 'node:fs'
 import { join, parse } from 'node:path'
@@ -10,15 +10,15 @@ import { fileSink, gzipSink, zstdSink } from '../files/index.ts'
 export type TraceFormat = 'pcap' | 'pcapng'
 
 export interface TraceFilesOptions {
-  /** `-` is standard output. */
+  /** Path of the files; `-` is standard output. */
   readonly path: string
   readonly format: TraceFormat
   readonly compression: 'gzip' | 'zstd' | undefined
   readonly snapLength: number
-  /** Bytes of packets in a file before compression, and its age, after which the next one begins; Infinity: never. */
+  /** Bytes of packets in a file before compression, and its age, after which the next one begins; Infinity: no limit. */
   readonly mostBytes: number
   readonly mostMs: number
-  /** How many files there are at most: the oldest is deleted then. */
+  /** Maximum number of files: the oldest is deleted beyond it. */
   readonly mostFiles: number
   readonly comment?: string
 }
@@ -28,7 +28,7 @@ export interface TraceFile {
   readonly packets: number
 }
 
-/** The format and compression that a name asks for. */
+/** Returns the format and compression that a file name implies. */
 export function formatOf(path: string): { format: TraceFormat; compression: 'gzip' | 'zstd' | undefined } {
   const [, kind, end] = /\.(pcap|pcapng)(?:\.(gz|zst))?$/.exec(path) ?? []
   const compression = end === 'gz' ? 'gzip' : end === 'zst' ? 'zstd' : undefined
@@ -42,12 +42,12 @@ interface Described {
 
 const inbound = { direction: 'inbound' } as const
 const outbound = { direction: 'outbound' } as const
-/** Of a packet's record in the file, besides its bytes. */
+/** Bytes of a packet's record in the file, besides the packet. */
 const recordBytes = 32
 
 export class TraceFiles {
   readonly files: TraceFile[] = []
-  /** Deleted because there were more than `mostFiles`. */
+  /** Number of files deleted because there were more than `mostFiles`. */
   deleted = 0
   packets = 0
   readonly #options: TraceFilesOptions
@@ -69,7 +69,7 @@ export class TraceFiles {
     return this.#options.mostBytes !== Number.POSITIVE_INFINITY || this.#options.mostMs !== Number.POSITIVE_INFINITY
   }
 
-  /** The number of the interface for `packet`. Of pcap all have to be of one link type; that is the caller's to see to. */
+  /** Returns the number of the interface for `packet`. In pcap all must have the same link type; the caller ensures this. */
   addInterface(name: string, linkType: number): number {
     this.#interfaces.push({ name, linkType })
     if (this.#pcapng !== undefined) this.#describe(this.#pcapng, this.#interfaces.at(-1)!)
@@ -99,12 +99,12 @@ export class TraceFiles {
     this.#bytes += length + recordBytes
   }
 
-  /** To be called now and then: begins another file when this one is old enough. `nowMs`: `performance.now()`. */
+  /** Begins another file if this one is old enough; to be called from time to time. `nowMs`: `performance.now()`. */
   tick(nowMs: number): void {
     if (this.#writer !== undefined && nowMs - this.#beganMs >= this.#options.mostMs) this.#end()
   }
 
-  /** Ends the last file; there is one even if there was no packet. `dropped`: packets that were lost before they came here. */
+  /** Ends the last file; there is one even without packets. `dropped`: packets that were lost before they were passed to this object. */
   close(statistics: readonly { received: number; dropped: number }[] = []): void {
     if (this.#writer === undefined && this.files.length === 0) this.#begin()
     const writer = this.#pcapng
@@ -112,7 +112,7 @@ export class TraceFiles {
     this.#end()
   }
 
-  /** After a failure to write: what was written before keeps its place, where that is possible. */
+  /** Abandons the file after a write error: earlier data stays in place, where that is possible. */
   abandon(): void {
     try {
       this.#sink?.close?.()

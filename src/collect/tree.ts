@@ -1,6 +1,6 @@
 /**
  * Files of /sys and /proc, of this host or recorded from another one. Devices come and go while they are read, and a recorded
- * tree may hold anything: whatever cannot be read is absent, and what should have been there is counted as a problem.
+ * tree may contain anything: files that cannot be read are absent, and expected ones are counted as problems.
  */
 import {
   closeSync,
@@ -16,7 +16,7 @@ import {
 import { basename, join } from 'node:path'
 
 export interface TreeProblem {
-  /** Below the root. */
+  /** Path below the root. */
   readonly path: string
   readonly what: string
 }
@@ -25,16 +25,16 @@ const longestFile = 1 << 16
 const mostListed = 1000
 
 export class Tree {
-  /** False for a recorded one: there is nothing behind it to ask. */
+  /** False for a recorded tree, which has no live system that could be queried. */
   readonly live: boolean
   readonly #root: string
-  /** Where /sys is below the root. */
+  /** Path of /sys below the root. */
   readonly #sys: string
   readonly #problems: TreeProblem[] = []
   #problemCount = 0
 
   /**
-   * `root` has `sys` and `proc`, as / does; or it is a copy of /sys alone, as what other programs call --sysfs-root.
+   * Opens `root`, which has `sys` and `proc`, as / does; or is a copy of /sys alone, which other programs call --sysfs-root.
    * Without it: this host.
    */
   constructor(root?: string) {
@@ -43,7 +43,7 @@ export class Tree {
     this.#sys = root !== undefined && !existsSync(join(root, 'sys')) && existsSync(join(root, 'class')) ? '' : 'sys'
   }
 
-  /** The first thousand; `problemCount` has all. */
+  /** First thousand problems; `problemCount` counts all. */
   get problems(): readonly TreeProblem[] {
     return this.#problems
   }
@@ -52,7 +52,7 @@ export class Tree {
     return this.#problemCount
   }
 
-  /** Where a path that begins with `sys/` or another name below the root is. */
+  /** Returns the file path of a path that begins with `sys/` or another name below the root. */
   pathOf(path: string): string {
     return join(this.#root, path.replace(/^sys(?=\/|$)/, this.#sys))
   }
@@ -66,7 +66,7 @@ export class Tree {
     return existsSync(this.pathOf(path))
   }
 
-  /** Names in a folder, in the order of numbers and letters; none if there is no such folder. */
+  /** Returns the names in a folder, in the order of numbers and letters; empty if there is no such folder. */
   list(path: string): string[] {
     try {
       return readdirSync(this.pathOf(path)).sort((a, b) => a.localeCompare(b, 'en', { numeric: true }))
@@ -76,19 +76,19 @@ export class Tree {
     }
   }
 
-  /** Those names in a folder that are folders, or links to some. */
+  /** Returns the names in a folder that are folders, or links to folders. */
   folders(path: string): string[] {
     return this.list(path).filter(
       (name) => statSync(this.pathOf(`${path}/${name}`), { throwIfNoEntry: false })?.isDirectory() === true,
     )
   }
 
-  /** The text of a file without white space at its ends; undefined if there is none. */
+  /** Returns the text of a file without white space at its ends; undefined if there is no such file. */
   optional(path: string): string | undefined {
     try {
       return this.#read(path)
     } catch (error) {
-      // Drivers answer like this for what they do not have.
+      // Drivers return this error for what they do not have.
       const { code } = error as NodeJS.ErrnoException
       const absent = ['ENOENT', 'ENOTDIR', 'EINVAL', 'EOPNOTSUPP', 'ENOTSUP', 'ENODEV']
       if (!absent.includes(code ?? '')) this.problem(path, reasonOf(error))
@@ -96,7 +96,7 @@ export class Tree {
     }
   }
 
-  /** The text of a file that was listed: if it has gone, that is a problem. */
+  /** Returns the text of a file that was listed: if it has disappeared, that is a problem. */
   text(path: string): string | undefined {
     try {
       return this.#read(path)
@@ -106,7 +106,7 @@ export class Tree {
     }
   }
 
-  /** A counter that was listed. Undefined, and a problem, if it is no whole number of 64 bits; `N/A` is no problem. */
+  /** Returns a counter that was listed. Undefined, and a problem, if it is not an integer of 64 bits; `N/A` is not a problem. */
   counter(path: string): bigint | undefined {
     const text = this.text(path)
     if (text === undefined || /^N\/A\b/.test(text)) return undefined
@@ -118,7 +118,7 @@ export class Tree {
     return undefined
   }
 
-  /** A number that may be absent; `least` and `most` say what is believed. */
+  /** Returns a number that may be absent; values outside `least` to `most` are not accepted. */
   number(path: string, least = 0, most: number = Number.MAX_SAFE_INTEGER): number | undefined {
     const text = this.optional(path)
     if (text === undefined || text === '') return undefined
@@ -132,7 +132,7 @@ export class Tree {
     return undefined
   }
 
-  /** The name of what a link points to; undefined if it is none. */
+  /** Returns the name of a link's target; undefined if it is not a link. */
   linked(path: string): string | undefined {
     try {
       return basename(readlinkSync(this.pathOf(path)))
@@ -142,7 +142,7 @@ export class Tree {
   }
 
   #read(path: string): string {
-    // A recorded tree may have a FIFO in the place of a file.
+    // A recorded tree may have a FIFO in place of a file.
     const descriptor = openSync(this.pathOf(path), constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       if (!fstatSync(descriptor).isFile()) throw new Error('is no file')
@@ -162,7 +162,7 @@ function reasonOf(error: unknown): string {
   return code === undefined ? message : `cannot be read (${code})`
 }
 
-/** What came instead, short and without anything that a terminal would take for more than text. */
+/** Returns unexpected text in a short form without characters that a terminal would interpret. */
 function quotable(text: string): string {
   const plain = text.replace(/[^\x20-\x7e]/g, '?')
   return plain.length > 40 ? `${plain.slice(0, 40)}…` : plain

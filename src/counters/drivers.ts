@@ -1,16 +1,16 @@
 /**
- * What each driver calls the counters of the vocabulary, and how it counts: in bytes or words, in how many bits, and what
- * happens at the end of them. Sources: the kernel's drivers/infiniband (core/sysfs.c for the port counters; hw/mlx5,
- * hw/bnxt_re, hw/irdma, hw/hns, sw/rxe), and node_exporter for which is which.
+ * Names of the vocabulary's counters in each driver, and their units: bytes or words, the number of bits, and the
+ * behaviour on overflow. Sources: the kernel's drivers/infiniband (core/sysfs.c for the port counters; hw/mlx5,
+ * hw/bnxt_re, hw/irdma, hw/hns, sw/rxe), and node_exporter for the correspondence of names.
  */
 
-/** What a counter does when its bits are used up: classic PMA counters stop, hardware registers begin again. */
+/** Behaviour of a counter on overflow: classic PMA counters stop, hardware registers wrap. */
 export type Overflow = 'wrap' | 'saturate'
 
 export interface Mapping {
-  /** The name in the vocabulary. */
+  /** Name in the vocabulary. */
   readonly counter: string
-  /** One step of the driver's counter in units of the vocabulary: 4 for words. */
+  /** Value of one step of the driver's counter in units of the vocabulary: 4 for words. */
   readonly scale: number
   readonly bits: number
   readonly overflow: Overflow
@@ -21,8 +21,8 @@ export type DriverName = 'mlx5' | 'mlx4' | 'rxe' | 'siw' | 'bnxt_re' | 'irdma' |
 type Names = Readonly<Record<string, string>>
 
 /**
- * The port counters, the same for all drivers, with the classic width of each (InfiniBand Architecture Specification, volume
- * 1, 16.1.3.5). Errors have that width in sysfs even today; traffic has 64 bits where the adapter has extended counters.
+ * Port counters, the same for all drivers, with the classic width of each (InfiniBand Architecture Specification, volume
+ * 1, 16.1.3.5). Errors have that width in sysfs even today; traffic has 64 bits if the adapter has extended counters.
  */
 const portCounters: Readonly<Record<string, readonly [counter: string, bits: number, scale?: number]>> = {
   symbol_error: ['symbol_error', 16],
@@ -49,7 +49,7 @@ const portCounters: Readonly<Record<string, readonly [counter: string, bits: num
   multicast_rcv_packets: ['multicast_packets_received', 64],
 }
 
-/** Those that have 64 bits where the adapter has extended counters. */
+/** Counters that have 64 bits if the adapter has extended counters. */
 const extendable: ReadonlySet<string> = new Set([
   'port_xmit_data',
   'port_rcv_data',
@@ -58,7 +58,7 @@ const extendable: ReadonlySet<string> = new Set([
   'port_xmit_wait',
 ])
 
-/** Before Linux 4.5 the extended counters had a folder of their own, `counters_ext`. */
+/** Names in `counters_ext`, the folder of the extended counters before Linux 4.5. */
 const legacyCounters: Names = {
   port_xmit_data_64: 'port_data_transmitted_bytes',
   port_rcv_data_64: 'port_data_received_bytes',
@@ -108,7 +108,7 @@ const mlx5: Names = {
   rdma_rx_bytes: 'rdma_data_received_bytes',
 }
 
-/** Of mlx5: these are not q-counters, and have 64 bits. */
+/** Counters of mlx5 that are not q-counters and have 64 bits. */
 const mlx5Wide: ReadonlySet<string> = new Set([
   'rp_cnp_ignored',
   'rp_cnp_handled',
@@ -195,7 +195,7 @@ const irdma: Names = {
   OutRdmaReads: 'tx_read_requests',
   OutRdmaSends: 'tx_send_requests',
   OutRdmaWrites: 'tx_write_requests',
-  // Of RoCE as of iWARP: the register is the same.
+  // Counted for RoCE and for iWARP: the register is the same.
   RetransSegs: 'retransmitted_packets',
   tcpRetransSegs: 'retransmitted_packets',
   'RNR sent': 'rnr_nak_packets_sent',
@@ -216,7 +216,7 @@ const hns: Names = {
   tx_cnp_pkt: 'np_cnp_packets_sent',
 }
 
-/** Our own devices: Soft-RoCE's names first, then what only they count (src/verbs/provider/layout.ts). */
+/** Names of our own devices: Soft-RoCE's names first, then those that only they count (src/verbs/provider/layout.ts). */
 const verbena: Names = {
   ...rxe,
   sent_bytes: 'rdma_data_transmitted_bytes',
@@ -244,7 +244,7 @@ const tables: Readonly<Record<DriverName, Names>> = {
   siw: {},
 }
 
-/** The mapping of a file in `counters`. `extended`: the adapter has 64-bit counters of traffic. */
+/** Returns the mapping of a file in `counters`. `extended`: the adapter has 64-bit counters of traffic. */
 export function portCounter(name: string, extended: boolean): Mapping | undefined {
   const row = Object.hasOwn(portCounters, name) ? portCounters[name] : undefined
   if (row === undefined) return undefined
@@ -253,14 +253,14 @@ export function portCounter(name: string, extended: boolean): Mapping | undefine
   return { counter, scale, bits, overflow: 'saturate' }
 }
 
-/** The mapping of a file in `counters_ext`. */
+/** Returns the mapping of a file in `counters_ext`. */
 export function legacyCounter(name: string): Mapping | undefined {
   const counter = Object.hasOwn(legacyCounters, name) ? legacyCounters[name] : undefined
   if (counter === undefined) return undefined
   return { counter, scale: counter.includes('data') ? 4 : 1, bits: 64, overflow: 'saturate' }
 }
 
-/** The mapping of a file in `hw_counters`, or of a counter that `rdma statistic` shows. */
+/** Returns the mapping of a file in `hw_counters`, or of a counter that `rdma statistic` shows. */
 export function hardwareCounter(driver: DriverName | undefined, name: string): Mapping | undefined {
   const names = driver === undefined ? undefined : tables[driver]
   const counter = names !== undefined && Object.hasOwn(names, name) ? names[name] : undefined
@@ -269,7 +269,7 @@ export function hardwareCounter(driver: DriverName | undefined, name: string): M
   return { counter, scale: 1, bits, overflow: 'wrap' }
 }
 
-/** A statistic of ethtool in the vocabulary, with its priority. */
+/** Mapping of a statistic of ethtool to the vocabulary, with its priority. */
 export interface NetdevMapping extends Mapping {
   readonly priority?: number
 }
@@ -295,7 +295,7 @@ const netdevCounters: Names = {
 }
 
 /**
- * The mapping of a statistic of ethtool. PFC pauses by priority: mlx5 `rx_prio3_pause`, bnxt_en `rx_pfc_ena_frames_pri3`,
+ * Returns the mapping of a statistic of ethtool. PFC pauses by priority: mlx5 `rx_prio3_pause`, bnxt_en `rx_pfc_ena_frames_pri3`,
  * ice `rx_priority_3_xoff.nic`, hns3 `mac_rx_pfc_pri3_pkt_num`.
  */
 export function netdevCounter(name: string): NetdevMapping | undefined {
@@ -313,7 +313,7 @@ export function netdevCounter(name: string): NetdevMapping | undefined {
   return counter === undefined ? undefined : { counter, priority: Number(digit), ...wide }
 }
 
-/** Names of kernel modules, and beginnings of device names, where they say which driver it is. */
+/** Drivers by the names of kernel modules. */
 const modules: Readonly<Record<string, DriverName>> = {
   mlx5_core: 'mlx5',
   mlx5_ib: 'mlx5',
@@ -332,8 +332,8 @@ const modules: Readonly<Record<string, DriverName>> = {
 }
 
 /**
- * Which driver a device has: what the kernel says (the module, if known), else its name, else the driver whose counters it has.
- * Devices are often renamed (`rocep3s0f0`), so that the name alone says little. Undefined if nothing does.
+ * Returns the driver of a device: from the kernel's module, if known, else from the device's name, else from its counters.
+ * Devices are often renamed (`rocep3s0f0`), so that the name alone is weak evidence. Undefined if none of these identifies it.
  */
 export function driverOf(
   module: string | undefined,

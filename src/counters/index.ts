@@ -1,5 +1,5 @@
 /**
- * Counters of RDMA devices in one vocabulary: what each is, what drivers call it, what happened between two readings, and the
+ * Counters of RDMA devices in one vocabulary: their meanings, their names in drivers, their changes between two readings, and the
  * text that Prometheus reads. Pure: `collect` reads them from a host. Other folders import from here only.
  */
 export {

@@ -1,4 +1,4 @@
-/** The text format of Prometheus, version 0.0.4. */
+/** Text format of Prometheus, version 0.0.4. */
 
 export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
@@ -14,7 +14,7 @@ export class MetricsText {
     this.#lines.push(`# HELP ${name} ${escapedHelp(help)}`, `# TYPE ${name} ${type}`)
   }
 
-  /** Of the family that was announced last. */
+  /** Adds a value of the family that was announced last. */
   value(labels: MetricLabels, value: number | bigint, suffix = ''): void {
     const pairs = Object.entries(labels).map(([name, text]) => `${name}="${escaped(text)}"`)
     const inside = pairs.length === 0 ? '' : `{${pairs.join(',')}}`

@@ -1,27 +1,27 @@
 /**
- * What happened between two readings of a counter. The difference of two numbers is not enough:
+ * The change of a counter between two readings. The difference of two numbers is not enough:
  *
  * - A counter of 32 bits wraps. The difference is then taken modulo 2^32; but a counter that was reset also became smaller. A
- *   step of more than half the range, or of more events than a second can have, is taken for a reset.
- * - A counter that saturates stays at its largest value: from then on it says only "at least".
- * - The kernel gives hardware counters from a cache (`lifespan`): an unchanged value within that time is the old reading, not
+ *   step of more than half the range, or of more events than a second can have, is considered a reset.
+ * - A counter that saturates stays at its maximum value: from then on it is only a lower bound.
+ * - The kernel returns hardware counters from a cache (`lifespan`): an unchanged value within that time is the old reading, not
  *   a rate of zero. The next fresh one is compared with the last fresh one.
  *
- * A counter that wraps twice between readings cannot be told from one that does not: 2^32 packets take 14 s at 300
+ * A counter that wraps twice between readings cannot be distinguished from one that does not: 2^32 packets take 14 s at 300
  * million a second.
  */
 import type { Overflow } from './drivers.ts'
 
 export type Step =
-  /** The first reading: there is nothing to compare with. */
+  /** First reading: there is nothing to compare with. */
   | 'first'
   | 'counted'
   | 'wrapped'
-  /** It began again at 0; what is counted is a lower bound. */
+  /** Restart at 0; the count is a lower bound. */
   | 'reset'
-  /** It reached its largest value; what is counted is a lower bound. */
+  /** Maximum value reached; the count is a lower bound. */
   | 'saturated'
-  /** The reading is an old one: no rate yet. */
+  /** Old reading: no rate yet. */
   | 'stale'
 
 export interface CounterRules {
@@ -33,21 +33,21 @@ export interface CounterRules {
 
 export interface Change {
   readonly step: Step
-  /** In the driver's own units; 0 for `first` and `stale`. */
+  /** Difference in the driver's own units; 0 for `first` and `stale`. */
   readonly delta: number
-  /** Since the reading that it is compared with. */
+  /** Time since the reading with which it is compared. */
   readonly elapsedMs: number
 }
 
-/** No link carries more packets: 800 Gbit/s of minimal frames are 1.2 billion a second. */
+/** Maximum packet rate of any link: 800 Gbit/s of minimal frames are 1.2 billion a second. */
 const mostPerSecond = 2e9
 
-/** The largest value of a counter. */
+/** Returns the maximum value of a counter. */
 export function largest(bits: number): bigint {
   return (1n << BigInt(bits)) - 1n
 }
 
-/** What happened from `before` to `after`; both may come from a counter that has wrapped, saturated or been reset. */
+/** Returns the change from `before` to `after`; both may come from a counter that has wrapped, saturated or been reset. */
 export function change(before: bigint, after: bigint, elapsedMs: number, rules: CounterRules): Change {
   const { bits, overflow, lifespanMs } = rules
   if (after === before && elapsedMs < lifespanMs) return { step: 'stale', delta: 0, elapsedMs }
@@ -64,18 +64,18 @@ export function change(before: bigint, after: bigint, elapsedMs: number, rules: 
   return { step: 'reset', delta: Number(after), elapsedMs }
 }
 
-/** The readings of one counter, one after the other. */
+/** Series of the readings of one counter. */
 export class Series {
   #value = 0n
   #atMs = Number.NaN
   #total = 0
 
-  /** What was counted since the first reading, wraps included; a lower bound after a reset or a saturation. */
+  /** Count since the first reading, wraps included; a lower bound after a reset or a saturation. */
   get total(): number {
     return this.#total
   }
 
-  /** `atMs`: when it was read, by a clock that does not go back. */
+  /** Adds a reading. `atMs`: its time on a monotonic clock. */
   add(value: bigint, atMs: number, rules: CounterRules): Change {
     if (Number.isNaN(this.#atMs)) {
       this.#value = value
@@ -91,10 +91,10 @@ export class Series {
   }
 }
 
-/** Per second; undefined where the readings do not say. */
+/** Returns the rate per second; undefined if the readings do not determine it. */
 export function perSecond({ step, delta, elapsedMs }: Change): number | undefined {
   if (step === 'first' || step === 'stale' || elapsedMs <= 0) return undefined
-  // A counter that stands at its end says nothing more.
+  // A counter that stays at its maximum carries no more information.
   if (step === 'saturated' && delta === 0) return undefined
   return (delta * 1000) / elapsedMs
 }

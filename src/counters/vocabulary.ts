@@ -1,9 +1,9 @@
 /**
- * One vocabulary for the counters of all RDMA drivers. A counter has one name and one unit here, whatever a driver calls it
- * and however it counts: bytes are bytes, not words of four.
+ * One vocabulary for the counters of all RDMA drivers. A counter has one name and one unit here, whatever its name
+ * and unit in a driver: bytes are bytes, not words of four.
  *
- * Names are those of node_exporter's metrics without `node_infiniband_` and `_total`, where it has the counter
- * (`exported`); the others are made after the same pattern. Meanings: the kernel's ABI documentation of
+ * Names are those of node_exporter's metrics without `node_infiniband_` and `_total`, if it has the counter
+ * (`exported`); the others follow the same pattern. Meanings: the kernel's ABI documentation of
  * /sys/class/infiniband, the sources of the drivers, and the InfiniBand Architecture Specification, volume 1, 16.1.3.
  */
 
@@ -11,17 +11,17 @@ export type Unit = 'bytes' | 'packets' | 'events' | 'messages' | 'objects' | 'ti
 
 export interface CounterMeaning {
   readonly name: string
-  /** A counter only grows, until it wraps, saturates or is reset; a gauge may do anything. */
+  /** Kind: a counter only grows, until it wraps, saturates or is reset; a gauge can take any value at any time. */
   readonly kind: 'counter' | 'gauge'
   readonly unit: Unit
-  /** node_exporter has it under this name. */
+  /** True if node_exporter has it under this name. */
   readonly exported: boolean
   readonly help: string
 }
 
 type Row = readonly [name: string, unit: Unit, help: string]
 
-/** What node_exporter has: counters of the port (PMA), then those of mlx5. */
+/** Counters that node_exporter has: those of the port (PMA), then those of mlx5. */
 const exported: readonly Row[] = [
   ['port_data_received_bytes', 'bytes', 'Bytes received, from the LRH or BTH to the ICRC, without link packets'],
   ['port_data_transmitted_bytes', 'bytes', 'Bytes transmitted, without link packets'],
@@ -76,7 +76,7 @@ const exported: readonly Row[] = [
   ['roce_slow_restart', 'events', 'Times that slow restart changed its state'],
 ]
 
-/** What other drivers count, and ethtool. */
+/** Counters of other drivers, and of ethtool. */
 const ours: readonly Row[] = [
   ['rdma_data_received_bytes', 'bytes', 'Bytes of RDMA packets received, where a driver counts them apart'],
   ['rdma_data_transmitted_bytes', 'bytes', 'Bytes of RDMA packets transmitted, where a driver counts them apart'],
@@ -148,7 +148,7 @@ function meanings(rows: readonly Row[], kind: CounterMeaning['kind'], isExported
   return rows.map(([name, unit, help]) => ({ name, kind, unit, exported: isExported, help }))
 }
 
-/** By name, in the order in which they are shown. */
+/** Meanings by name, in the order in which they are shown. */
 export const vocabulary: ReadonlyMap<string, CounterMeaning> = new Map(
   [
     ...meanings(exportedGauges, 'gauge', true),
@@ -158,7 +158,7 @@ export const vocabulary: ReadonlyMap<string, CounterMeaning> = new Map(
   ].map((meaning) => [meaning.name, meaning]),
 )
 
-/** The name of a metric: node_exporter's where it has the counter. */
+/** Returns the name of a metric: node_exporter's if it has the counter. */
 export function metricName({ name, kind, exported }: CounterMeaning): string {
   const suffix = kind === 'counter' ? '_total' : ''
   return `${exported ? 'node' : 'verbena'}_infiniband_${name}${suffix}`

@@ -1,6 +1,6 @@
 /**
- * `verbena/monitor`: RDMA traffic in windows of time, in bounded memory: exact counters, and sketches of what has keys, which answer with
- * bounds. Takes the packets of `verbena/capture`. docs/guide/monitor.md shows how to use it.
+ * `verbena/monitor`: RDMA traffic in windows of time, in bounded memory: exact counters, and sketches of quantities with keys, which give
+ * bounds with their results. Takes the packets of `verbena/capture`. docs/guide/monitor.md shows how to use it.
  */
 export { savedWindows } from '../monitor/host/index.ts'
 export {

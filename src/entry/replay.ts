@@ -1,6 +1,6 @@
 /**
- * `verbena/replay`: captured RDMA traffic again. Its packets with other addresses, queue pairs, keys and PSNs and right checksums; or its
- * messages, with what each waited for. Reads the sources of `verbena/capture`; sending is the program's. docs/guide/replay.md shows how to use it.
+ * `verbena/replay`: replay of captured RDMA traffic. Its packets with other addresses, queue pairs, keys and PSNs and correct checksums; or
+ * its messages, with the cause of each. Reads the sources of `verbena/capture`; the program sends. docs/guide/replay.md shows how to use it.
  */
 export {
   type BadPolicy,

@@ -1,5 +1,5 @@
 /**
- * `verbena/trace`: what the packets of a capture mean in their connections, as the commands of `verbena trace` find it. Reads the
+ * `verbena/trace`: the meaning of the packets of a capture in their connections, as in the commands of `verbena trace`. Reads the
  * sources of `verbena/capture`. Pure: imports nothing of Node.js, and runs in browsers. docs/guide/capture.md shows how to use it.
  */
 export {

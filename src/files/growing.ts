@@ -1,33 +1,33 @@
 /**
- * Captures that are still being written: the pcapng files of a folder, those that are yet to come among them, as one capture. Of what
- * is there, the oldest packets come first, within 10 ms; those of one file in the file's order. Each process of a command that is tapped writes such a file.
+ * Captures that are still being written: the pcapng files of a folder, including files created later, as one capture. Among the packets
+ * present, the oldest come first, within 10 ms; those of one file in the file's order. Each process of a tapped command writes such a file.
  *
- * Blocks of all files become one section, as if one program had written them: packets get the numbers that interfaces have there.
+ * Blocks of all files become one section, as if one program had written them: packets get the interface numbers of that section.
  */
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises'
 import { CaptureParser, type CaptureSource, drain, type PacketHandler, type ReadOptions } from '../capture/index.ts'
 
-/** Of a file at once; the longest block that it may have. */
+/** Bytes of a file to read at once, and the maximum length of a block. */
 const chunkBytes = 1 << 18
-/** After so many the event loop gets its turn. */
+/** Bytes after which the event loop runs. */
 const roundBytes = 1 << 19
-/** So much of one file is handed over before the others are looked at, and not less than a packet. */
+/** Bytes of one file to pass on before the other files are examined, at least one packet. */
 const turnBytes = 1 << 16
-/** A file is read on while its next packet is no later than so long after that of another one. */
+/** Maximum time of a file's next packet after that of another file, for which reading of the file continues. */
 const slackNs = 10e6
-/** Between two looks at files that have not grown. */
+/** Pause between two checks of files that have not grown. */
 const pauseMs = 20
 const sectionHeader = 0x0a0d0d0a
 const interfaceDescription = 1
 const enhancedPacket = 6
 const smallestBlock = 12
-/** Bytes of a packet's block beside the packet. */
+/** Bytes of a packet's block besides the packet. */
 const leastPacket = 32
 const decoder = new TextDecoder('latin1')
 
-/** Every file of the folder, until `hasEnded` and all is read. They are little-endian, as `PcapngWriter` writes them. */
+/** Returns a source of all files of the folder, until `hasEnded` and all is read. They are little-endian, as `PcapngWriter` writes them. */
 export function growingSource(folder: string, hasEnded: () => boolean): CaptureSource {
   return {
     repeatable: false,
@@ -47,7 +47,7 @@ async function readGrowing(
   const section = { hasBegun: false, interfaces: 0, bytes: 0 }
   try {
     while (signal?.aborted !== true) {
-      // Asked first: what is in the files at the end is read.
+      // Called first: data in the files at the end is then read.
       const isLast = hasEnded()
       const { bytes } = section
       for (const name of readdirSync(folder))
@@ -70,7 +70,7 @@ async function readGrowing(
   }
 }
 
-/** Hands over the oldest packets that wait; false if none does. */
+/** Passes on the oldest waiting packets; false if there are none. */
 function takeOldest(files: Iterable<GrowingFile>, parser: CaptureParser): boolean {
   let oldest: GrowingFile | undefined
   let firstNs = Number.POSITIVE_INFINITY
@@ -87,11 +87,11 @@ function takeOldest(files: Iterable<GrowingFile>, parser: CaptureParser): boolea
   return oldest !== undefined
 }
 
-/** What all files have together. */
+/** Common state of all files. */
 interface Section {
   hasBegun: boolean
   interfaces: number
-  /** Of blocks that were handed over, or need not be. */
+  /** Bytes of blocks that were passed on, or need not be. */
   bytes: number
 }
 
@@ -99,16 +99,16 @@ class GrowingFile {
   readonly #path: string
   readonly #descriptor: number
   readonly #section: Section
-  /** Of this file's present section: their numbers in the section of all. */
+  /** Interfaces of this file's current section: their numbers in the common section. */
   readonly #interfaces: number[] = []
-  /** A device that is opened again stays the same interface. */
+  /** Known interface descriptions: a device that is opened again stays the same interface. */
   readonly #described = new Map<string, number>()
-  /** What was read last, from which place of the file, and how much of it was used. */
+  /** Chunk read last, its offset in the file, and the number of bytes of it that were used. */
   #chunk = new DataView(new ArrayBuffer(0))
   #at = 0
   #used = 0
   #isBroken = false
-  /** The time of the next packet, since 1970; Infinity while none is there as a whole. */
+  /** Time of the next packet, since 1970; Infinity until it is complete. */
   nextNs = Number.POSITIVE_INFINITY
 
   constructor(path: string, section: Section) {
@@ -117,7 +117,7 @@ class GrowingFile {
     this.#section = section
   }
 
-  /** Finds the next packet, if there is none yet, and hands the blocks before it over. */
+  /** Finds the next packet, if there is none yet, and passes on the blocks before it. */
   look(parser: CaptureParser): void {
     while (this.nextNs === Number.POSITIVE_INFINITY) {
       const length = this.#blockLength(parser)
@@ -130,7 +130,7 @@ class GrowingFile {
     }
   }
 
-  /** Hands packets over, the next one and those that are no later than `untilNs`: a chunk at most. */
+  /** Passes on the next packet and those that are no later than `untilNs`: at most a chunk. */
   take(parser: CaptureParser, untilNs: number): void {
     const end = this.#section.bytes + turnBytes
     do {
@@ -146,7 +146,7 @@ class GrowingFile {
     this.#section.bytes += length
   }
 
-  /** Of the next block; 0 if it is not there as a whole. */
+  /** Returns the length of the next block; 0 if it is not complete. */
   #blockLength(parser: CaptureParser): number {
     const at = this.#used
     const left = this.#chunk.byteLength - at
@@ -158,7 +158,7 @@ class GrowingFile {
     return 0
   }
 
-  /** Reads on from the next block; false if there is no more than was read. */
+  /** Reads more bytes from the next block on; false if there are none. */
   #fill(): boolean {
     if (this.#isBroken) return false
     const from = this.#at + this.#used
@@ -191,7 +191,7 @@ class GrowingFile {
       if (known !== undefined) return
       this.#described.set(text, section.interfaces++)
     } else if (type === enhancedPacket)
-      // One that its section does not describe gets a number that nobody has: the parser says so.
+      // A packet whose interface its section does not describe gets an unused number: the parser reports it.
       view.setUint32(at + 8, this.#interfaces[view.getUint32(at + 8, true)] ?? 0xffff_ffff, true)
     else return
     parser.push(new Uint8Array(view.buffer, at, length))

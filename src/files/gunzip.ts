@@ -1,20 +1,20 @@
 /**
- * gzip, member after member (RFC 1952). zlib's own reader of whole gzip files discards what a chunk has given if bytes follow that are no gzip:
- * padding, a signature. Here the end of a member is known, so that all of it is there, whatever comes behind.
+ * gzip, member after member (RFC 1952). zlib's own reader of whole gzip files discards the output of a chunk if bytes follow that are not
+ * gzip: padding, a signature. Here the end of a member is known, so that all of its data is kept, whatever follows.
  *
- *     member   1f 8b, method, flags, 6 bytes; extra field, name, comment, CRC of the header as the flags say; deflate; CRC-32, size
+ *     member   1f 8b, method, flags, 6 bytes; extra field, name, comment, CRC of the header as the flags indicate; deflate; CRC-32, size
  */
 import { crc32, createInflateRaw, type InflateRaw } from 'node:zlib'
 
 const headLength = 10
 const trailerLength = 8
-/** As long may a header with its extra field, name and comment be. */
+/** Maximum length of a header with its extra field, name and comment. */
 const longestHeader = 1 << 18
 const deflate = 8
 const flag = { headerCrc: 2, extra: 4, name: 8, comment: 16 } as const
 const nothing = new Uint8Array(0)
 
-/** Where the deflate stream begins; 0 if bytes are missing. Throws for what is no gzip. */
+/** Returns the offset of the deflate stream; 0 if bytes are missing. Throws if the bytes are not gzip. */
 export function gzipHeaderLength(b: Uint8Array): number {
   if (b.length > 1 && (b[0] !== 0x1f || b[1] !== 0x8b)) throw new Error('incorrect header check')
   if (b.length < headLength) return 0
@@ -37,10 +37,10 @@ export function gzipHeaderLength(b: Uint8Array): number {
 
 export class GzipReader {
   readonly #onData: (bytes: Uint8Array) => void
-  /** Of a header or a trailer that has not come as a whole. */
+  /** Bytes of an incomplete header or trailer. */
   #part = nothing
   #isTrailer = false
-  /** Of the member whose data comes. */
+  /** Decompressor of the current member, while its data arrives. */
   #inflate: InflateRaw | undefined
   #error: Error | undefined
   #wake: (() => void) | undefined
@@ -53,7 +53,7 @@ export class GzipReader {
     this.#onData = onData
   }
 
-  /** Resolves when all that the bytes give was handed over. Rejects with what is wrong. */
+  /** Resolves when all decompressed data of the bytes was passed on. Rejects with the error in the bytes. */
   async write(bytes: Uint8Array): Promise<void> {
     let rest = bytes
     while (rest.length > 0) {
@@ -63,10 +63,10 @@ export class GzipReader {
     }
   }
 
-  /** Rejects if something is missing. */
+  /** Rejects if the data is incomplete. */
   async end(): Promise<void> {
     if (this.#inflate !== undefined) {
-      // The last bytes may have been the member's end, which shows when it is asked for more.
+      // The last bytes may have been the member's end, which shows only on another write.
       await this.#body(new Uint8Array(trailerLength))
       throw new Error('unexpected end of file')
     }
@@ -78,7 +78,7 @@ export class GzipReader {
   }
 
   #header(bytes: Uint8Array): Uint8Array {
-    // Zeros fill up the last block of a tape or a transfer.
+    // Zeros pad the last block of a tape or a transfer.
     const from = this.#part.length === 0 && this.#members > 0 ? bytes.findIndex((byte) => byte !== 0) : 0
     if (from < 0) return nothing
     const b = joined(this.#part, bytes.subarray(from))
@@ -97,7 +97,7 @@ export class GzipReader {
     })
     inflate.on('error', (error) => {
       this.#error = error
-      // Its write may never be called back.
+      // The callback of the write may never be called.
       this.#wake?.()
     })
     this.#inflate = inflate
@@ -113,7 +113,7 @@ export class GzipReader {
     }
   }
 
-  /** Returns what is behind the end of the deflate stream. */
+  /** Returns the bytes after the end of the deflate stream. */
   async #body(bytes: Uint8Array): Promise<Uint8Array> {
     const inflate = this.#inflate!
     await new Promise<void>((resolve) => {
@@ -124,7 +124,7 @@ export class GzipReader {
     this.#given += bytes.length
     const behind = this.#given - inflate.bytesWritten
     if (behind === 0) return nothing
-    // It took less than it was given: that was the end. Its last data may wait in the stream.
+    // It consumed fewer bytes than were written: that was the end. Its last data may still be in the stream.
     if (!inflate.readableEnded) await new Promise((resolve) => inflate.once('end', resolve))
     inflate.destroy()
     this.#inflate = undefined

@@ -1,6 +1,6 @@
 /**
  * Feeds a parser from a file, from standard input or from any stream, uncompressed or compressed with gzip or zstd.
- * Plain files are read in large chunks without a stream; between chunks the event loop gets its turn.
+ * Plain files are read in large chunks without a stream; between chunks the event loop runs.
  */
 import { closeSync, createReadStream, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { Readable, type Transform } from 'node:stream'
@@ -18,7 +18,7 @@ import {
 } from '../capture/index.ts'
 import { GzipReader } from './gunzip.ts'
 
-/** The capture in a file, compressed or not; `-` is standard input. Reading throws the system's error if there is none. */
+/** Returns a source of the capture in a file, compressed or not; `-` is standard input. Reading throws the system's error if it fails. */
 export function fileSource(path: string): CaptureSource {
   if (path === '-') return streamSource(process.stdin)
   return {
@@ -38,8 +38,8 @@ export function fileSource(path: string): CaptureSource {
 }
 
 /**
- * Several files as one capture, in this order. They have to be pcapng, whose sections may follow each other in a file, and all
- * of them compressed in the same way or none.
+ * Returns a source of several files as one capture, in this order. They have to be pcapng, whose sections may follow each other in a
+ * file, and either all compressed in the same way or all uncompressed.
  */
 export function filesSource(paths: readonly string[]): CaptureSource {
   if (paths.length === 1) return fileSource(paths[0]!)
@@ -53,12 +53,12 @@ export function filesSource(paths: readonly string[]): CaptureSource {
   }
 }
 
-/** The capture that comes through a stream, which can be read once. */
+/** Returns a source of the capture in a stream, which can be read once. */
 export function streamSource(stream: Readable): CaptureSource {
   return { repeatable: false, read: (onPacket, options = {}) => readStream(stream, onPacket, options) }
 }
 
-/** A descriptor for an uncompressed plain file, else a stream. */
+/** Opens an uncompressed plain file as a descriptor, any other file as a stream. */
 function open(path: string): number | Readable {
   const descriptor = openSync(path, 'r')
   try {
@@ -74,14 +74,14 @@ function open(path: string): number | Readable {
   }
 }
 
-/** Decompresses what is written into it. Promises reject with what is wrong with the compressed bytes. */
+/** Decompressor of the bytes that are written into it. Its promises reject with the error in the compressed bytes. */
 interface Decompressor {
   write(bytes: Uint8Array): Promise<void>
   end(): Promise<void>
   destroy(): void
 }
 
-/** Undefined for zstd on a Node.js that has none: 22.15 has, and 23.8. */
+/** Returns a decompressor; undefined for zstd on a Node.js without it: it is in 22.15 and later, and 23.8 and later. */
 function decompressor(compression: Compression, onData: (bytes: Uint8Array) => void): Decompressor | undefined {
   if (compression === 'gzip') return new GzipReader(onData)
   const zstd = zlib as { createZstdDecompress?(options: zlib.ZlibOptions): Transform }
@@ -139,7 +139,7 @@ async function readStream(
   return parser
 }
 
-/** True at the end of the stream, false if the reading was over before. */
+/** Reads the stream to its end and returns true; false if the reading was ended before. */
 async function pump(
   stream: Readable,
   parser: CaptureParser,
@@ -168,11 +168,11 @@ async function pump(
 
 const idleMs = 50
 
-/** Calls `onIdle` every 50 ms until there is a chunk: what a process that was held up has not read yet comes before. */
+/** Calls `onIdle` every 50 ms until there is a chunk; pipe data that a delayed process has not read yet is read before the call. */
 async function whileIdle<T>(chunk: Promise<T>, onIdle: (() => void) | undefined): Promise<T> {
   if (onIdle === undefined) return await chunk
   let isWaiting = true
-  // Behind the phase of the event loop in which pipes are read.
+  // setImmediate runs after the phase of the event loop in which pipes are read.
   const timer = setInterval(() => setImmediate(() => isWaiting && onIdle()), idleMs)
   try {
     return await chunk
@@ -199,7 +199,7 @@ async function decompress(
     parser.damage.add(0, 1, what)
     return false
   }
-  // In small chunks, since an error in the middle discards what its chunk had given.
+  // The chunks are small, since an error in the middle discards the output of its chunk.
   const write = async (chunk: Uint8Array): Promise<boolean> => {
     for (let at = 0; at < chunk.length && !stopped; at += compressedChunk) {
       const broken = await wrong(unzip.write(chunk.subarray(at, at + compressedChunk)))
@@ -232,7 +232,7 @@ async function decompress(
 }
 
 /**
- * A stream of Node.js. What it gives is used at once, in its data event: a damaged end of the file would otherwise discard what waits in its
+ * A stream of Node.js. Its output is used at once, in its data event: otherwise a damaged end of the file would discard the data in its
  * queue.
  */
 class StreamDecompressor implements Decompressor {
@@ -250,7 +250,7 @@ class StreamDecompressor implements Decompressor {
       stream.on('error', (error) => {
         this.#broken = error
         resolve()
-        // The write that it belongs to may never be called back.
+        // The callback of the write may never be called.
         this.#wake?.()
       })
     })

@@ -1,15 +1,15 @@
-/** The folder of a session, as `verbena collect` makes it: which of its files are the trace. */
+/** The folder of a session, as `verbena collect` creates it: selection of the trace among its files. */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The document that says what a session is. */
+/** Document that describes the session. */
 export const sessionFile = 'session.json'
-/** Its `kind`. */
+/** Value of `kind` in that document. */
 export const sessionKind = 'verbena session'
 
 export const sessionTraceName: RegExp = /^trace(-\d+)?\.pcapng(\.gz|\.zst)?$/
 
-/** The paths of the trace's files, in their order; undefined if the folder is no session. */
+/** Returns the paths of the trace's files, in their order; undefined if the folder is not a session. */
 export function sessionTraces(path: string): string[] | undefined {
   if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined
   try {

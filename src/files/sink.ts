@@ -22,13 +22,13 @@ import * as zlib from 'node:zlib'
 import type { CaptureSink } from '../capture/index.ts'
 
 /**
- * A file; `-` is standard output. What is written goes to a temporary file beside it, which takes its place when the sink
- * is closed: until then an older file of this name is whole, and may even be the one that is being read.
+ * Returns a sink for a file; `-` is standard output. The data goes to a temporary file beside it, which replaces it when the sink
+ * is closed: until then an older file of this name is complete, and may even be the one that is being read.
  */
 export function fileSink(path: string): CaptureSink {
   if (path === '-') return descriptorSink(1)
   const old = statSync(path, { throwIfNoEntry: false })
-  // A FIFO or a device has no contents to lose, and cannot be replaced.
+  // A FIFO or a device has no contents that could be lost, and cannot be replaced.
   if (old !== undefined && !old.isFile()) return descriptorSink(openSync(path, 'w'), true)
   return replacingSink(old === undefined ? behindLinks(path) : realpathSync(path), old)
 }
@@ -48,7 +48,7 @@ function descriptorSink(descriptor: number, ours = false): CaptureSink {
 
 function replacingSink(target: string, old: Stats | undefined): CaptureSink {
   if (old !== undefined) accessSync(target, constants.W_OK)
-  // In a container the process id may be that of a process which was killed and left its file.
+  // In a container the process id may be that of a killed process that left its file.
   const temporary = `${target}.${process.pid}-${randomBytes(4).toString('hex')}.part`
   const descriptor = openNew(temporary, target)
   if (old !== undefined) fchmodSync(descriptor, old.mode & 0o777)
@@ -69,7 +69,7 @@ function replacingSink(target: string, old: Stats | undefined): CaptureSink {
       try {
         renameSync(temporary, target)
       } catch {
-        // A file that is mounted by itself, as containers do, can be overwritten but not replaced.
+        // A file that is mounted by itself, as in containers, can be overwritten but not replaced.
         try {
           copyFileSync(temporary, target)
         } finally {
@@ -85,7 +85,7 @@ function replacingSink(target: string, old: Stats | undefined): CaptureSink {
   }
 }
 
-/** An error names the file that the caller knows. */
+/** Opens the temporary file; an error contains the name of the file that the caller knows. */
 function openNew(temporary: string, target: string): number {
   try {
     return openSync(temporary, 'wx')
@@ -94,20 +94,20 @@ function openNew(temporary: string, target: string): number {
   }
 }
 
-/** The file that would be made: a symbolic link may point to one that does not exist. */
+/** Returns the file that would be created: a symbolic link may point to one that does not exist. */
 function behindLinks(path: string): string {
   const info = lstatSync(path, { throwIfNoEntry: false })
   return info?.isSymbolicLink() ? behindLinks(resolve(dirname(path), readlinkSync(path))) : path
 }
 
-/** True if the file or descriptor `source` is the file that `fileSink` would write, under whatever name. */
+/** True if the file or descriptor `source` is the file that `fileSink` would write, under any name. */
 export function isSameFile(source: string, target: string): boolean {
   const from = source === '-' ? fstatSync(0) : statSync(source)
   const to = target === '-' ? fstatSync(1) : statSync(target, { throwIfNoEntry: false })
   return to !== undefined && from.isFile() && from.dev === to.dev && from.ino === to.ino
 }
 
-/** A pipe that is full says EAGAIN where Node has made it non-blocking. */
+/** Writes some bytes and returns their number; a full pipe that Node has made non-blocking returns EAGAIN, and this returns 0. */
 function writeSome(descriptor: number, bytes: Uint8Array, at: number): number {
   try {
     return writeSync(descriptor, bytes, at)
@@ -127,10 +127,10 @@ export function gzipSink(sink: CaptureSink): CaptureSink {
 
 const { zstdCompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Uint8Array }
 
-/** Node.js has zstd from 22.15 and 23.8 on. */
+/** True if this Node.js has zstd: 22.15 and later, and 23.8 and later. */
 export const canWriteZstd: boolean = zstdCompressSync !== undefined
 
-/** Compresses each write as a zstd frame of its own; together they are one valid zstd file. Look at `canWriteZstd` first. */
+/** Compresses each write as a zstd frame of its own; together they are one valid zstd file. Check `canWriteZstd` first. */
 export function zstdSink(sink: CaptureSink): CaptureSink {
   return compressing(sink, zstdCompressSync!)
 }

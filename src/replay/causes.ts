@@ -1,22 +1,22 @@
 /**
- * What a message waited for: the last thing before it that its end could know of on the same connection.
+ * The cause of each message: the last event before it that its end could observe on the same connection.
  *
  *     received    a message of the other end had arrived (a WRITE without immediate is seen in memory)
- *     completed   a message of its own was done
- *     sent        none of these since its own message before: both are of one batch
+ *     completed   a message of its own was completed
+ *     sent        none of these since its own previous message: both are of one batch
  *
- * and the time between is what the program needed.
+ * The time between the event and the message is what the program needed.
  */
 import { isSeen, type TraceMessage, type Wait } from './message.ts'
 
-/** What an end of a connection has last known of. */
+/** Last event that an end of a connection has observed. */
 interface Known {
   id: number
   wait: Wait
   atNs: number
 }
 
-/** Finds what each message waited for; they are in the order in which they begin. */
+/** Finds the cause of each message; they are in the order in which they begin. */
 export function link(messages: readonly TraceMessage[]): void {
   // At the same time, arrivals and completions come before what they cause.
   const events: { atNs: number; message: TraceMessage; wait: Wait }[] = []

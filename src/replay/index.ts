@@ -1,6 +1,6 @@
 /**
  * Replaying captured RDMA traffic: its packets with other addresses and numbers, or its messages. Pure: interfaces, sockets and
- * queue pairs are the tools'. Other folders import from here only.
+ * queue pairs belong to the tools. Other folders import from here only.
  */
 export { CaptureCopy, type CapturedPacket } from '../capture/index.ts'
 export { parseIp } from '../wire/index.ts'

@@ -1,5 +1,5 @@
 /**
- * Mappings as the data path looks them up: no allocation, and nothing to do for a kind that has none.
+ * Mappings in the form in which the data path looks them up: no allocation, and no work for a kind without mappings.
  */
 import { isIpv4Gid, put16, put32, u16, u32 } from '../wire/index.ts'
 import type { IpMapping, Mapping, MappingKind, NumberMapping, VaMapping } from './mappings.ts'
@@ -7,7 +7,7 @@ import type { IpMapping, Mapping, MappingKind, NumberMapping, VaMapping } from '
 /** Finds words among known ones: a table with open addressing, a few nanoseconds where a Map takes twenty. */
 class Words {
   readonly #keys: Int32Array
-  /** −1: nothing is here. */
+  /** Index of the word; −1: the entry is empty. */
   readonly #places: Int32Array
   readonly #shift: number
   readonly #mask: number
@@ -27,7 +27,7 @@ class Words {
     }
   }
 
-  /** Which of the words it is; −1: none. Only the lower 32 bits count. */
+  /** Returns the index of the word; −1: not found. Only the lower 32 bits are compared. */
   find(word: number): number {
     const key = word | 0
     let at = Math.imul(key, spread) >>> this.#shift
@@ -39,10 +39,10 @@ class Words {
   }
 }
 
-/** 2^32 divided by the golden ratio: neighbours are far from each other. */
+/** 2^32 divided by the golden ratio: it spreads neighbouring words far apart. */
 const spread = 0x9e3779b1 | 0
 
-/** The last mapping counts, as with all options: lists by word, the last one first. */
+/** Returns the mappings by word, the last one first: the last mapping takes precedence, as with all options. */
 function byWord<T>(own: readonly T[], wordOf: (mapping: T) => number): Map<number, T[]> {
   const lists = new Map<number, T[]>()
   for (const mapping of own.toReversed()) {
@@ -52,7 +52,7 @@ function byWord<T>(own: readonly T[], wordOf: (mapping: T) => number): Map<numbe
   return lists
 }
 
-/** Numbers by number, and by the host to which they belong. */
+/** Lookup of numbers, by number and by the host to which they belong. */
 export class NumberLookup {
   readonly empty: boolean
   readonly #all: NumberMapping | undefined
@@ -67,15 +67,15 @@ export class NumberLookup {
     const single = own.filter(({ from }) => from >= 0)
     const lists = byWord(single, ({ from }) => from)
     this.#words = new Words(lists.keys())
-    // One for a host is asked before those for all hosts.
+    // A mapping for one host takes precedence over those for all hosts.
     const rank = ({ host }: NumberMapping): number => (host === undefined ? 1 : 0)
     this.#lists = [...lists.values()].map((list) => list.toSorted((a, b) => rank(a) - rank(b)))
     this.#numbers = single.length > 0
   }
 
   /**
-   * What replaces the number, or is added to it; `none` if nothing does. The host's address is b[at, at + length); length 0: none
-   * is known.
+   * Returns the replacement of the number, or the value to add to it; `none` if there is no mapping. The host's address is
+   * b[at, at + length); length 0: the address is not known.
    */
   get(number: number, none: number, b: Uint8Array, at: number, length: number): number {
     const place = this.#numbers && number >= 0 ? this.#words.find(number) : -1
@@ -99,16 +99,16 @@ function isHost(host: Uint8Array, b: Uint8Array, at: number, length: number): bo
 
 interface MacEntry {
   readonly mapping: NumberMapping
-  /** Of the captured address the first two bytes, and of the new one these and the other four. */
+  /** First two bytes of the captured address; `high` and `low` are the first two and the last four bytes of the new one. */
   readonly from: number
   readonly high: number
   readonly low: number
 }
 
-/** Ethernet addresses. */
+/** Lookup of Ethernet addresses. */
 export class MacLookup {
   readonly empty: boolean
-  /** By the last four bytes. */
+  /** Index by the last four bytes. */
   readonly #words: Words
   readonly #lists: readonly MacEntry[][]
 
@@ -123,7 +123,7 @@ export class MacLookup {
     )
   }
 
-  /** Replaces the address at b[at, at + 6). True if it is one of those to replace. */
+  /** Replaces the address at b[at, at + 6). Returns true if it has a mapping. */
   replace(b: Uint8Array, at: number): boolean {
     const place = this.#words.find(u32(b, at + 2))
     if (place < 0) return false
@@ -139,14 +139,14 @@ export class MacLookup {
   }
 }
 
-/** Addresses of 4 and 16 bytes, and the GIDs of both. */
+/** Lookup of addresses of 4 and 16 bytes, and the GIDs of both. */
 export class AddressLookup {
   readonly empty: boolean
-  /** Those of whole IPv4 addresses. */
+  /** Index of mappings of whole IPv4 addresses. */
   readonly #words: Words
   readonly #exact: readonly IpMapping[]
   readonly #networks4: readonly IpMapping[]
-  /** Of each of these mask, old and new network. */
+  /** Mask, old and new network of each of these mappings. */
   readonly #words4: Int32Array
   readonly #networks6: readonly IpMapping[]
 
@@ -159,7 +159,7 @@ export class AddressLookup {
     )
     this.#words = new Words(exact.keys())
     this.#exact = [...exact.values()].map(([last]) => last!)
-    // The longest prefix counts; of equal ones the last.
+    // The longest prefix takes precedence; of equal ones the last.
     const networks = own.toReversed().toSorted((a, b) => b.bits - a.bits)
     this.#networks4 = networks.filter(({ bits, from }) => from.length === 4 && bits < 32)
     this.#words4 = Int32Array.from(
@@ -171,7 +171,7 @@ export class AddressLookup {
     this.#networks6 = networks.filter(({ from }) => from.length === 16)
   }
 
-  /** Replaces the address at b[at, at + length). True if it is one of those to replace. */
+  /** Replaces the address at b[at, at + length). Returns true if it has a mapping. */
   replace(b: Uint8Array, at: number, length: number): boolean {
     return length === 4 ? this.#replace4(b, at) : this.#replace6(b, at)
   }
@@ -209,7 +209,7 @@ export class AddressLookup {
     return false
   }
 
-  /** The GID at b[at, at + 16), which may be that of an IPv4 address. */
+  /** Replaces the GID at b[at, at + 16), which may be that of an IPv4 address. */
   replaceGid(b: Uint8Array, at: number): boolean {
     return isIpv4Gid(b.subarray(at, at + 16)) ? this.replace(b, at + 12, 4) : this.replace(b, at, 16)
   }
@@ -228,14 +228,14 @@ interface Range {
   readonly firstLow: number
   readonly lastHigh: number
   readonly lastLow: number
-  /** To add, modulo 2^64. */
+  /** Offset to add, modulo 2^64. */
   readonly addHigh: number
   readonly addLow: number
 }
 
 const low32 = 0xffffffffn
 
-/** Virtual addresses of 64 bits, as two words. */
+/** Lookup of virtual addresses of 64 bits, as two words. */
 export class VaLookup {
   readonly empty: boolean
   readonly #ranges: readonly Range[]

@@ -1,6 +1,6 @@
 /**
- * What management datagrams say of queue pairs, PSNs and addresses, so that a rewritten capture still tells which queue pairs
- * are connected. Offsets count from behind the MAD header; source: InfiniBand Architecture Specification, volume 1, 12.6 and
+ * Rewrites queue pairs, PSNs and addresses in management datagrams, so that a rewritten capture still shows which queue pairs
+ * are connected. Offsets count from the end of the MAD header; source: InfiniBand Architecture Specification, volume 1, 12.6 and
  * 12.11, and annex A11 for the header of the RDMA CM.
  */
 import { CmAttribute, CmaHdr, Mad, MadMethod, MgmtClass, put16, put24, u16, u24, u32 } from '../wire/index.ts'
@@ -20,9 +20,9 @@ const Dreq = { remoteQpn: 8 } as const
 const Lap = { remoteQpn: 12, alternate: 20 } as const
 const SidrReq = { pkey: 4, serviceId: 8, privateData: 16 } as const
 const SidrRep = { qpn: 8 } as const
-/** Of the path in a REQ or LAP. */
+/** Offsets in the path of a REQ or LAP. */
 const Path = { localLid: 0, remoteLid: 2, localGid: 4, remoteGid: 20 } as const
-/** The upper words of the service IDs of the RDMA CM: 0x0000000001 and a port space. */
+/** Upper words of the service IDs of the RDMA CM: 0x0000000001 and a port space. */
 const rdmaCmServices = 0x01
 
 export class ManagementRewriter {
@@ -45,7 +45,7 @@ export class ManagementRewriter {
     this.#lid = lid
   }
 
-  /** Where the addresses of sender and receiver are, as captured. */
+  /** Sets the positions of the addresses of sender and receiver, as captured. */
   hosts(hosts: Uint8Array, source: number, destination: number, length: number): void {
     this.#hosts = hosts
     this.#source = source
@@ -53,7 +53,7 @@ export class ManagementRewriter {
     this.#length = length
   }
 
-  /** The MAD b[start, end). True if anything has changed; what is no message of the CM stays. */
+  /** Rewrites the MAD b[start, end). Returns true if anything has changed; a MAD that is not a message of the CM stays unchanged. */
   rewrite(b: Uint8Array, start: number, end: number): boolean {
     if (end - start < Mad.totalLength) return false
     if (b[start + Mad.mgmtClass] !== MgmtClass.comm || b[start + Mad.method] !== MadMethod.send) return false
@@ -87,7 +87,7 @@ export class ManagementRewriter {
     return this.#changed
   }
 
-  /** The sender's queue pair, and the PSN that requests to it begin with. */
+  /** Rewrites the sender's queue pair, and the first PSN of requests to it. */
   #end(b: Uint8Array, qpn: number, psn: number): void {
     const add = this.#psn.get(u24(b, qpn), 0, this.#hosts, this.#source, this.#length)
     if (add !== 0) {
@@ -123,7 +123,7 @@ export class ManagementRewriter {
     for (const gid of [at + Path.localGid, at + Path.remoteGid]) if (this.#ip.replaceGid(b, gid)) this.#changed = true
   }
 
-  /** The header of the RDMA CM, which the private data begins with. */
+  /** Rewrites the header of the RDMA CM at the start of the private data. */
   #addresses(b: Uint8Array, serviceId: number, cma: number): void {
     if (this.#ip.empty || u32(b, serviceId) !== 0 || b[serviceId + 4] !== rdmaCmServices) return
     const version = b[cma + CmaHdr.ipVersion]! >> 4

@@ -1,6 +1,6 @@
 /**
- * What is replaced by what, as text: `OLD=NEW` of an option, or lines `kind OLD=NEW` of a mapping file. All mappings of a
- * kind are looked up with the captured value, so that A=B and B=A together swap the two.
+ * Mappings of captured values to new ones, as text: `OLD=NEW` of an option, or lines `kind OLD=NEW` of a mapping file. All mappings of
+ * a kind are looked up with the captured value, so that A=B and B=A together swap the two.
  *
  *     mac             02:00:00:00:00:01=02:00:00:00:00:99
  *     ip              10.0.0.1=192.168.7.1, or networks of the same length: 10.0.0.0/24=192.168.7.0/24
@@ -32,17 +32,17 @@ const mappingKinds = [
   'rkey',
   'va',
 ] as const
-/** What a mapping replaces. */
+/** Kind of value that a mapping replaces. */
 export type MappingKind = (typeof mappingKinds)[number]
 
 interface Entry {
-  /** As it was given, for messages. */
+  /** Text of the mapping as given by the user, for messages. */
   readonly text: string
-  /** How often it was applied. */
+  /** Number of times it was applied. */
   hits: number
 }
 
-/** `from` −1 stands for all values; `host`: only of this host, whose address has 4 or 16 bytes (2 for a LID). */
+/** Mapping of numbers. `from` −1 stands for all values; `host`: only of this host, whose address has 4 or 16 bytes (2 for a LID). */
 export interface NumberMapping extends Entry {
   readonly kind: Exclude<MappingKind, 'ip' | 'va'>
   readonly from: number
@@ -54,11 +54,11 @@ export interface IpMapping extends Entry {
   readonly kind: 'ip'
   readonly from: Uint8Array
   readonly to: Uint8Array
-  /** Leading bits that are compared and replaced. */
+  /** Number of leading bits that are compared and replaced. */
   readonly bits: number
 }
 
-/** Both ends included. */
+/** Mapping of virtual addresses, both ends included. */
 export interface VaMapping extends Entry {
   readonly kind: 'va'
   readonly first: bigint
@@ -66,7 +66,7 @@ export interface VaMapping extends Entry {
   readonly to: bigint
 }
 
-/** What is replaced by what, and how often it was. */
+/** Mapping of a captured value to a new one, with the number of times it was applied. */
 export type Mapping = NumberMapping | IpMapping | VaMapping
 
 const examples: Record<MappingKind, string> = {
@@ -97,12 +97,12 @@ const limits: Partial<Record<MappingKind, number>> = {
   msn: 0xffffff,
   rkey: 0xffffffff,
 }
-/** Of these, a value alone stands for all. */
+/** Kinds for which a value alone stands for all. */
 const forAll: ReadonlySet<MappingKind> = new Set(['source-port', 'destination-port', 'pkey', 'dscp', 'ecn'])
 const ofHosts: ReadonlySet<MappingKind> = new Set(['qpn', 'psn', 'msn', 'rkey'])
 const topVa = 0xffff_ffff_ffff_ffffn
 
-/** One mapping. Throws a `MappingError` that says what is expected. */
+/** Parses one mapping. Throws a `MappingError` that describes the expected form. */
 export function parseMapping(kind: MappingKind, text: string): Mapping {
   const [left = '', right, ...rest] = text.split('=').map((part) => part.trim())
   const found = rest.length > 0 ? undefined : parse(kind, left, right)
@@ -111,7 +111,7 @@ export function parseMapping(kind: MappingKind, text: string): Mapping {
   throw new MappingError(`--${kind}: ${notValid(quoted(text), expected, `--${kind} ${examples[kind]}`)}`)
 }
 
-/** The lines of a mapping file; comments begin with #. Throws a `MappingError` with the line. */
+/** Parses the lines of a mapping file; comments begin with #. Throws a `MappingError` with the line. */
 export function parseMappings(file: string, name: string): Mapping[] {
   const found: Mapping[] = []
   for (const [index, raw] of file.split(/\r\n|\r|\n/).entries()) {
@@ -160,7 +160,7 @@ function parseNumber(text: string, most: number): number | undefined {
   return value <= most ? value : undefined
 }
 
-/** +5, -0x10: modulo 2^24, as PSNs and MSNs count. */
+/** Parses +5, -0x10: modulo 2^24, the range of PSNs and MSNs. */
 function parseOffset(text: string): number | undefined {
   const [, sign, digits = ''] = /^([+-])(.+)$/.exec(text) ?? []
   const value = parseNumber(digits, 0xffffff)
@@ -168,7 +168,7 @@ function parseOffset(text: string): number | undefined {
   return sign === '-' ? -value & 0xffffff : value
 }
 
-/** 48 bits. */
+/** Parses an Ethernet address into 48 bits. */
 function parseMac(text: string): number | undefined {
   return /^([0-9a-f]{2}[:-]){5}[0-9a-f]{2}$/i.test(text) ? Number(`0x${text.replace(/[:-]/g, '')}`) : undefined
 }

@@ -1,4 +1,4 @@
-/** A message of a capture: what a program asked of a queue pair, when, and what it waited for. */
+/** Messages of a capture: the operation that a program posted on a queue pair, its time, and the event for which it waited. */
 
 export const messageOps = [
   'send',
@@ -12,29 +12,29 @@ export const messageOps = [
   'atomic_write',
   'flush',
 ] as const
-/** A value of `messageOps`. */
+/** Value of `messageOps`. */
 export type MessageOp = (typeof messageOps)[number]
 
-/** What a message can have waited for: an earlier one that its end received, or whose completion it got, or that it had sent. */
+/** Events that a message can have waited for: an earlier message that its end received, or whose completion it got, or that it had sent. */
 export const waits = ['received', 'completed', 'sent'] as const
-/** A value of `waits`. */
+/** Value of `waits`. */
 export type Wait = (typeof waits)[number]
 
-/** A message: who sent what, when, and what it waited for. */
+/** Message: sender, operation, times, and the event for which it waited. */
 export interface TraceMessage {
-  /** From 0, in the order in which they begin. */
+  /** Number from 0, in the order in which messages begin. */
   id: number
   /** Index of the connection. */
   connection: number
-  /** The end that sends the request: 0, which sent the first message, or 1. */
+  /** End that sends the request: 0, which sent the first message, or 1. */
   from: 0 | 1
   op: MessageOp
   bytes: number
-  /** Nanoseconds after the first message of the capture: first and last packet of the request, and when it was done. */
+  /** Nanoseconds after the first message of the capture: first and last packet of the request, and its completion. */
   atNs: number
   endNs: number
   doneNs: number | null
-  /** What it waited for: an earlier message of its connection, and how long after that it began, nanoseconds. */
+  /** Id of the earlier message of its connection for which it waited; `thinkNs` is the time after that event, in nanoseconds. */
   after: number | null
   wait: Wait | null
   thinkNs: number
@@ -43,52 +43,52 @@ export interface TraceMessage {
 /** One end of a connection. */
 export interface TraceEnd {
   address: string
-  /** null if the capture does not tell. */
+  /** Queue pair number; null if the capture does not determine it. */
   qpn: number | null
 }
 
 /** Two queue pairs and the service between them. */
 export interface TraceConnection {
   type: 'RC' | 'UC' | 'UD'
-  /** Bytes; 0 if the capture does not tell. */
+  /** Path MTU in bytes; 0 if the capture does not determine it. */
   mtu: number
   ends: [TraceEnd, TraceEnd]
-  /** The capture has one direction only. */
+  /** True if the capture has one direction only. */
   oneSided: boolean
 }
 
-/** What could not be reconstructed. */
+/** Counts of packets and messages that could not be reconstructed. */
 export interface MessageGaps {
-  /** Packets that the receiver drops: a wrong ICRC, broken rules, or a header that is cut off. */
+  /** Packets that the receiver drops: a wrong ICRC, broken rules, or a truncated header. */
   damagedPackets: number
-  /** Messages whose first or last packet the capture does not have. */
+  /** Messages whose first or last packet is not in the capture. */
   incomplete: number
-  /** Messages on XRC and RD, which no connection here can perform. */
+  /** Messages on XRC and RD, which this library cannot perform. */
   otherServices: number
   /** Datagrams of the connection manager. */
   management: number
-  /** Packets that were sent again: their messages count once. */
+  /** Retransmitted packets: their messages are counted once. */
   retransmissions: number
-  /** NAKs that end a connection, of requests that will succeed when they are performed. */
+  /** NAKs that end a connection, for requests that will succeed when they are performed. */
   rejected: number
-  /** Packets of more flows than are followed. */
+  /** Packets of flows beyond the maximum that is tracked. */
   withoutFlow: number
-  /** Messages beyond the most that are remembered. */
+  /** Messages beyond the maximum that is stored. */
   beyond: number
 }
 
-/** From 4 bytes on the other end can see in memory that a WRITE has arrived. */
+/** Minimum length in bytes of a WRITE whose arrival the other end can see in memory. */
 const visibleWrite = 4
 export function isSend(op: MessageOp): boolean {
   return op === 'send' || op === 'send_with_imm' || op === 'send_with_inv'
 }
 
-/** Whether the receiving end gets a completion. */
+/** True if the receiving end gets a completion. */
 export function notifies(op: MessageOp): boolean {
   return isSend(op) || op === 'write_with_imm'
 }
 
-/** Whether the receiving end can know that it has arrived. */
+/** True if the receiving end can detect the arrival of the message. */
 export function isSeen({ op, bytes }: Pick<TraceMessage, 'op' | 'bytes'>): boolean {
   return notifies(op) || (op === 'write' && bytes >= visibleWrite)
 }

@@ -1,6 +1,6 @@
 /**
- * The messages of a capture. A message begins with its first packet and ends with its last; packets that were sent again do not
- * count. It is done when its last packet is acknowledged or its READ answered, where the capture has both directions.
+ * The messages of a capture. A message begins with its first packet and ends with its last; retransmitted packets are not
+ * counted. It is completed when its last packet is acknowledged or its READ answered, if the capture has both directions.
  */
 import type { CapturedPacket, CaptureParser, CaptureSource } from '../capture/index.ts'
 import {
@@ -21,20 +21,20 @@ import { OpBit, opcodeTable, psnDiff, Reth, Syndrome, u32 } from '../wire/index.
 import { link } from './causes.ts'
 import type { MessageGaps, MessageOp, TraceConnection, TraceMessage } from './message.ts'
 
-/** The messages of a capture, in the order in which they begin, and what could not be reconstructed. */
+/** Messages of a capture, in the order in which they begin, and counts of what could not be reconstructed. */
 export interface TraceMessages {
   connections: TraceConnection[]
   messages: TraceMessage[]
   gaps: MessageGaps
-  /** Of the first message, seconds since 1970. */
+  /** Time of the first message, in seconds since 1970. */
   start: number
   parser: CaptureParser
 }
 
-/** More messages are counted only: some hundred bytes each. */
+/** Maximum number of stored messages, some hundred bytes each; more are only counted. */
 export const mostMessages = 2_000_000
 
-/** Bytes of an atomic. */
+/** Bytes of an atomic operand. */
 const operandBytes = 8
 
 interface Found {
@@ -46,7 +46,7 @@ interface Found {
   doneNs: number | null
 }
 
-/** A message of which the last packet is not there yet. */
+/** Message whose last packet has not been seen yet. */
 interface Open {
   message: Found
   firstPsn: number
@@ -55,9 +55,9 @@ interface Open {
 
 interface FlowState {
   open: Open | undefined
-  /** Of RC: messages that are not acknowledged, by the PSN of their last packet. */
+  /** Messages of RC that are not acknowledged, by the PSN of their last packet. */
   waiting: { lastPsn: number; message: Found }[]
-  /** How many of them are done. */
+  /** Number of messages at the start of `waiting` that are completed. */
   done: number
 }
 
@@ -90,7 +90,7 @@ class Reconstruction {
     else if ((d.bits & OpBit.Request) !== 0) this.#request(flow, packet.bytes, d, v)
   }
 
-  /** Messages whose end did not come. */
+  /** Counts messages whose end is missing as incomplete. */
   end(): void {
     for (const { open } of this.#states.values()) if (open !== undefined) this.gaps.incomplete++
   }
@@ -138,7 +138,7 @@ class Reconstruction {
       return
     }
     const { message } = open
-    // A WRITE says its length at once. That of a SEND is known by the PSNs, even if packets between are missing.
+    // A WRITE states its length in its first packet. That of a SEND follows from the PSNs, even if packets between are missing.
     if ((bits & OpBit.Send) !== 0) message.bytes = behind * open.mtu + d.payloadLength
     message.op = opOf(d.opcode)
     message.endNs = v.timeNs
@@ -175,7 +175,7 @@ class Reconstruction {
   }
 }
 
-/** The PSN of the last packet of the exchange: that of the last response of a READ. */
+/** Returns the PSN of the last packet of the exchange: that of the last response of a READ. */
 function lastPsnOf(flow: Flow, { op, bytes }: Found, psn: number): number {
   if (op !== 'read') return psn
   const mtu = flow.mtu || flow.peer?.mtu || 4096
@@ -229,7 +229,7 @@ export async function readMessages(source: CaptureSource, options: TraceOptions 
   reconstruction.end()
   last?.finish()
   const { found, gaps } = reconstruction
-  // A message is found when it ends; they are listed as they begin.
+  // A message is found at its end; the list is in the order of their beginnings.
   found.sort((a, b) => a.atNs - b.atNs)
   const startNs = found[0]?.atNs ?? 0
   const { connections, messages } = connect(found, startNs, last)

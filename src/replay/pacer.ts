@@ -1,5 +1,5 @@
 /**
- * When packets are due: as captured, faster or slower, or at a fixed rate of packets or bits, whatever their own times are.
+ * Schedule of packets: as captured, faster or slower, or at a fixed rate of packets or bits, whatever their own times are.
  * Packets whose time is earlier than that of the one before are due with it.
  */
 export type Pace =
@@ -8,7 +8,7 @@ export type Pace =
   | { readonly type: 'bits'; readonly perSecond: number }
   | { readonly type: 'top' }
 
-/** Says when packets are due, one after the other. */
+/** Computes the due times of packets, one after the other. */
 export class Pacer {
   readonly #pace: Pace
   #started = false
@@ -23,8 +23,8 @@ export class Pacer {
   }
 
   /**
-   * Nanoseconds from the first packet to this one, which was captured at this time and has so many bytes on the wire. Each packet
-   * is asked for once, in order.
+   * Returns the nanoseconds from the first packet to this one, which was captured at this time and has `bytes` on the wire. It must be
+   * called once for each packet, in order.
    */
   dueNs(seconds: number, nanoseconds: number, bytes: number): number {
     if (!this.#started) {

@@ -1,4 +1,4 @@
-/** The packets of a capture, rewritten, one after the other: which are taken, and what becomes of damaged ones. */
+/** The packets of a capture, rewritten, one after the other: the selection of packets, and the treatment of damaged ones. */
 import { CapturedPacket, type CaptureParser, type CaptureSource } from '../capture/index.ts'
 import {
   type AnalysedHandler,
@@ -16,52 +16,52 @@ import type { Mapping } from './mappings.ts'
 import { Rewriter } from './rewriter.ts'
 
 /**
- * Of packets with a wrong ICRC, broken rules, or missing ends: `keep` rewrites them and leaves them as wrong as they were, `drop`
- * leaves them out, `mend` makes all checksums right and puts zeros where the capture has cut.
+ * Policies for packets with a wrong ICRC, broken rules, or missing ends: `keep` rewrites them and leaves them as wrong as they were,
+ * `drop` leaves them out, `mend` makes all checksums correct and puts zeros in place of bytes that were not captured.
  */
 export const badPolicies = ['keep', 'drop', 'mend'] as const
-/** What becomes of damaged packets: they stay as they are, are left out, or get right checksums. */
+/** Treatment of damaged packets: they stay as they are, are left out, or get correct checksums. */
 export type BadPolicy = (typeof badPolicies)[number]
 
-/** What is rewritten and passed on. */
+/** Options of the rewriting and the selection. */
 export interface PacketReplayOptions extends TraceOptions {
   mappings?: readonly Mapping[]
   /** Default: keep. */
   bad?: BadPolicy
-  /** Packets that are no RDMA are passed on, too, with other Ethernet addresses at most. Default: false. */
+  /** Flag: packets that are not RDMA are passed on, too, at most with other Ethernet addresses. Default: false. */
   others?: boolean
   filter?: Filter
 }
 
-/** What became of the packets. */
+/** Counts of the packets by their treatment. */
 export interface PacketCounts {
   packets: number
   rdma: number
   other: number
-  /** RDMA packets that the filter leaves out. */
+  /** Number of RDMA packets that the filter leaves out. */
   filtered: number
-  /** Passed on, and of these rewritten. */
+  /** Number of packets passed on, and of these rewritten. */
   passed: number
   rewritten: number
   icrcInvalid: number
   malformed: number
   cut: number
-  /** What became of those three. */
+  /** Number of those three kinds of packets that were kept, dropped or mended. */
   kept: number
   dropped: number
   mended: number
-  /** `mend` was asked for, but something is wrong that no checksum repairs. */
+  /** Number of packets that `mend` could not repair, since the defect is not in a checksum. */
   unmended: number
-  /** Rewritten inside of a tunnel: what lies around them stays. */
+  /** Number of packets rewritten inside of a tunnel: the headers around them stay. */
   tunnelled: number
-  /** Responses whose PSN stayed, since it is not known which queue pair sent them. */
+  /** Number of responses whose PSN stayed, since it is not known which queue pair sent them. */
   unpaired: number
 }
 
-/** Takes one packet, which is valid until it returns. */
+/** Receives one packet, which is valid until it returns. */
 export type PacketOut = (packet: CapturedPacket, d: Dissection, parser: CaptureParser) => void
 
-/** Longer packets are not completed by zeros: a length that no link has. */
+/** Maximum length of packets that are completed by zeros: no link has longer ones. */
 const longestMended = 70_000
 
 class Replay {
@@ -97,7 +97,7 @@ class Replay {
     this.#out = out
   }
 
-  /** A packet that `d` describes; `sender` as Rewriter.packet has it. */
+  /** Handles a packet that `d` describes; `sender` as in Rewriter.packet. */
   take(packet: CapturedPacket, sender: number, parser: CaptureParser): void {
     const { counts, d } = this
     if (d.kind === Kind.Other) {
@@ -152,7 +152,7 @@ class Replay {
     this.#out(packet, this.d, parser)
   }
 
-  /** With zeros for the bytes that the capture does not have. */
+  /** Returns the packet with zeros for the bytes that were not captured. */
   #completed(packet: CapturedPacket): CapturedPacket {
     const length = packet.originalLength
     if (length <= packet.length || length > longestMended) return packet
@@ -172,13 +172,13 @@ class Replay {
   }
 }
 
-/** What was read and passed on. */
+/** Result: packets read and passed on. */
 export interface PacketReplayResult {
   counts: PacketCounts
   parser: CaptureParser
 }
 
-/** Reads the capture to its end and hands each packet that is taken to `out`. Throws the system's error if it cannot be read. */
+/** Reads the capture to its end and passes each selected packet to `out`. Throws the system's error if it cannot be read. */
 export async function replayPackets(
   source: CaptureSource,
   options: PacketReplayOptions,

@@ -1,10 +1,10 @@
 /**
- * Rewrites RDMA packets in place: addresses, ports, keys, numbers; then makes the checksums that were right again right.
+ * Rewrites RDMA packets in place: addresses, ports, keys, numbers; then recomputes the checksums that were correct before.
  *
  * - The ICRC of a packet that was damaged stays wrong by the same difference (CRC-32 is linear), so that its receiver drops it
- *   as the first one did, and the reverse mappings give the same bytes back. `mend` computes the right one instead.
+ *   like the first one did, and the reverse mappings produce the same bytes again. `mend` computes the correct one instead.
  * - Checksums of IPv4 and UDP and the VCRC of InfiniBand that were wrong stay as they are.
- * - Of a packet in a tunnel, the outermost Ethernet header and the RDMA packet are rewritten, not what lies between them.
+ * - Of a packet in a tunnel, the outermost Ethernet header and the RDMA packet are rewritten, not the headers between them.
  */
 import { type CapturedPacket, LinkType } from '../capture/index.ts'
 import {
@@ -48,7 +48,7 @@ export class Rewriter {
   readonly mappings: readonly Mapping[]
   /** True if the other direction of a connection has to be known: PSN offsets of single queue pairs. */
   readonly needsPairs: boolean
-  /** Responses whose PSN stayed because the capture does not tell which queue pair sent them. */
+  /** Number of responses whose PSN stayed because the capture does not determine which queue pair sent them. */
   unpaired = 0
   readonly #mac: MacLookup
   readonly #ip: AddressLookup
@@ -69,11 +69,11 @@ export class Rewriter {
   readonly #changesPorts: boolean
   readonly #nothing: boolean
   readonly #usesHosts: boolean
-  /** Where the addresses of hosts are in the packet: for mappings of single hosts. */
+  /** Offsets of the addresses of the hosts, for mappings of single hosts. */
   #sourceAt = 0
   #destinationAt = 0
   #addressLength = 0
-  /** The source and the destination as captured: the packet's own change before the fields that depend on them. */
+  /** Source and destination as captured: rewriting changes them in the packet before the fields that depend on them. */
   readonly #hosts = new Uint8Array(32)
 
   constructor(mappings: readonly Mapping[]) {
@@ -100,7 +100,7 @@ export class Rewriter {
     this.#usesHosts = mappings.some((mapping) => 'host' in mapping && mapping.host !== undefined)
   }
 
-  /** The outermost Ethernet addresses: of packets that are no RDMA, too. True if one has changed. */
+  /** Rewrites the outermost Ethernet addresses, also of packets that are not RDMA. Returns true if one has changed. */
   ethernet(packet: CapturedPacket): boolean {
     if (this.#mac.empty || packet.linkType !== LinkType.Ethernet || packet.length < Ethernet.length) return false
     const { bytes, offset } = packet
@@ -109,8 +109,8 @@ export class Rewriter {
   }
 
   /**
-   * Rewrites the RDMA packet that `d` describes, with its ICRC checked. `sender`: the queue pair that sends it, where the
-   * connection tells; −1 else. True if anything has changed.
+   * Rewrites the RDMA packet that `d` describes, with its ICRC checked. `sender`: the queue pair that sends it, if the
+   * connection is known; otherwise −1. Returns true if anything has changed.
    */
   packet(packet: CapturedPacket, d: Dissection, sender: number, mend: boolean): boolean {
     if (this.#nothing && !mend) return false
@@ -119,7 +119,7 @@ export class Rewriter {
     const residue = mend || d.icrc !== IcrcState.Invalid ? 0 : computeIcrc(b, d) ^ u32le(b, d.end)
     const sums = this.#sumsToMend(b, d, end, mend)
     let outside = this.ethernet(packet)
-    // What the ICRC covers.
+    // Fields that the ICRC covers.
     let changed = false
     this.#findHosts(b, d, end)
     if (this.#changesClass && d.ipVersion !== 0) outside = this.#trafficClass(b, d) || outside
@@ -137,7 +137,7 @@ export class Rewriter {
   }
 
   /**
-   * Copies the addresses as captured, which the mappings of single hosts name. `#addressLength` is 0 if the capture does not have
+   * Copies the addresses as captured, to which the mappings of single hosts refer. `#addressLength` is 0 if the capture does not have
    * them.
    */
   #findHosts(b: Uint8Array, d: Dissection, end: number): void {
@@ -148,7 +148,7 @@ export class Rewriter {
     this.#sourceAt = 0
     this.#destinationAt = length
     for (let i = 0; i < 2 * length; i++) this.#hosts[i] = b[from + i]!
-    // The GID of an IPv4 address is named by that.
+    // The GID of an IPv4 address is referred to by that address.
     if (d.kind === Kind.RoceV2 || !isIpv4Gid(this.#hosts.subarray(0, 16)) || !isIpv4Gid(this.#hosts.subarray(16)))
       return
     this.#sourceAt = 12
@@ -169,7 +169,7 @@ export class Rewriter {
     if (this.#addressLength === 0 || this.#ip.empty) return changed
     const source = sourceAt(d)
     const length = addressLength(d)
-    // In a GRH an IPv4 address stands as a GID.
+    // In a GRH an IPv4 address is stored as a GID.
     if (d.kind === Kind.RoceV2) {
       changed = this.#ip.replace(b, source, length) || changed
       return this.#ip.replace(b, source + length, length) || changed
@@ -178,7 +178,7 @@ export class Rewriter {
     return this.#ip.replaceGid(b, source + length) || changed
   }
 
-  /** Routers may change it: the ICRC does not cover it. */
+  /** Rewrites the traffic class. Routers may change it: the ICRC does not cover it. */
   #trafficClass(b: Uint8Array, d: Dissection): boolean {
     if (this.#addressLength === 0) return false
     const { ip, ipVersion } = d
@@ -245,7 +245,7 @@ export class Rewriter {
     return changed
   }
 
-  /** Requests count at the queue pair that they go to, responses at the one that sends them: it is the same sequence. */
+  /** Moves the PSN. Requests use the offset of their destination queue pair, responses that of their sender: it is the same sequence. */
   #movePsn(b: Uint8Array, d: Dissection, sender: number): boolean {
     const isResponse = (d.bits & OpBit.Response) !== 0
     const responder = isResponse ? sender : d.destQp
@@ -264,7 +264,7 @@ export class Rewriter {
     return true
   }
 
-  /** Keys belong to the host that the request goes to. */
+  /** Rewrites an R_Key. Keys belong to the host that is the destination of the request. */
   #rkeyAt(b: Uint8Array, at: number): boolean {
     const to = this.#rkey.get(u32(b, at), -1, this.#hosts, this.#destinationAt, this.#addressLength)
     if (to < 0) return false
@@ -272,7 +272,7 @@ export class Rewriter {
     return true
   }
 
-  /** Which checksums besides the ICRC are to be right afterwards: those that are, or all. Bits of `Sum`. */
+  /** Returns the checksums besides the ICRC that must be correct afterwards: those that are correct now, or all. Bits of `Sum`. */
   #sumsToMend(b: Uint8Array, d: Dissection, end: number, all: boolean): number {
     let right = 0
     if (all && d.ipVersion === 4 && d.ip + (b[d.ip]! & 15) * 4 <= end) right |= Sum.Ipv4
@@ -297,15 +297,15 @@ export class Rewriter {
 
 const Sum = { Ipv4: 1, Udp: 2, Vcrc: 4 } as const
 
-/** Sum of the words of the addresses in an IPv4 header. */
+/** Returns the sum of the words of the addresses in an IPv4 header. */
 function addressSum(b: Uint8Array, { ip, ipVersion }: Dissection): number {
   if (ipVersion !== 4) return 0
   return u16(b, ip + 12) + u16(b, ip + 14) + u16(b, ip + 16) + u16(b, ip + 18)
 }
 
 /**
- * Of an IPv4 header, in which words with the sum `before` have become ones with the sum `after`: its checksum is as right or wrong as
- * it was. Source: RFC 1624, equation 3.
+ * Adjusts the checksum of an IPv4 header in which words with the sum `before` were replaced by ones with the sum `after`: it stays as
+ * correct or wrong as it was. Source: RFC 1624, equation 3.
  */
 function adjustSum(b: Uint8Array, { ip, ipVersion }: Dissection, before: number, after: number): void {
   if (ipVersion !== 4) return

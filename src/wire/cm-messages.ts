@@ -1,5 +1,5 @@
 /**
- * What the messages of the communication manager carry; cm.ts reads and writes them. Source: InfiniBand Architecture
+ * Fields of the messages of the communication manager; cm.ts reads and writes them. Source: InfiniBand Architecture
  * Specification, volume 1, 12.6 and 12.11.
  */
 
@@ -19,7 +19,7 @@ export const CmAttribute = {
 } as const
 export type CmType = keyof typeof CmAttribute
 
-/** What a REQ and a LAP say of a path. GIDs have 16 bytes; timeouts are 4.096 µs * 2^code. */
+/** Path in a REQ or a LAP. GIDs have 16 bytes; timeouts are 4.096 µs * 2^code. */
 export interface CmPath {
   localLid: number
   remoteLid: number
@@ -52,7 +52,7 @@ export interface CmReq {
   localCmResponseTimeout: number
   retryCount: number
   pkey: number
-  /** 1 is 256 bytes, 5 is 4096. */
+  /** Code of the path MTU: 1 is 256 bytes, 5 is 4096. */
   pathMtu: number
   rdcExists: boolean
   rnrRetryCount: number
@@ -60,7 +60,7 @@ export interface CmReq {
   srq: boolean
   extendedTransportType: number
   primary: CmPath
-  /** All zeros if there is none. */
+  /** Zeros if there is no alternate path. */
   alternate: CmPath
   sapSupported: boolean
   /** 92 bytes. */
@@ -70,7 +70,7 @@ export interface CmReq {
 export interface CmMra {
   localCommId: number
   remoteCommId: number
-  /** 0 REQ, 1 REP, 2 LAP. */
+  /** Message that is acknowledged: 0 REQ, 1 REP, 2 LAP. */
   messageMraed: number
   serviceTimeout: number
   /** 222 bytes. */
@@ -80,9 +80,9 @@ export interface CmMra {
 export interface CmRej {
   localCommId: number
   remoteCommId: number
-  /** 0 REQ, 1 REP, 2 another. */
+  /** Message that is rejected: 0 REQ, 1 REP, 2 another. */
   messageRejected: number
-  /** How many bytes of additionalInfo count. */
+  /** Number of valid bytes in `additionalInfo`. */
   additionalInfoLength: number
   /** CmRejReason. */
   reason: number
@@ -102,7 +102,7 @@ export interface CmRep {
   responderResources: number
   initiatorDepth: number
   targetAckDelay: number
-  /** 0 accepted, 1 not supported, 2 the alternate path is rejected. */
+  /** Failover status: 0 accepted, 1 not supported, 2 the alternate path is rejected. */
   failoverAccepted: number
   endToEndFlowControl: boolean
   rnrRetryCount: number
@@ -112,7 +112,7 @@ export interface CmRep {
   privateData: Uint8Array
 }
 
-/** RTU and DREP. */
+/** Fields of RTU and DREP. */
 export interface CmIds {
   localCommId: number
   remoteCommId: number
@@ -138,7 +138,7 @@ export interface CmSidrReq {
 
 export interface CmSidrRep {
   requestId: number
-  /** 0 valid, 1 not supported, 2 rejected, 3 no QP, 4 redirect, 5 version not supported. */
+  /** Status: 0 valid, 1 not supported, 2 rejected, 3 no QP, 4 redirect, 5 version not supported. */
   status: number
   additionalInfoLength: number
   qpn: number
@@ -172,7 +172,7 @@ export interface CmApr {
   privateData: Uint8Array
 }
 
-/** What each message carries. */
+/** Fields of each message, by its name. */
 export interface CmBodies {
   REQ: CmReq
   MRA: CmMra
@@ -187,10 +187,10 @@ export interface CmBodies {
   APR: CmApr
 }
 
-/** A CM message; `type` tells which. */
+/** CM message; `type` is the discriminant. */
 export type CmMessage = { [T in CmType]: { type: T; transactionId: bigint } & CmBodies[T] }[CmType]
 
-/** Why a connection was rejected (12.6.7.2, table 109). */
+/** Reasons for which a connection is rejected (12.6.7.2, table 109). */
 export const CmRejReason = {
   NoQp: 1,
   NoEec: 2,
@@ -227,7 +227,7 @@ export const CmRejReason = {
   InvalidAlternateFlowLabel: 33,
 } as const
 
-/** A `CmRejReason` in words: 8 is "invalid service id". */
+/** Returns the text of a `CmRejReason`: 8 is "invalid service id". */
 export function rejReasonText(reason: number): string {
   const name = Object.entries(CmRejReason).find(([, code]) => code === reason)?.[0]
   return name === undefined ? 'not known' : name.replace(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase()

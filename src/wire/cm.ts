@@ -1,6 +1,6 @@
 /**
  * The messages of the communication manager: MADs of class 0x07 on QP 1. Each message is one table of fields, whose
- * offsets count from behind the MAD header. Source: InfiniBand Architecture Specification, volume 1, 12.6 and 12.11,
+ * offsets count from the end of the MAD header. Source: InfiniBand Architecture Specification, volume 1, 12.6 and 12.11,
  * tables 106 to 120.
  *
  *     active            passive            active            passive
@@ -29,7 +29,7 @@ import { Mad, type MadFields, MadMethod, MgmtClass, madCodec } from './mad.ts'
 
 const bodyLength = Mad.totalLength - Mad.length
 
-/** The path of a REQ, primary or alternate, which begins at `byte`. */
+/** Returns the fields of the path of a REQ, primary or alternate, that begins at `byte`. */
 function reqPath(byte: number): Fields<CmPath> {
   return {
     localLid: u16Field(byte),
@@ -51,7 +51,7 @@ const endOf = (byte: number): { privateData: ReturnType<typeof bytesField> } => 
   privateData: bytesField(byte, bodyLength - byte),
 })
 
-/** The body of each message, by its name. */
+/** Codec of the body of each message, by its name. */
 export const cmCodecs: { readonly [T in CmType]: HeaderCodec<CmBodies[T]> } = {
   REQ: new HeaderCodec('REQ', bodyLength, {
     localCommId: u32Field(0),
@@ -175,12 +175,12 @@ export const cmCodecs: { readonly [T in CmType]: HeaderCodec<CmBodies[T]> } = {
 
 const typeOf = new Map<number, CmType>(Object.entries(CmAttribute).map(([type, id]) => [id, type as CmType]))
 
-/** The name of an attribute id of the CM class: REQ, REP, …; undefined if there is none. */
+/** Returns the name of an attribute id of the CM class: REQ, REP, …; undefined if the id is not known. */
 export function cmType(attributeId: number): CmType | undefined {
   return typeOf.get(attributeId)
 }
 
-/** The CM message b[start, end), of which 256 bytes count: the payload of a UD SEND to QP 1. */
+/** Parses the CM message in the first 256 bytes of b[start, end), the payload of a UD SEND to QP 1. */
 export function parseCm(b: Uint8Array, start: number, end: number): CmMessage | MalformedReason {
   if (end - start < Mad.totalLength) return 'tooShort'
   const mad = madCodec.parse(b, start, end)
@@ -196,7 +196,7 @@ export function parseCm(b: Uint8Array, start: number, end: number): CmMessage | 
   return { type, transactionId: mad.transactionId, ...body } as CmMessage
 }
 
-/** Writes the 256 bytes of the message and returns the offset behind them. A value that does not fit throws a WireError. */
+/** Writes the 256 bytes of the message and returns the offset after them. A value that does not fit throws a WireError. */
 export function emitCm(message: CmMessage, b: Uint8Array, at: number): number {
   if (at + Mad.totalLength > b.length)
     throw new WireError('ERR_WIRE_SPACE', `${message.type}: a MAD of 256 bytes does not fit at ${at} of ${b.length}`)
@@ -215,7 +215,7 @@ export function emitCm(message: CmMessage, b: Uint8Array, at: number): number {
   return codec.emit(message, b, madCodec.emit(mad, b, at))
 }
 
-/** What a message and a path of zeros hold, decoded once. */
+/** Decoded messages and path whose bytes are all zeros; each is decoded once. */
 const zeroMessages: Partial<CmBodies> = {}
 let zeroPath: CmPath | undefined
 
@@ -227,7 +227,7 @@ function zeroMessage<T extends CmType>(type: T): CmBodies[T] {
   return zero
 }
 
-/** A message whose fields that are not given are zero. */
+/** Returns a message whose missing fields are zero. */
 export function cmMessage<T extends CmType>(
   type: T,
   transactionId: bigint,
@@ -236,7 +236,7 @@ export function cmMessage<T extends CmType>(
   return { type, transactionId, ...zeroMessage(type), ...fields }
 }
 
-/** A path all of whose fields that are not given are zero. */
+/** Returns a path whose missing fields are zero. */
 export function cmPath(fields: Partial<CmPath>): CmPath {
   zeroPath ??= group(reqPath(0)).read(new Uint8Array(44), 0)
   return { ...zeroPath, ...fields }

@@ -1,20 +1,20 @@
 /**
- * Codecs made from tables of fields: each header says once where its fields are, and can be read and written.
+ * Codecs made from tables of fields: a header declares the positions of its fields once, and can then be read and written.
  * They allocate and are for tools, management and tests; the data path uses the offsets of headers.ts directly.
  */
 import { get64Big, put32, put64Big, u32 } from './bytes.ts'
 import { type MalformedReason, WireError } from './errors.ts'
 
-/** One field; `at` is where the header begins. `what` names the field in errors. */
+/** One field; `at` is the offset of the header. `what` names the field in errors. */
 export interface Field<V> {
   read(b: Uint8Array, at: number): V
   write(b: Uint8Array, at: number, value: V, what: string): void
 }
 export type Fields<T> = { readonly [K in keyof T]: Field<T[K]> }
 
-/** A number of `width` bits that begins `bit` bits, counted from the most significant, behind byte `byte`. */
+/** Returns a number field of `width` bits that begins `bit` bits, counted from the most significant, after the start of byte `byte`. */
 export function bits(byte: number, bit: number, width: number): Field<number> {
-  // One to four bytes hold it; they are moved to the top of a word.
+  // One to four bytes hold it; they are shifted to the top of a word.
   const size = Math.ceil((bit + width) / 8)
   const shift = 8 * size - bit - width
   const limit = 2 ** width
@@ -56,7 +56,7 @@ export function flag(byte: number, mask: number): Field<boolean> {
   }
 }
 
-/** 64 bits, unsigned. */
+/** Returns a field of 64 bits, unsigned. */
 export function u64Field(byte: number): Field<bigint> {
   return {
     read: (b, at) => get64Big(b, at + byte),
@@ -68,7 +68,7 @@ export function u64Field(byte: number): Field<bigint> {
   }
 }
 
-/** Bytes; read as a view, not a copy. Fewer may be written: zeros follow. */
+/** Returns a field of bytes, which is read as a view, not a copy. A shorter value may be written: zeros follow. */
 export function bytesField(byte: number, length: number): Field<Uint8Array> {
   return {
     read: (b, at) => b.subarray(at + byte, at + byte + length),
@@ -80,7 +80,7 @@ export function bytesField(byte: number, length: number): Field<Uint8Array> {
   }
 }
 
-/** Fields of a part of the header, with offsets from the header's start like all others. */
+/** Returns the fields of a part of the header as one field, with offsets from the header's start like all others. */
 export function group<T extends object>(fields: Fields<T>): Field<T> {
   return {
     read: (b, at) => readFields(fields, b, at),
@@ -88,19 +88,19 @@ export function group<T extends object>(fields: Fields<T>): Field<T> {
   }
 }
 
-/** What is wrong with the header at b[at]; all its bytes are there. */
+/** Function that returns the defect of the header at b[at], if any; all its bytes are present. */
 export type HeaderRule = (b: Uint8Array, at: number) => MalformedReason | undefined
 
-/** A header of fixed length. */
+/** Header of fixed length. */
 export class HeaderCodec<T extends object> {
   readonly name: string
-  /** Bytes. */
+  /** Length in bytes. */
   readonly length: number
   readonly fields: Fields<T>
   readonly #rule: HeaderRule | undefined
   readonly #first: number
 
-  /** `rule` says what is wrong with a header; `first` is what the first byte always has: a version. */
+  /** `rule` returns the defect of a header; `first` is the constant value of the first byte, such as a version. */
   constructor(name: string, length: number, fields: Fields<T>, rule?: HeaderRule, first = 0) {
     this.name = name
     this.length = length
@@ -109,18 +109,18 @@ export class HeaderCodec<T extends object> {
     this.#first = first
   }
 
-  /** The header at b[start], if it ends before `end` and keeps its rules; else why not. */
+  /** Returns the header at b[start] if it ends at or before `end` and satisfies its rule; otherwise the reason why not. */
   parse(b: Uint8Array, start: number, end: number): T | MalformedReason {
     if (end - start < this.length) return 'tooShort'
     return this.#rule?.(b, start) ?? this.read(b, start)
   }
 
-  /** All fields, whatever they are: `length` bytes must be there. Byte fields are views. */
+  /** Returns all fields without a check of the rule; `length` bytes must be present. Byte fields are views. */
   read(b: Uint8Array, at: number): T {
     return readFields(this.fields, b, at)
   }
 
-  /** Writes `length` bytes, reserved bits as zeros, and returns the offset behind them. */
+  /** Writes `length` bytes, reserved bits as zeros, and returns the offset after them. */
   emit(value: T, b: Uint8Array, at: number): number {
     const end = at + this.length
     if (end > b.length)

@@ -1,9 +1,9 @@
 /**
- * CRC-32 as Ethernet's and the ICRC's: polynomial 0x04c11db7, bits reflected (0xedb88320). The state here is the
+ * CRC-32 as used by Ethernet and the ICRC: polynomial 0x04c11db7, bits reflected (0xedb88320). The state here is the
  * register, an int32 before the final inversion; it starts as -1.
  *
- * Tables compute it, eight bytes a step (slicing-by-8). For long ranges native code is faster although it costs a call;
- * this folder is pure, so a program on Node hands it in (`useCrc32`). Measured on Node 20, two cores, nanoseconds:
+ * It is computed from tables, eight bytes a step (slicing-by-8). For long ranges native code is faster although it costs a call;
+ * this folder is pure, so a program on Node supplies it (`useCrc32`). Measured on Node 20, two cores, nanoseconds:
  *
  *     bytes      16   56  120  184  248  1024  4096
  *     tables      8   43   87  131  170   710  2817
@@ -13,30 +13,30 @@
  * Sixteen bytes a step were a fifth faster than eight from 56 bytes on, slower below, and need twice the tables.
  *
  * The register is also a polynomial over GF(2) modulo the generator: bit 31 is the coefficient of x^0, bit 0 that of
- * x^31. One more zero byte multiplies it by x^8; that can be undone, too.
+ * x^31. One more zero byte multiplies it by x^8; this can be inverted, too.
  */
 const generator = 0xedb88320 | 0
 
-/** Native code that computes CRC-32 faster than the tables do, from a length on. */
+/** Native code that computes CRC-32 faster than the tables do, above a certain length. */
 export interface LongCrc32 {
-  /** The shortest range that it is asked for, in bytes. */
+  /** Shortest range for which it is called, in bytes. */
   readonly fromBytes: number
-  /** The CRC of b[start, end) after others whose CRC is `crc`; both inverted as zlib has them, as int32 or uint32. */
+  /** Returns the CRC of b[start, end) after bytes whose CRC is `crc`; both inverted as in zlib, as int32 or uint32. */
   update(crc: number, b: Uint8Array, start: number, end: number): number
 }
 
-/** No packet is as long; a small integer, since comparing with one is fastest. */
+/** Length that no packet reaches; a small integer, since comparison with one is fastest. */
 const never = 2 ** 30
 let long: LongCrc32['update'] | null = null
 let longFrom = never
 
-/** From now on `crc32` computes the long ranges; null: tables compute all of them, as they do from the start. */
+/** Sets the function that computes the long ranges from now on; null restores the initial state: tables compute all of them. */
 export function useCrc32(crc32: LongCrc32 | null): void {
   long = crc32 === null ? null : crc32.update
   longFrom = crc32 === null ? never : crc32.fromBytes
 }
 
-/** Eight tables of 256: T[256 * k + v] is what byte v does to the register k bytes later. */
+/** Eight tables of 256 entries: T[256 * k + v] is the effect of byte v on the register k bytes later. */
 const crcTable: Int32Array = new Int32Array(8 * 256)
 for (let bit = 128, r = generator; bit > 0; bit >>= 1) {
   crcTable[bit] = r
@@ -49,7 +49,7 @@ for (let i = 256; i < crcTable.length; i++) {
 }
 const T = crcTable
 
-/** CRC-32 of Ethernet, and of zlib: the register after b[start, end). It starts as −1, and the CRC is its complement. */
+/** Computes CRC-32 of Ethernet and zlib: the register after b[start, end). It starts as −1, and the CRC is its complement. */
 export function crcUpdate(r: number, b: Uint8Array, start: number, end: number): number {
   if (end - start < longFrom || long === null) return crcByTables(r, b, start, end)
   return ~long(~r, b, start, end)
@@ -73,7 +73,7 @@ export function crcByTables(r: number, b: Uint8Array, start: number, end: number
   return r
 }
 
-/** The register after two words whose first bytes are the least significant: one step of slicing-by-8. */
+/** Returns the register after two words whose first bytes are the least significant: one step of slicing-by-8. */
 export function crcWords(r: number, first: number, second: number): number {
   r ^= first
   return (
@@ -88,13 +88,13 @@ export function crcWords(r: number, first: number, second: number): number {
   )
 }
 
-/** The register after one word whose first byte is the least significant. */
+/** Returns the register after one word whose first byte is the least significant. */
 export function crcWord(r: number, word: number): number {
   r ^= word
   return T[768 | (r & 255)]! ^ T[512 | ((r >>> 8) & 255)]! ^ T[256 | ((r >>> 16) & 255)]! ^ T[r >>> 24]!
 }
 
-/** 256 entries: what each value of a byte adds to the register `behind` bytes after it. */
+/** Returns 256 entries: the contribution of each value of a byte to the register `behind` bytes after it. */
 export function contributions(behind: number): Int32Array {
   const table = T.slice(0, 256)
   for (let i = 0; i < behind; i++) for (let v = 1; v < 256; v <<= 1) table[v] = T[table[v]! & 255]! ^ (table[v]! >>> 8)
@@ -103,14 +103,14 @@ export function contributions(behind: number): Int32Array {
 }
 
 /**
- * The other of the first 256 entries, where those of single bits are known: all is linear. Computing each by itself took
- * milliseconds whenever a program started.
+ * Fills in the remaining ones of the first 256 entries, given those of single bits: the function is linear. The computation of
+ * each entry by itself took milliseconds at every program start.
  */
 function fromSingleBits(table: Int32Array): void {
   for (let v = 1; v < 256; v++) table[v] = table[v & (v - 1)]! ^ table[v & -v]!
 }
 
-/** The product of two polynomials, modulo the generator. */
+/** Returns the product of two polynomials, modulo the generator. */
 export function multiply(a: number, b: number): number {
   let product = 0
   for (; a !== 0; a <<= 1) {
@@ -122,7 +122,7 @@ export function multiply(a: number, b: number): number {
 }
 
 const one = 0x80000000 | 0
-/** x^-1: times x it is 1. */
+/** x^-1: its product with x is 1. */
 const inverseOfX = ((one ^ generator) << 1) | 1
 /** [j] is x^(-8 * 2^j). */
 const inversePowers = new Int32Array(24)
@@ -135,7 +135,7 @@ const inversePowers = new Int32Array(24)
   }
 }
 
-/** x^(-8 n) for n from 0 to 2^24 - 1: times the register after n zero bytes, it is the register before them. */
+/** Returns x^(-8 n) for n from 0 to 2^24 - 1: its product with the register after n zero bytes is the register before them. */
 export function inverseOfZeroBytes(n: number): number {
   let product = one
   for (let j = 0; n !== 0; j++, n >>>= 1) if (n & 1) product = multiply(product, inversePowers[j]!)

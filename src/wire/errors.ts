@@ -1,15 +1,15 @@
 /**
- * The two ways in which something is wrong.
+ * The two kinds of errors.
  *
- * Bytes that came from elsewhere never throw: parsing them gives a `MalformedReason` instead of a value, a stable name
+ * Received or captured bytes never cause an exception: parsing them returns a `MalformedReason` instead of a value, a stable name
  * that counters and reports use. Misuse of this library (a value that does not fit its field, a header that the opcode
- * needs and the caller left out) throws a `WireError`.
+ * requires and the caller omitted) throws a `WireError`.
  */
 
-/** Why bytes are not what they should be. The names are stable. */
+/** Reasons for which bytes are malformed. The names are stable. */
 export const malformedReasons = {
   tooShort: 'fewer bytes than the fixed header has',
-  // BTH and what follows (checkPacket)
+  // BTH and the headers after it (checkPacket)
   transportVersion: 'the transport version of the BTH is not 0',
   unknownOpcode: 'no such BTH opcode',
   truncatedHeaders: 'the packet ends within the extension headers that its opcode requires',
@@ -34,7 +34,7 @@ export const malformedReasons = {
   udpLength: 'the UDP length is not that of the IP payload',
   truncatedVlan: 'the frame ends within a VLAN tag',
   tooManyExtensions: 'more than 16 IPv6 extension headers or VLAN tags',
-  // Not damaged, but nothing for us
+  // Not damaged, but not for this library
   notIp: 'an Ethernet type that is neither IPv4, IPv6 nor RoCEv1',
   notUdp: 'an IP protocol other than UDP',
   notRocePort: 'a UDP port other than 4791',
@@ -50,7 +50,7 @@ export const malformedReasons = {
 } as const
 export type MalformedReason = keyof typeof malformedReasons
 
-/** Whether parsing gave a reason instead of a value. */
+/** True if parsing returned a reason instead of a value. */
 export function isMalformed(parsed: unknown): parsed is MalformedReason {
   return typeof parsed === 'string'
 }

@@ -25,20 +25,20 @@ type Computed4 = 'totalLength' | 'checksum' | 'protocol' | 'moreFragments' | 'fr
 type Computed6 = 'payloadLength' | 'nextHeader'
 
 export interface RoceV2Frame {
-  /** Without it the frame begins with the IP header. */
+  /** Absent if the frame begins with the IP header. */
   ethernet?: Omit<EthernetFields, 'etherType'>
   /** One of the two. */
   ipv4?: Omit<Ipv4Fields, Computed4>
   ipv6?: Omit<Ipv6Fields, Computed6>
   sourcePort: number
-  /** As it lies in the packet; 0 if there is none. */
+  /** Checksum in the packet; 0 if there is none. */
   udpChecksum: number
   packet: RocePacket
-  /** From parseFrame: as it lies in the packet. emitFrame takes it instead of the right one if it is given. */
+  /** ICRC in the packet, set by parseFrame. emitFrame writes it instead of the correct one if it is given. */
   icrc?: number
 }
 
-/** The RoCEv2 frame b[start, end), which begins with an Ethernet header. IPv4 options and IPv6 extensions are malformed here. */
+/** Parses the RoCEv2 frame b[start, end), which begins with an Ethernet header. IPv4 options and IPv6 extensions are malformed here. */
 export function parseFrame(b: Uint8Array, start: number, end: number): RoceV2Frame | MalformedReason {
   const layers = new Layers()
   const reason = locateEthernet(b, start, end, layers)
@@ -51,7 +51,7 @@ export function parseFrame(b: Uint8Array, start: number, end: number): RoceV2Fra
   return { ethernet: rest, ...frame }
 }
 
-/** The same from an IP header on. */
+/** Parses a frame that begins with the IP header. */
 export function parseIpFrame(b: Uint8Array, start: number, end: number): RoceV2Frame | MalformedReason {
   const layers = new Layers()
   return locateIp(b, start, end, layers) ?? parseLayers(b, layers)
@@ -75,13 +75,13 @@ function parseLayers(b: Uint8Array, { ip, ipVersion, udp, bth, icrc }: Layers): 
   return { ipv4: { tos, identification, dontFragment, ttl, source, destination }, ...rest }
 }
 
-/** The bytes that emitFrame writes. */
+/** Number of bytes that emitFrame writes. */
 export function frameLength(frame: RoceV2Frame): number {
   const ethernet = frame.ethernet ? ethernetLength({ ...frame.ethernet, etherType: 0 }) : 0
   return ethernet + (frame.ipv4 ? Ipv4.length : Ipv6.length) + Udp.length + packetLength(frame.packet) + Icrc.length
 }
 
-/** Writes the frame at b[at] and returns the offset behind it. Misuse throws a WireError, as with emitPacket. */
+/** Writes the frame at b[at] and returns the offset after it. Misuse throws a WireError, as with emitPacket. */
 export function emitFrame(frame: RoceV2Frame, b: Uint8Array, at: number): number {
   const { ipv4, ipv6, packet } = frame
   if ((ipv4 === undefined) === (ipv6 === undefined))

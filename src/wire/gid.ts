@@ -23,12 +23,12 @@ export function isIpv4Gid(gid: Uint8Array): boolean {
   return gid[10] === 0xff && gid[11] === 0xff
 }
 
-/** 4 bytes for the GID of an IPv4 address, else 16; always a copy. */
+/** Returns 4 bytes for the GID of an IPv4 address, otherwise 16; always a copy. */
 export function ipOfGid(gid: Uint8Array): Uint8Array {
   return isIpv4Gid(gid) ? gid.slice(12, 16) : gid.slice(0, 16)
 }
 
-/** 10.0.0.7, or fe80::1 (RFC 5952). `address` has 4 or 16 bytes. */
+/** Formats an address of 4 or 16 bytes: 10.0.0.7, or fe80::1 (RFC 5952). */
 export function formatIp(address: Uint8Array): string {
   if (address.length === 4) return address.join('.')
   if (address.length !== 16)
@@ -40,13 +40,13 @@ export function formatIp(address: Uint8Array): string {
   return to - from < 2 ? text(groups) : `${text(groups.slice(0, from))}::${text(groups.slice(to))}`
 }
 
-/** Eight groups of four digits, as the programs of libibverbs print it: fe80:0000:0000:0000:0202:c9ff:fe11:2233. */
+/** Formats a GID as eight groups of four digits, as the programs of libibverbs do: fe80:0000:0000:0000:0202:c9ff:fe11:2233. */
 export function formatGid(gid: Uint8Array): string {
   const group = (i: number): string => ((gid[2 * i]! << 8) | gid[2 * i + 1]!).toString(16).padStart(4, '0')
   return Array.from({ length: 8 }, (_, i) => group(i)).join(':')
 }
 
-/** A GID in any form of an IPv6 address, an IPv4 address, or 32 hexadecimal digits; undefined if it is none of these. */
+/** Parses a GID in any form of an IPv6 address, an IPv4 address, or 32 hexadecimal digits; undefined if it has none of these forms. */
 export function parseGid(text: string): Uint8Array | undefined {
   if (/^[0-9a-f]{32}$/i.test(text))
     return Uint8Array.from({ length: 16 }, (_, i) => Number(`0x${text.slice(2 * i, 2 * i + 2)}`))
@@ -54,7 +54,7 @@ export function parseGid(text: string): Uint8Array | undefined {
   return address && gidOfIp(address)
 }
 
-/** Where the longest run of zero groups is, the first of equals: RFC 5952, 4.2. */
+/** Finds the longest run of zero groups, the first of equal ones: RFC 5952, 4.2. */
 function longestZeros(groups: number[]): [from: number, to: number] {
   let best: [number, number] = [0, 0]
   for (let from = 0; from < 8; from++) {

@@ -1,5 +1,5 @@
 /**
- * Where the fields of each header are: offsets in bytes from the header's start, lengths in bytes. Fields narrower than
+ * Positions of the fields of each header: offsets in bytes from the header's start, lengths in bytes. Fields narrower than
  * a byte share the offset of their byte and have a mask (`…Bits`, `…Shift`).
  *
  * The order on the wire of RoCEv2:
@@ -15,10 +15,10 @@
 export const Bth = {
   length: 12,
   opcode: 0,
-  /** solicited, migReq, pad and tver. */
+  /** Solicited event, MigReq, pad count and transport version. */
   flags: 1,
   pkey: 2,
-  /** fecn, becn and six reserved bits: the byte that the ICRC does not cover. */
+  /** FECN, BECN and six reserved bits: the byte that the ICRC does not cover. */
   ecn: 4,
   destQp: 5,
   /** Bit 0x80; the other seven are reserved. */
@@ -30,23 +30,23 @@ export const BthFlag = { solicited: 0x80, migReq: 0x40, pad: 0x30, padShift: 4, 
 export const BthEcn = { fecn: 0x80, becn: 0x40 } as const
 export const bthAckReqBit = 0x80
 
-/** RDMA: where the memory is and how long. */
+/** RDMA extended transport header: address, key and length of the memory. */
 export const Reth = { length: 16, va: 0, rkey: 8, dmaLength: 12 } as const
-/** ACK: see aeth.ts for what is in the syndrome. */
+/** ACK extended transport header: see aeth.ts for the values of the syndrome. */
 export const Aeth = { length: 4, syndrome: 0, msn: 1 } as const
-/** COMPARE SWAP takes both operands, FETCH ADD the first. */
+/** Atomic extended transport header: COMPARE SWAP uses both operands, FETCH ADD the first. */
 export const AtomicEth = { length: 28, va: 0, rkey: 8, swapAdd: 12, compare: 20 } as const
 export const AtomicAckEth = { length: 8, original: 0 } as const
 export const ImmDt = { length: 4, data: 0 } as const
-/** The key that a SEND with invalidate ends. */
+/** Key that a SEND with invalidate invalidates. */
 export const Ieth = { length: 4, rkey: 0 } as const
-/** Datagrams. */
+/** Datagram extended transport header. */
 export const Deth = { length: 8, qkey: 0, srcQp: 5 } as const
 /** FLUSH: placement type in bits 3:0, selectivity level in bits 5:4 of the last byte. */
 export const Feth = { length: 4, type: 3, placementBits: 0x0f, selectivityBits: 0x30, selectivityShift: 4 } as const
 export const Xrceth = { length: 4, srqn: 1 } as const
 export const Rdeth = { length: 4, eeContext: 1 } as const
-/** What follows the BTH of a congestion notification packet: 16 reserved bytes. */
+/** Sixteen reserved bytes after the BTH of a congestion notification packet. */
 export const CnpPad = { length: 16 } as const
 
 /** Global routing header; the same layout as an IPv6 header. */
@@ -60,29 +60,29 @@ export const Grh = {
   sgid: 8,
   dgid: 24,
 } as const
-/** The next header of a GRH before a BTH. */
+/** Next header of a GRH before a BTH. */
 export const grhNextHeaderBth = 0x1b
 
 /** Local routing header of InfiniBand. */
 export const Lrh = {
   length: 8,
-  /** virtual lane in bits 7:4, link version in 3:0. */
+  /** Virtual lane in bits 7:4, link version in 3:0. */
   vlVersion: 0,
-  /** service level in bits 7:4, two reserved, next header (LrhNext) in 1:0. */
+  /** Service level in bits 7:4, two reserved, next header (LrhNext) in 1:0. */
   slNext: 1,
   dlid: 2,
   /** Five reserved bits, then 11: the length in words of four bytes, from the LRH to before the VCRC. */
   packetLength: 4,
   slid: 6,
 } as const
-/** What follows an LRH. */
+/** Values of the next header of an LRH. */
 export const LrhNext = { raw: 0, ipv6: 1, bth: 2, grh: 3 } as const
 
 export const Icrc = { length: 4 } as const
 export const Vcrc = { length: 2 } as const
 
 export const Ethernet = { length: 14, destination: 0, source: 6, etherType: 12 } as const
-/** A tag follows the etherType that announces it: what is in the tag, then the next etherType. */
+/** Tag after the etherType that announces it: the tag control information, then the next etherType. */
 export const Vlan = { length: 4, tci: 0, etherType: 2 } as const
 export const EtherType = {
   ipv4: 0x0800,
@@ -99,7 +99,7 @@ export const Ipv4 = {
   tos: 1,
   totalLength: 2,
   identification: 4,
-  /** 0x4000 do not fragment, 0x2000 more fragments, 0x1fff offset in units of eight bytes. */
+  /** Flags and offset: 0x4000 do not fragment, 0x2000 more fragments, 0x1fff offset in units of eight bytes. */
   fragment: 6,
   ttl: 8,
   protocol: 9,
@@ -129,5 +129,5 @@ export const IpProtocol = {
 } as const
 
 export const Udp = { length: 8, sourcePort: 0, destinationPort: 2, udpLength: 4, checksum: 6 } as const
-/** The UDP port of RoCEv2. */
+/** UDP port of RoCEv2. */
 export const rocePort = 4791

@@ -1,16 +1,16 @@
 /**
  * The ICRC of RoCEv2: CRC-32 (0xedb88320, reflected) over 8 bytes of ones in place of an LRH, the IP and UDP headers with
- * what routers change set to ones, and BTH, extension headers, payload and pad with byte 4 of the BTH set to ones.
+ * the fields that routers change set to ones, and BTH, extension headers, payload and pad with byte 4 of the BTH set to ones.
  * It follows the pad, least significant byte first.
  *
- * All CRC state here is the register before the final inversion, as an int32. CRC is linear over XOR, which serves twice:
+ * All CRC state here is the register before the final inversion, as an int32. CRC is linear over XOR, which is used twice:
  *
  * - Headers of a flow differ in the length fields and the IPv4 identification only. The register after them is that of a
- *   header with zeros there, XOR what the bytes of the length and the identification contribute, each from a table.
- * - A receiver on a UDP socket does not see the identification. If the ICRC that came differs from the one computed with
- *   identification 0, the difference must be what some identification causes. Moved back over the bytes behind the field
- *   (a multiplication by a power of x, known for each length), it is the identification itself, or nothing that fits in
- *   16 bits; then the packet is damaged.
+ *   header with zeros there, XOR the contributions of the bytes of the length and the identification, each from a table.
+ * - A receiver on a UDP socket does not see the identification. If the received ICRC differs from the one computed with
+ *   identification 0, the difference must be caused by some identification. Moved back over the bytes after the field
+ *   (a multiplication by a power of x, known for each length), it is the identification itself, or a value that does not fit
+ *   in 16 bits; then the packet is damaged.
  *
  * Source: InfiniBand Architecture Specification, volume 1, 7.8.1, and annex A17, 17.3.3.
  */
@@ -24,7 +24,7 @@ const afterLrh = crcWords(-1, -1, -1)
 
 /** One direction of a RoCEv2 flow: the IP and UDP headers as far as the ICRC covers them. */
 export class IcrcFlow {
-  /** The register after the headers, with zeros for lengths and identification. */
+  /** Register after the headers, with zeros for lengths and identification. */
   readonly #headers: number
   readonly #ipv4: boolean
   readonly #lengths: Int32Array
@@ -43,14 +43,14 @@ export class IcrcFlow {
   }
 
   /**
-   * The ICRC, unsigned, of the packet b[start, end): from the BTH to the end of the pad. `identification` is that of the
+   * Returns the ICRC, unsigned, of the packet b[start, end): from the BTH to the end of the pad. `identification` is that of the
    * IPv4 header; IPv6 has none.
    */
   compute(b: Uint8Array, start: number, end: number, identification: number = 0): number {
     return ~this.#register(b, start, end, identification) >>> 0
   }
 
-  /** Computes it and puts it at b[end, end + 4). */
+  /** Computes the ICRC and writes it at b[end, end + 4). */
   write(b: Uint8Array, start: number, end: number, identification: number = 0): void {
     const icrc = ~this.#register(b, start, end, identification)
     b[end] = icrc
@@ -60,16 +60,16 @@ export class IcrcFlow {
   }
 
   /**
-   * Compares with the four bytes at `end`: the IPv4 identification for which it is right (0 for IPv6), or -1 if none is.
-   * With IPv4 a damaged packet passes with probability 2^-16, since the identification is not known.
+   * Checks the four bytes at `end` and returns the IPv4 identification for which they are correct (0 for IPv6), or -1 if there is
+   * none. With IPv4 a damaged packet passes with probability 2^-16, since the identification is not known.
    */
   check(b: Uint8Array, start: number, end: number): number {
     const received = b[end]! | (b[end + 1]! << 8) | (b[end + 2]! << 16) | (b[end + 3]! << 24)
     const residue = ~received ^ this.#register(b, start, end, 0)
     if (residue === 0) return 0
     if (!this.#ipv4) return -1
-    // IBA CA17-24 deviation: a packet with a wrong ICRC is dropped, over IPv4 but for one of 2^16: a UDP socket does
-    // not show the identification, which the ICRC covers, so that any is accepted.
+    // IBA CA17-24 deviation: a packet with a wrong ICRC is dropped, over IPv4 except for one in 2^16: a UDP socket does
+    // not provide the identification, which the ICRC covers, so that any is accepted.
     return identificationOf(residue, end - start)
   }
 
@@ -91,8 +91,8 @@ export class IcrcFlow {
 }
 
 /**
- * The IPv4 identification that explains `residue`, the difference between the ICRC that came and the one computed with
- * identification 0 over a packet of `n` bytes; -1 if none does.
+ * Returns the IPv4 identification that explains `residue`, the difference between the received ICRC and the one computed with
+ * identification 0 over a packet of `n` bytes; -1 if there is none.
  */
 export function identificationOf(residue: number, n: number): number {
   const back = multiply(residue, inverseFor(n))
@@ -102,8 +102,8 @@ export function identificationOf(residue: number, n: number): number {
 }
 
 /**
- * The ICRC of a RoCEv2 packet as it lies in a frame, with whatever its IP header says: `ip` is where the IPv4 or IPv6
- * header begins, `bth` where the BTH does, `end` where the pad ends. Options and extension headers count unmasked.
+ * Returns the ICRC of a RoCEv2 packet as it is in a frame, with any values in its IP header: `ip` is the offset of the IPv4 or
+ * IPv6 header, `bth` that of the BTH, `end` that of the end of the pad. Options and extension headers are covered unmasked.
  */
 export function icrcOfRoceV2(b: Uint8Array, ip: number, bth: number, end: number): number {
   const udp = bth - Udp.length
@@ -112,18 +112,18 @@ export function icrcOfRoceV2(b: Uint8Array, ip: number, bth: number, end: number
   return ~afterPacket(headers, b, bth, end) >>> 0
 }
 
-/** The ICRC of a packet with a GRH at `grh`: RoCEv1, and InfiniBand between subnets. `end` is where the pad ends. */
+/** Returns the ICRC of a packet with a GRH at `grh`: RoCEv1, and InfiniBand between subnets. `end` is the end of the pad. */
 export function icrcOfGlobalPacket(b: Uint8Array, grh: number, end: number): number {
   return ~afterPacket(afterIpv6(b, grh, grh + Grh.length), b, grh + Grh.length, end) >>> 0
 }
 
-/** The ICRC of an InfiniBand packet without GRH: the LRH at `lrh` counts but for its virtual lane. */
+/** Returns the ICRC of an InfiniBand packet without GRH: the LRH at `lrh` is covered except for its virtual lane. */
 export function icrcOfLocalPacket(b: Uint8Array, lrh: number, end: number): number {
   const r = crcWords(-1, word(b, lrh) | 0xf0, word(b, lrh + 4))
   return ~afterPacket(r, b, lrh + Lrh.length, end) >>> 0
 }
 
-/** The register after BTH, extension headers, payload and pad. A packet without a whole BTH gives some number. */
+/** Returns the register after BTH, extension headers, payload and pad. The result for a packet without a complete BTH is undefined. */
 function afterPacket(r: number, b: Uint8Array, start: number, end: number): number {
   if (end - start < Bth.length) return crcUpdate(r, b, start, end)
   return crcUpdate(crcWords(r, word(b, start), word(b, start + 4) | 0xff), b, start + 8, end)
@@ -169,7 +169,7 @@ function maskedHeaders(source: Uint8Array, destination: Uint8Array, sourcePort: 
   return b
 }
 
-/** What the two bytes of a field add to the register after the headers: 256 entries for the first, 256 for the second. */
+/** Returns the contributions of a field of two bytes to the register after the headers: 256 entries for each byte. */
 function field(offset: number, headers: number): Int32Array {
   const table = new Int32Array(512)
   table.set(contributions(headers - offset - 1), 0)
@@ -177,7 +177,7 @@ function field(offset: number, headers: number): Int32Array {
   return table
 }
 
-/** The fields of `ipLength` and of the UDP length, one after the other. */
+/** Returns the tables of `ipLength` and of the UDP length, one after the other. */
 function lengthsTable(ipLength: number, ipHeader: number): Int32Array {
   const headers = ipHeader + Udp.length
   const table = new Int32Array(1024)
@@ -190,9 +190,9 @@ const ipv4Lengths = lengthsTable(Ipv4.totalLength, Ipv4.length)
 const ipv6Lengths = lengthsTable(Ipv6.payloadLength, Ipv6.length)
 const identifications = field(Ipv4.identification, Ipv4.length + Udp.length)
 
-/** Bytes of the headers behind the identification, and the four that a CRC-32 adds. */
+/** Bytes of the headers after the identification, and the four that a CRC-32 adds. */
 const behindIdentification = Ipv4.length - Ipv4.identification - 2 + Udp.length + 4
-/** By the number of words in a packet; 0, which no power of x is, where it has not been needed yet. */
+/** Inverses by the number of words in a packet; 0, which is not a power of x, marks an entry that is not computed yet. */
 const inverses = new Int32Array(65536 / 4)
 
 function inverseFor(n: number): number {

@@ -1,4 +1,4 @@
-/** Packet formats: encode and decode, nothing else. Knows no state, time or sockets. docs/guide/wire.md shows how to use it. */
+/** Packet formats: encode and decode only, without state, time or sockets. docs/guide/wire.md shows how to use it. */
 export * from './aeth.ts'
 export * from './bytes.ts'
 export * from './cm.ts'

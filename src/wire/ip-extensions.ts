@@ -1,7 +1,7 @@
-/** Headers between IP and what it carries: IPv6 extension headers, and the authentication header, which IPv4 has, too. */
+/** Headers between IP and its payload: IPv6 extension headers, and the authentication header, which IPv4 has, too. */
 import { IpProtocol } from './headers.ts'
 
-/** Is this a header that another one follows? */
+/** True if this is the protocol number of a header that another header follows. */
 export function isIpExtension(next: number): boolean {
   return (
     next === IpProtocol.hopByHop ||
@@ -12,7 +12,7 @@ export function isIpExtension(next: number): boolean {
   )
 }
 
-/** Its bytes; two of them are read at `at`. The first one says what follows it. */
+/** Returns the length of the header in bytes; its first two bytes are read at `at`. The first one is the next header. */
 export function ipExtensionLength(next: number, b: Uint8Array, at: number): number {
   if (next === IpProtocol.fragment) return 8
   return next === IpProtocol.authentication ? 4 * (b[at + 1]! + 2) : 8 * (b[at + 1]! + 1)

@@ -10,7 +10,7 @@ import { Ethernet, EtherType, Grh, Ipv4, Ipv6, Lrh, Udp, Vlan } from './headers.
 export interface VlanTag {
   /** EtherType.vlan, or .serviceVlan for the outer of stacked tags. */
   etherType: number
-  /** Priority in bits 15:13, drop eligible 12, VLAN 11:0. */
+  /** Tag control information: priority in bits 15:13, drop eligible 12, VLAN 11:0. */
   tci: number
 }
 
@@ -20,7 +20,7 @@ export interface EthernetFields {
   source: Uint8Array
   /** Outermost first. */
   tags: VlanTag[]
-  /** Of what follows the tags. */
+  /** EtherType after the tags. */
   etherType: number
 }
 
@@ -30,7 +30,7 @@ export function isVlanType(etherType: number): boolean {
   return etherType === EtherType.vlan || etherType === EtherType.serviceVlan || etherType === EtherType.oldServiceVlan
 }
 
-/** The Ethernet header with all its tags; addresses are views. */
+/** Parses the Ethernet header with all its tags; addresses are views. */
 export function parseEthernet(b: Uint8Array, start: number, end: number): EthernetFields | MalformedReason {
   if (end - start < Ethernet.length) return 'tooShort'
   const tags: VlanTag[] = []
@@ -45,12 +45,12 @@ export function parseEthernet(b: Uint8Array, start: number, end: number): Ethern
   return { destination: b.subarray(start, start + 6), source: b.subarray(source, source + 6), tags, etherType }
 }
 
-/** The bytes that emitEthernet writes. */
+/** Number of bytes that emitEthernet writes. */
 export function ethernetLength(ethernet: EthernetFields): number {
   return Ethernet.length + Vlan.length * ethernet.tags.length
 }
 
-/** Returns the offset behind the header. */
+/** Writes the header and returns the offset after it. */
 export function emitEthernet(ethernet: EthernetFields, b: Uint8Array, at: number): number {
   const end = at + ethernetLength(ethernet)
   if (end > b.length) throw new WireError('ERR_WIRE_SPACE', `Ethernet: does not fit at ${at} of ${b.length}`)
@@ -74,7 +74,7 @@ export interface Ipv4Fields {
   identification: number
   dontFragment: boolean
   moreFragments: boolean
-  /** In units of eight bytes. */
+  /** Offset in units of eight bytes. */
   fragmentOffset: number
   ttl: number
   protocol: number
@@ -84,7 +84,7 @@ export interface Ipv4Fields {
   destination: Uint8Array
 }
 
-/** An IPv4 header without options. The checksum is not checked here: see ipv4Checksum. */
+/** IPv4 header without options. The checksum is not checked here: see ipv4Checksum. */
 export const ipv4Codec: HeaderCodec<Ipv4Fields> = new HeaderCodec<Ipv4Fields>(
   'IPv4',
   Ipv4.length,
@@ -136,7 +136,7 @@ export interface UdpFields {
   sourcePort: number
   destinationPort: number
   udpLength: number
-  /** 0 over IPv4 says that there is none, as RoCE usually does. */
+  /** UDP checksum; 0 over IPv4 indicates that there is none, as is usual for RoCE. */
   checksum: number
 }
 
@@ -150,7 +150,7 @@ export const udpCodec: HeaderCodec<UdpFields> = new HeaderCodec<UdpFields>('UDP'
 export interface GrhFields {
   trafficClass: number
   flowLabel: number
-  /** From behind the GRH to before the VCRC: the ICRC counts. */
+  /** Length from the end of the GRH to before the VCRC: the ICRC is included. */
   payloadLength: number
   nextHeader: number
   hopLimit: number
@@ -180,7 +180,7 @@ export interface LrhFields {
   /** LrhNext. */
   next: number
   dlid: number
-  /** Words of four bytes from the LRH to the end of the ICRC. */
+  /** Number of four-byte words from the LRH to the end of the ICRC. */
   packetLength: number
   slid: number
 }
@@ -199,7 +199,7 @@ export const lrhCodec: HeaderCodec<LrhFields> = new HeaderCodec<LrhFields>(
   (b, at) => ((b[at]! & 15) === 0 ? undefined : 'linkVersion'),
 )
 
-/** The checksum of b[start, end), which holds zeros where it belongs; over a header with a right checksum it is 0. */
+/** Returns the checksum of b[start, end), in which the checksum field is zero; over a header with a correct checksum it returns 0. */
 export function ipv4Checksum(b: Uint8Array, start: number, end: number): number {
   let sum = 0
   for (let at = start; at < end; at += 2) sum += u16(b, at)
@@ -207,7 +207,7 @@ export function ipv4Checksum(b: Uint8Array, start: number, end: number): number 
   return ~sum & 0xffff
 }
 
-/** The UDP checksum of b[udp, end) between two addresses (for IPv6, where 0 is not allowed on most paths); never 0. */
+/** Returns the UDP checksum of b[udp, end) between two addresses (for IPv6, where 0 is not allowed on most paths); never 0. */
 export function udpChecksum(
   b: Uint8Array,
   udp: number,
@@ -218,7 +218,7 @@ export function udpChecksum(
   let sum = 17 + (end - udp)
   for (let i = 0; i < source.length; i += 2) sum += u16(source, i) + u16(destination, i)
   for (let at = udp; at < end; at += 2) sum += at + 1 < end ? u16(b, at) : b[at]! << 8
-  // The field itself does not count.
+  // The field itself is excluded.
   sum -= u16(b, udp + Udp.checksum)
   while (sum > 0xffff) sum = (sum & 0xffff) + (sum >>> 16)
   return ~sum & 0xffff || 0xffff

@@ -1,5 +1,5 @@
 /**
- * Where the layers of a captured frame are, without allocation: for tools that look at millions of packets.
+ * Offsets of the layers of a captured frame, without allocation: for tools that process millions of packets.
  *
  *     const layers = new Layers()                           // reused
  *     const reason = locateEthernet(b, start, end, layers)
@@ -32,17 +32,17 @@ import { isVlanType, maxTags } from './link.ts'
 /** Offsets of the layers; -1 where there is none. */
 export class Layers {
   ethernet = -1
-  /** How many VLAN tags. */
+  /** Number of VLAN tags. */
   tags = 0
   lrh = -1
-  /** The IPv4 or IPv6 header of RoCEv2, and 4 or 6. */
+  /** Offset of the IPv4 or IPv6 header of RoCEv2, and version 4 or 6. */
   ip = -1
   ipVersion = 0
   udp = -1
-  /** RoCEv1, and InfiniBand between subnets. */
+  /** Offset of the GRH of RoCEv1, and of InfiniBand between subnets. */
   grh = -1
   bth = -1
-  /** Where pad ends and ICRC begins. */
+  /** Offset of the ICRC, the end of the pad. */
   icrc = -1
 
   reset(): void {
@@ -54,8 +54,8 @@ export class Layers {
 type Found = MalformedReason | undefined
 
 /**
- * From an Ethernet header; the frame check sequence, if captured, and padding do not matter. What was found before a
- * reason is in `layers`. `notIp`, `notUdp`, `notRocePort`, `notRoce` say that it is other traffic; the rest, damage.
+ * Locates the layers from an Ethernet header; the frame check sequence, if captured, and padding do not matter. The layers found
+ * before an error are in `layers`. `notIp`, `notUdp`, `notRocePort`, `notRoce` indicate other traffic; the other reasons, damage.
  */
 export function locateEthernet(b: Uint8Array, start: number, end: number, layers: Layers): Found {
   layers.reset()
@@ -83,7 +83,7 @@ export function locateEthernet(b: Uint8Array, start: number, end: number, layers
   }
 }
 
-/** From an IPv4 or IPv6 header. */
+/** Locates the layers from an IPv4 or IPv6 header. */
 export function locateIp(b: Uint8Array, start: number, end: number, layers: Layers): Found {
   layers.reset()
   if (start >= end) return 'tooShort'
@@ -91,13 +91,13 @@ export function locateIp(b: Uint8Array, start: number, end: number, layers: Laye
   return version === 4 ? ipv4(b, start, end, layers) : version === 6 ? ipv6(b, start, end, layers) : 'ipVersion'
 }
 
-/** From a GRH: what follows the Ethernet header in RoCEv1. */
+/** Locates the layers from a GRH, which follows the Ethernet header in RoCEv1. */
 export function locateGrh(b: Uint8Array, start: number, end: number, layers: Layers): Found {
   layers.reset()
   return grh(b, start, end, layers)
 }
 
-/** From an LRH: an InfiniBand packet, with its VCRC or without. */
+/** Locates the layers from an LRH: an InfiniBand packet, with its VCRC or without. */
 export function locateLrh(b: Uint8Array, start: number, end: number, layers: Layers): Found {
   layers.reset()
   if (end - start < Lrh.length) return 'tooShort'
@@ -111,15 +111,12 @@ export function locateLrh(b: Uint8Array, start: number, end: number, layers: Lay
   return bth(start + Lrh.length, last, layers)
 }
 
-/**
- * Whether the ICRC is right; for located layers. The IP identification is there in a capture, so nothing needs to be
- * solved for.
- */
+/** True if the ICRC of the located packet is correct. A capture contains the IP identification, so it need not be solved for. */
 export function icrcMatches(b: Uint8Array, layers: Layers): boolean {
   return icrcOf(b, layers) === u32le(b, layers.icrc)
 }
 
-/** The ICRC that the located packet should have. */
+/** Returns the correct ICRC of the located packet. */
 export function icrcOf(b: Uint8Array, { ip, grh, lrh, bth, icrc }: Layers): number {
   if (ip >= 0) return icrcOfRoceV2(b, ip, bth, icrc)
   if (grh >= 0) return icrcOfGlobalPacket(b, grh, icrc)
@@ -187,7 +184,7 @@ function grh(b: Uint8Array, at: number, end: number, layers: Layers): Found {
   return last > end ? 'ipLength' : bth(at + Grh.length, last, layers)
 }
 
-/** `end` is behind the ICRC. */
+/** Locates the BTH. `end` is the offset after the ICRC. */
 function bth(at: number, end: number, layers: Layers): Found {
   if (end - at < Bth.length + Icrc.length) return 'tooShort'
   layers.bth = at

@@ -1,12 +1,12 @@
 /**
- * What management datagrams are called: SubnGet(SMInfo), SubnAdmGetResp(PathRecord), PerfGet(PortCounters). Methods and attributes are those of the
+ * Names of management datagrams: SubnGet(SMInfo), SubnAdmGetResp(PathRecord), PerfGet(PortCounters). Methods and attributes are those of the
  * InfiniBand Architecture Specification, volume 1: 13.4 (common), 14.2 (subnet management), 15.2 (subnet administration), 16.1 (performance
  * management).
  */
 import { CmAttribute } from './cm-messages.ts'
 import { MgmtClass } from './mad.ts'
 
-/** For each class, the names of methods begin with this. */
+/** Returns the prefix of the method names of a class. */
 function classPrefix(mgmtClass: number): string {
   switch (mgmtClass) {
     case MgmtClass.subnLid:
@@ -50,7 +50,7 @@ const methods = new Map<number, string>([
   [0x95, 'DeleteResp'],
 ])
 
-/** In all classes. */
+/** Attributes that all classes have. */
 const common: ReadonlyMap<number, string> = new Map([
   [0x0001, 'ClassPortInfo'],
   [0x0002, 'Notice'],
@@ -131,17 +131,17 @@ function attributesOf(mgmtClass: number): ReadonlyMap<number, string> | undefine
   }
 }
 
-/** The name of a method; undefined if it has none. */
+/** Returns the name of a method; undefined if it has none. */
 export function madMethodName(method: number): string | undefined {
   return methods.get(method)
 }
 
-/** The name of an attribute of a class; undefined if it is not known. */
+/** Returns the name of an attribute of a class; undefined if it is not known. */
 export function madAttributeName(mgmtClass: number, attributeId: number): string | undefined {
   return attributesOf(mgmtClass)?.get(attributeId) ?? common.get(attributeId)
 }
 
-/** SubnGet(SMInfo). What has no name is a number: PerfGet(0x0040), Subn0x42(PortInfo). */
+/** Returns a name such as SubnGet(SMInfo). A method or attribute without a name is a number: PerfGet(0x0040), Subn0x42(PortInfo). */
 export function madName(mgmtClass: number, method: number, attributeId: number): string {
   const does = methods.get(method) ?? `0x${method.toString(16).padStart(2, '0')}`
   const what = madAttributeName(mgmtClass, attributeId) ?? `0x${attributeId.toString(16).padStart(4, '0')}`

@@ -4,11 +4,11 @@
  */
 import { HeaderCodec, u8Field, u16Field, u32Field, u64Field } from './codec.ts'
 
-/** Where the fields of the MAD header are. */
+/** Offsets of the fields of the MAD header. */
 export const Mad = {
-  /** Of the header; what the class defines follows. */
+  /** Length of the header; the fields that the class defines follow. */
   length: 24,
-  /** Of the whole datagram. */
+  /** Length of the complete datagram. */
   totalLength: 256,
   baseVersion: 0,
   mgmtClass: 1,
@@ -35,12 +35,12 @@ export const MgmtClass = {
   congestion: 0x21,
 } as const
 
-/** Classes of vendors of the second range, which begin behind the header with RMPP's, and an OUI that says whose they are. */
+/** True for vendor classes of the second range, whose MAD header is followed by that of RMPP, and by the OUI of the vendor. */
 export function isVendorClass2(mgmtClass: number): boolean {
   return mgmtClass >= 0x30 && mgmtClass <= 0x4f
 }
 
-/** Subnet management packets (SMPs), which travel between QPs 0. */
+/** True for subnet management packets (SMPs), which travel between QPs 0. */
 export function isSubnClass(mgmtClass: number): boolean {
   return mgmtClass === MgmtClass.subnLid || mgmtClass === MgmtClass.subnDirected
 }
@@ -56,7 +56,7 @@ export const MadMethod = {
   getMulti: 0x14,
   getResponse: 0x81,
   getTableResponse: 0x92,
-  /** The bit that says response. */
+  /** Bit that marks a response. */
   response: 0x80,
 } as const
 
@@ -73,7 +73,7 @@ export const MadStatus = {
 /** Attribute ids that all classes have. */
 export const MadAttribute = { classPortInfo: 0x01, notice: 0x02, informInfo: 0x03 } as const
 
-/** Whether a MAD answers another, so that it belongs to whoever sent that. TrapRepress does so without the bit. */
+/** True if a MAD answers another, and so belongs to the sender of that MAD. TrapRepress is one without the bit. */
 export function isMadResponse(method: number): boolean {
   return (method & MadMethod.response) !== 0 || method === MadMethod.trapRepress
 }
@@ -83,7 +83,7 @@ export interface MadFields {
   /** MgmtClass. */
   mgmtClass: number
   classVersion: number
-  /** MadMethod; bit 0x80 says response. */
+  /** MadMethod; bit 0x80 marks a response. */
   method: number
   status: number
   classSpecific: number

@@ -1,6 +1,6 @@
 /**
- * Every opcode of the BTH and what follows it. `WireOpcode` says which exist; `operations` says what each of the 32
- * operations is, whatever the transport. All else is derived from these two: names, header lists, lengths, bits.
+ * Every opcode of the BTH and the headers that follow it. `WireOpcode` lists the opcodes; `operations` describes each of the 32
+ * operations, whatever the transport. All else is derived from these two: names, header lists, lengths, bits.
  *
  *     bits 7:5  transport     000 RC   001 UC   010 RD   011 UD   100 (0x81) CNP   101 XRC
  *     bits 4:0  operation
@@ -133,7 +133,7 @@ export type HeaderName =
   | 'IETH'
   | 'CNP'
 
-/** The lengths of all extension headers, by name. */
+/** Lengths of all extension headers, by name. */
 export const extensionLengths: Readonly<Record<HeaderName, number>> = {
   RDETH: Rdeth.length,
   DETH: Deth.length,
@@ -150,14 +150,14 @@ export const extensionLengths: Readonly<Record<HeaderName, number>> = {
 
 export interface OpcodeInfo {
   opcode: number
-  /** In the standard's words with underscores: RC_SEND_LAST_WITH_IMMEDIATE. */
+  /** Name in the specification's terms, with underscores: RC_SEND_LAST_WITH_IMMEDIATE. */
   name: string
   transport: Transport
   operation: Operation
   place: Place
-  /** The extension headers in wire order; the BTH before them is understood. */
+  /** Extension headers in wire order; the BTH before them is not listed. */
   headers: readonly HeaderName[]
-  /** Whether a payload may follow. */
+  /** True if a payload may follow. */
   payload: boolean
 }
 
@@ -173,7 +173,7 @@ export const OpBit = {
   ReadResponse: 0x80,
   Ack: 0x100,
   AtomicAck: 0x200,
-  /** COMPARE SWAP and FETCH ADD. */
+  /** Flag: COMPARE SWAP and FETCH ADD. */
   Atomic: 0x400,
   Flush: 0x800,
   AtomicWrite: 0x1000,
@@ -190,9 +190,9 @@ export const OpBit = {
   Imm: 0x800000,
   Ieth: 0x1000000,
   Payload: 0x2000000,
-  /** Travels from requester to responder. */
+  /** Flag: the packet travels from requester to responder. */
   Request: 0x4000000,
-  /** Travels from responder to requester. A CNP is neither. */
+  /** Flag: the packet travels from responder to requester. A CNP is neither. */
   Response: 0x8000000,
 } as const
 
@@ -227,7 +227,7 @@ const headerBits: Record<HeaderName, number> = {
 
 type Rule = readonly [name: string, Operation, Place, payload: boolean, ...HeaderName[]]
 
-/** By bits 4:0 of the opcode: what an operation is called and what follows what its transport puts behind the BTH. */
+/** Name of an operation and the headers that follow those of its transport, by bits 4:0 of the opcode. */
 const operations: Record<number, Rule> = {
   0: ['SEND_FIRST', 'SEND', 'first', true],
   1: ['SEND_MIDDLE', 'SEND', 'middle', true],
@@ -258,7 +258,7 @@ const operations: Record<number, Rule> = {
 }
 const cnp: Rule = ['CNP', 'CNP', 'only', false, 'CNP']
 
-/** By bits 7:5: the headers that a transport puts first, in requests and in responses. */
+/** Headers that a transport puts first, in requests and in responses, by bits 7:5 of the opcode. */
 const transports: Record<number, readonly [Transport, request: HeaderName[], response: HeaderName[]]> = {
   0: ['RC', [], []],
   1: ['UC', [], []],
@@ -268,11 +268,11 @@ const transports: Record<number, readonly [Transport, request: HeaderName[], res
   5: ['XRC', ['XRCETH'], []],
 }
 
-/** 256 entries; undefined where there is no such opcode. */
+/** Opcode descriptions, 256 entries; undefined if the opcode does not exist. */
 export const opcodeTable: readonly (OpcodeInfo | undefined)[] = buildTable()
-/** BTH and all extension headers together, in bytes; 0 where there is no such opcode. A CNP's reserved bytes count. */
+/** Length of the BTH and all extension headers together, in bytes; 0 if the opcode does not exist. A CNP's reserved bytes are included. */
 export const headerLength: Uint8Array = new Uint8Array(256)
-/** OpBit flags; 0 where there is no such opcode. */
+/** OpBit flags; 0 if the opcode does not exist. */
 export const opcodeBits: Uint32Array = new Uint32Array(256)
 
 for (const info of opcodeTable) {
@@ -283,7 +283,7 @@ for (const info of opcodeTable) {
   opcodeBits[opcode] = headers.reduce((all, name) => all | headerBits[name], bits)
 }
 
-/** RC_SEND_ONLY, or UNKNOWN_0xNN. */
+/** Returns the name of an opcode: RC_SEND_ONLY, or UNKNOWN_0xNN. */
 export function opcodeName(opcode: number): string {
   return opcodeTable[opcode]?.name ?? `UNKNOWN_0x${opcode.toString(16).padStart(2, '0')}`
 }

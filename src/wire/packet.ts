@@ -1,6 +1,6 @@
 /**
  * A packet of the InfiniBand transport as a value: BTH, the extension headers of its opcode, payload. The pad and the
- * header list follow from these, so that they cannot contradict. Reserved bits are dropped.
+ * header list are derived from these, so that they cannot be inconsistent. Reserved bits are dropped.
  *
  *     const packet = parsePacket(b, bth, end)         // end: where the ICRC begins
  *     if (isMalformed(packet)) count(packet)
@@ -54,7 +54,7 @@ export const bthCodec: HeaderCodec<BthFields> = new HeaderCodec<BthFields>('BTH'
   psn: u24Field(Bth.psn),
 })
 
-/** The extension headers that a packet can have. Which it has, its opcode says. */
+/** Extension headers of a packet; its opcode determines which of them are present. */
 export interface Extensions {
   rdeth?: { eeContext: number }
   deth?: { qkey: number; srcQp: number }
@@ -66,20 +66,20 @@ export interface Extensions {
   atomicAckEth?: { original: bigint }
   immDt?: { data: number }
   ieth?: { rkey: number }
-  /** The 16 bytes behind the BTH of a CNP: zeros, but some adapters write there. */
+  /** Sixteen bytes after the BTH of a CNP: zeros, but some adapters write there. */
   cnp?: { reserved: Uint8Array }
 }
 
 export interface RocePacket extends Extensions {
   bth: BthFields
-  /** Without the pad; from parsePacket a view of the bytes that were given. */
+  /** Payload without the pad; parsePacket returns a view of the given bytes. */
   payload: Uint8Array
 }
 
-/** Where a header is in a RocePacket, and its codec. */
+/** Property of a header in a RocePacket, and its codec. */
 export type Extension = { [K in keyof Extensions]-?: [K, HeaderCodec<NonNullable<Extensions[K]>>] }[keyof Extensions]
 
-/** For each header of the opcode table: where it is in a RocePacket and how it is read and written. */
+/** Property and codec of each header of the opcode table. */
 export const extensionCodecs: Readonly<Record<HeaderName, Extension>> = {
   RDETH: ['rdeth', new HeaderCodec('RDETH', Rdeth.length, { eeContext: u24Field(Rdeth.eeContext) })],
   DETH: ['deth', new HeaderCodec('DETH', Deth.length, { qkey: u32Field(Deth.qkey), srcQp: u24Field(Deth.srcQp) })],
@@ -115,14 +115,14 @@ export const extensionCodecs: Readonly<Record<HeaderName, Extension>> = {
   CNP: ['cnp', new HeaderCodec('CNP', CnpPad.length, { reserved: bytesField(0, CnpPad.length) })],
 }
 
-/** The longest payload of a packet: the largest path MTU. */
+/** Longest payload of a packet: the largest path MTU. */
 export const maxPayload = 4096
-/** The longest message, and so the largest DMA length: 2 GiB. */
+/** Longest message, and therefore the largest DMA length: 2 GiB. */
 export const maxMessage = 0x80000000
 
 /**
- * What a receiver must check before it looks at anything else, and drop the packet silently if it fails (9.6.1): version,
- * opcode, and that all headers are there. The packet is b[start, end), without the ICRC. Allocates nothing.
+ * Checks the rules that a receiver must check first, and whose violation drops the packet silently (9.6.1): version,
+ * opcode, and that all headers are present. The packet is b[start, end), without the ICRC. Allocates nothing.
  */
 export function checkPacket(b: Uint8Array, start: number, end: number): MalformedReason | undefined {
   const length = end - start
@@ -142,8 +142,8 @@ export function checkPacket(b: Uint8Array, start: number, end: number): Malforme
 }
 
 /**
- * The rules on lengths whose violation a responder NAKs as an invalid request instead of dropping it (9.7.4.1.6), as far as one
- * packet shows them. For a packet that passed checkPacket. Allocates nothing.
+ * Checks the rules on lengths whose violation a responder NAKs as an invalid request instead of dropping it (9.7.4.1.6), as far as
+ * one packet can violate them. For a packet that passed checkPacket. Allocates nothing.
  */
 export function checkLengths(b: Uint8Array, start: number, end: number): MalformedReason | undefined {
   const opcode = b[start]!
@@ -154,22 +154,22 @@ export function checkLengths(b: Uint8Array, start: number, end: number): Malform
   if (op & (OpBit.First | OpBit.Middle) && !isPathMtu(payload)) return 'notPathMtu'
   if (op & OpBit.Last && payload === 0) return 'emptyLast'
   if ((op & OpBit.Reth) === 0) return undefined
-  // The RETH follows the transport's own headers, a FETH at most, and comes before an ImmDt.
+  // The RETH follows the transport's own headers, at most one FETH, and precedes an ImmDt.
   const behind = op & OpBit.Imm ? ImmDt.length : 0
   const dmaLength = u32(b, start + headerLength[opcode]! - behind - Reth.length + Reth.dmaLength)
-  // IBA 9.7.4.1.6: a DMA length is at most 2 GiB, and that of a WRITE what its packets carry together.
+  // IBA 9.7.4.1.6: a DMA length is at most 2 GiB, and that of a WRITE equals the total payload of its packets.
   if (dmaLength > maxMessage) return 'dmaLengthTooLong'
   if (op & OpBit.AtomicWrite) return payload === 8 && dmaLength === 8 ? undefined : 'dmaLengthMismatch'
   if ((op & OpBit.Write) === 0) return undefined
   return (op & OpBit.Only ? dmaLength === payload : dmaLength > payload) ? undefined : 'dmaLengthMismatch'
 }
 
-/** 256, 512, 1024, 2048 or 4096. */
+/** True for 256, 512, 1024, 2048 and 4096. */
 export function isPathMtu(bytes: number): boolean {
   return bytes >= 256 && bytes <= maxPayload && (bytes & (bytes - 1)) === 0
 }
 
-/** The packet b[start, end), from the BTH to the end of the pad, or why it is none: checkPacket's rules, not checkLengths'. */
+/** Parses the packet b[start, end), from the BTH to the end of the pad. It checks the rules of checkPacket, not those of checkLengths. */
 export function parsePacket(b: Uint8Array, start: number, end: number): RocePacket | MalformedReason {
   const bad = checkPacket(b, start, end)
   if (bad !== undefined) return bad
@@ -186,15 +186,15 @@ export function parsePacket(b: Uint8Array, start: number, end: number): RocePack
   return packet
 }
 
-/** Bytes from the BTH to the end of the pad; the ICRC, which follows, not included. */
+/** Number of bytes from the BTH to the end of the pad; the ICRC, which follows, is not included. */
 export function packetLength(packet: RocePacket): number {
   const { length } = packet.payload
   return headerLengthOf(packet.bth.opcode) + length + (-length & 3)
 }
 
 /**
- * Writes the packet at b[at], from the BTH to the end of the pad, and returns the offset behind it, where the ICRC
- * belongs. Throws a WireError if a header is missing or too many, a value does not fit, or the payload is not allowed.
+ * Writes the packet at b[at], from the BTH to the end of the pad, and returns the offset after it, where the ICRC
+ * belongs. Throws a WireError if a header is missing or superfluous, a value does not fit, or the payload is not allowed.
  */
 export function emitPacket(packet: RocePacket, b: Uint8Array, at: number): number {
   const { bth, payload } = packet
@@ -240,7 +240,7 @@ export function cnpPacket(destQp: number, pkey = 0xffff): RocePacket {
   return { bth, cnp: { reserved: new Uint8Array(CnpPad.length) }, payload: new Uint8Array(0) }
 }
 
-/** checkPacket and checkLengths in one: whether the packet keeps all rules that it shows by itself. */
+/** Checks the rules of checkPacket and checkLengths: all that one packet can violate by itself. */
 export function checkAll(b: Uint8Array, start: number, end: number): MalformedReason | undefined {
   return checkPacket(b, start, end) ?? checkLengths(b, start, end)
 }

@@ -1,7 +1,7 @@
 /** Attributes of performance management, class 4 (InfiniBand Architecture Specification, volume 1, 16.1). They begin at byte 64 of the MAD. */
 import { bits, bytesField, HeaderCodec, u8Field, u16Field, u32Field, u64Field } from './codec.ts'
 
-/** Where the attribute is in the MAD, and its length. */
+/** Offset and length of the attribute in the MAD. */
 export const Perf = { data: 64, dataLength: 192 } as const
 
 export const PerfAttribute = {
@@ -12,23 +12,23 @@ export const PerfAttribute = {
 /** Bits of the capability mask of ClassPortInfo. */
 export const PerfCapability = {
   allPortSelect: 0x100,
-  /** PortCountersExtended, with those of unicast and multicast. */
+  /** Flag: PortCountersExtended exists, with the counters of unicast and multicast. */
   extendedWidth: 0x200,
-  /** PortCountersExtended, without. */
+  /** Flag: PortCountersExtended exists, without those counters. */
   extendedWidthNoIetf: 0x400,
   xmitWait: 0x1000,
 } as const
 
-/** A port number that means all ports. */
+/** Port number that selects all ports. */
 export const allPorts = 255
 
-/** What every class that has agents says of itself (13.4.8.1). */
+/** Properties that every class with agents reports (13.4.8.1). */
 export interface ClassPortInfo {
   baseVersion: number
   classVersion: number
   capabilityMask: number
   capabilityMask2: number
-  /** 4.096 µs · 2^respTimeValue. */
+  /** Response time: 4.096 µs · 2^respTimeValue. */
   respTimeValue: number
 }
 
@@ -57,7 +57,7 @@ export interface PortCounters {
   excessiveBufferOverrunErrors: number
   qp1Dropped: number
   vl15Dropped: number
-  /** In words of four bytes, as `rcvData`. */
+  /** Data sent in words of four bytes, like `rcvData`. */
   xmitData: number
   rcvData: number
   xmitPkts: number
@@ -89,7 +89,7 @@ export const portCountersCodec: HeaderCodec<PortCounters> = new HeaderCodec<Port
   xmitWait: u32Field(40),
 })
 
-/** The same counters, and some more, in 64 bits each. */
+/** Same counters, and some more, in 64 bits each. */
 export interface PortCountersExtended {
   portSelect: number
   counterSelect: number
@@ -102,7 +102,7 @@ export interface PortCountersExtended {
   unicastRcvPkts: bigint
   multicastXmitPkts: bigint
   multicastRcvPkts: bigint
-  /** The error counters, eight bytes each, 14 of them: none of them counts here, but for that of QP 1, the last. */
+  /** Fourteen error counters, eight bytes each. Our agent counts three of them (`wideErrors` of management); the rest are zero. */
   errors: Uint8Array
 }
 

@@ -6,7 +6,7 @@ export function psnAdd(psn: number, count: number): number {
   return (psn + count) & psnMask
 }
 
-/** How far `a` is ahead of `b`: from −2^23 to 2^23 − 1. */
+/** Returns the distance of `a` ahead of `b`: from −2^23 to 2^23 − 1. */
 export function psnDiff(a: number, b: number): number {
   return ((a - b) << 8) >> 8
 }

@@ -1,20 +1,20 @@
 /**
- * What the RDMA CM puts into a REQ or SIDR_REQ: the service id, made from a port space and a port, and the header with
- * the IP addresses that the private data begins with (annex A11). A REQ has 56 bytes behind it for the program.
+ * The parts of a REQ or SIDR_REQ that the RDMA CM defines: the service id, made from a port space and a port, and the header with
+ * the IP addresses at the start of the private data (annex A11). In a REQ, 56 bytes remain after it for the program.
  */
 import { bits, bytesField, HeaderCodec, u8Field, u16Field } from './codec.ts'
 import { isMalformed, type MalformedReason, WireError } from './errors.ts'
 import { gidOfIp } from './gid.ts'
 
-/** Where the fields of the RDMA CM's header are. IPv4 addresses are in the last four bytes of their field. */
+/** Offsets of the fields of the RDMA CM's header. IPv4 addresses are in the last four bytes of their field. */
 export const CmaHdr = { length: 36, version: 0, ipVersion: 1, port: 2, source: 4, destination: 20 } as const
 
 export const RdmaPortSpace = { IpoIb: 0x0002, Tcp: 0x0106, Udp: 0x0111, Ib: 0x013f } as const
 
 export interface CmaFields {
-  /** The source port. */
+  /** Source port. */
   port: number
-  /** 4 or 16 bytes, both the same. */
+  /** Address of 4 or 16 bytes; source and destination have the same length. */
   source: Uint8Array
   destination: Uint8Array
 }
@@ -44,7 +44,7 @@ const codec = new HeaderCodec<RawCma>(
   },
 )
 
-/** The header at b[start]; addresses are views. */
+/** Parses the header at b[start]; addresses are views. */
 export function parseCma(b: Uint8Array, start: number, end: number): CmaFields | MalformedReason {
   const raw = codec.parse(b, start, end)
   if (isMalformed(raw)) return raw
@@ -53,7 +53,7 @@ export function parseCma(b: Uint8Array, start: number, end: number): CmaFields |
   return { port, source: source.subarray(from), destination: destination.subarray(from) }
 }
 
-/** Writes 36 bytes and returns the offset behind them. */
+/** Writes 36 bytes and returns the offset after them. */
 export function emitCma(cma: CmaFields, b: Uint8Array, at: number): number {
   const { length } = cma.source
   if (length !== cma.destination.length || (length !== 4 && length !== 16))
@@ -64,12 +64,12 @@ export function emitCma(cma: CmaFields, b: Uint8Array, at: number): number {
   return codec.emit({ version: 0, ipVersion: length === 4 ? 4 : 6, port, ...addresses }, b, at)
 }
 
-/** The service id under which a port listens: 0x0000000001061c46 is port 7238 of RdmaPortSpace.Tcp. */
+/** Returns the service id of a listening port: 0x0000000001061c46 is port 7238 of RdmaPortSpace.Tcp. */
 export function rdmaServiceId(portSpace: number, port: number): bigint {
   return (BigInt(portSpace) << 16n) | BigInt(port)
 }
 
-/** Port space and port of a service id; undefined if it is none of the RDMA CM's. */
+/** Returns port space and port of a service id; undefined if it is not a service id of the RDMA CM. */
 export function rdmaPortOf(serviceId: bigint): { portSpace: number; port: number } | undefined {
   const portSpace = Number(serviceId >> 16n)
   return portSpace <= 0xffff && (Object.values(RdmaPortSpace) as number[]).includes(portSpace)

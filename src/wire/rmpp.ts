@@ -5,28 +5,28 @@
 import { bits, HeaderCodec, u8Field, u32Field } from './codec.ts'
 import { isVendorClass2, Mad, MgmtClass } from './mad.ts'
 
-/** Where the fields are in the MAD. */
+/** Offsets of the fields in the MAD. */
 export const Rmpp = {
   version: 24,
   type: 25,
   flags: 26,
   status: 27,
-  /** Of a segment: its number; of an ACK: that of the last one that has come. */
+  /** Number of the segment; in an ACK, number of the last segment received. */
   segment: 28,
-  /** Of the first segment: the length of all; of the last: its own; of an ACK: the last segment that may be sent. */
+  /** Length in the first segment: total; in the last: its own; in an ACK: number of the last segment that may be sent. */
   payloadLength: 32,
-  /** Headers of the MAD and of RMPP together. */
+  /** Length of the headers of the MAD and of RMPP together. */
   end: 36,
 } as const
 
 export const rmppVersion = 1
-/** Bytes behind both headers, which lengths of payload count. */
+/** Bytes after both headers, which payload lengths include. */
 export const rmppSegmentBytes: number = Mad.totalLength - Rmpp.end
 
 export const RmppType = { none: 0, data: 1, ack: 2, stop: 3, abort: 4 } as const
 export const RmppFlag = { active: 1, first: 2, last: 4 } as const
 
-/** Of STOP and ABORT (13.6.2.1). */
+/** Status of STOP and ABORT (13.6.2.1). */
 export const RmppStatus = {
   normal: 0,
   resourcesExhausted: 1,
@@ -54,7 +54,7 @@ export interface RmppFields {
   payloadLength: number
 }
 
-/** Only for reading: it begins with the fields of the MAD. */
+/** Codec for reading only: it begins with the fields of the MAD. */
 export const rmppCodec: HeaderCodec<RmppFields> = new HeaderCodec<RmppFields>('RMPP', Rmpp.end, {
   version: u8Field(Rmpp.version),
   type: u8Field(Rmpp.type),
@@ -65,7 +65,7 @@ export const rmppCodec: HeaderCodec<RmppFields> = new HeaderCodec<RmppFields>('R
   payloadLength: u32Field(Rmpp.payloadLength),
 })
 
-/** Whether MADs of a class have RMPP's header. */
+/** True if MADs of a class have the header of RMPP. */
 export function hasRmpp(mgmtClass: number): boolean {
   switch (mgmtClass) {
     case MgmtClass.subnAdm:
@@ -78,7 +78,7 @@ export function hasRmpp(mgmtClass: number): boolean {
   }
 }
 
-/** Where the data of a class begin in its MADs, behind all headers, which each segment repeats. */
+/** Returns the offset of a class's data in its MADs, after all headers, which each segment repeats. */
 export function madDataOffset(mgmtClass: number): number {
   switch (mgmtClass) {
     case MgmtClass.subnAdm:

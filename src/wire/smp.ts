@@ -1,5 +1,5 @@
 /**
- * Subnet management packets: MADs of the classes 0x01, routed by LID, and 0x81, along a route of ports that the packet names
+ * Subnet management packets: MADs of the classes 0x01, routed by LID, and 0x81, along a route of ports that the packet lists
  * (InfiniBand Architecture Specification, volume 1, 14.2.1).
  *
  *      0  MAD header; of directed routes the status has the direction, and the hop pointer and count follow it
@@ -8,7 +8,7 @@
  */
 import { bits, flag, HeaderCodec, u16Field, u64Field } from './codec.ts'
 
-/** Where the fields are. */
+/** Offsets of the fields. */
 export const Smp = {
   hopPointer: 6,
   hopCount: 7,
@@ -20,19 +20,19 @@ export const Smp = {
   initialPath: 128,
   returnPath: 192,
   pathLength: 64,
-  /** Up to the attribute. */
+  /** Length up to the attribute. */
   length: 64,
 } as const
 
-/** The bit of a directed route's status that says that it is on its way back. */
+/** Bit of a directed route's status that marks the return direction. */
 export const smpDirection = 0x8000
-/** A LID that means: whoever is here, on a directed route, no part by LID. */
+/** LID that addresses the adjacent node, whatever its LID; on a directed route, it indicates that no part is routed by LID. */
 export const permissiveLid = 0xffff
-/** Hops that a directed route can have. */
+/** Maximum number of hops of a directed route. */
 export const maxHops = 63
 
 export interface SmpFields {
-  /** On its way back. */
+  /** True if the packet is on its return path. */
   direction: boolean
   status: number
   hopPointer: number
@@ -42,7 +42,7 @@ export interface SmpFields {
   drDlid: number
 }
 
-/** What SMPs have besides the fields of all MADs; only for reading, since it begins with theirs. */
+/** Fields of SMPs besides those of all MADs; only for reading, since the header begins with theirs. */
 export const smpCodec: HeaderCodec<SmpFields> = new HeaderCodec<SmpFields>('SMP', Smp.length, {
   direction: flag(4, 0x80),
   status: bits(4, 1, 15),

@@ -1,8 +1,8 @@
-/** What attributes of subnet management say of nodes and ports (InfiniBand Architecture Specification, volume 1, 14.2.5). */
+/** Attributes of subnet management that describe nodes and ports (InfiniBand Architecture Specification, volume 1, 14.2.5). */
 import { bits, flag, HeaderCodec, u8Field, u16Field, u24Field, u32Field, u64Field } from './codec.ts'
 import { Smp } from './smp.ts'
 
-/** NodeInfo says what a node is, and by which of its ports it was asked. */
+/** Description of a node, and the port on which it received the request. */
 export interface NodeInfo {
   baseVersion: number
   classVersion: number
@@ -51,7 +51,7 @@ export const PortCapability = {
   clientReregistration: 0x2000000,
 } as const
 
-/** Widths, speeds, MTUs and numbers of lanes are codes. */
+/** Properties of a port. Widths, speeds, MTUs and numbers of lanes are codes. */
 export interface PortInfo {
   mKey: bigint
   gidPrefix: bigint
@@ -160,6 +160,6 @@ export const portInfoCodec: HeaderCodec<PortInfo> = new HeaderCodec<PortInfo>('P
   linkSpeedExtEnabled: bits(63, 3, 5),
 })
 
-/** P_Keys in a block of their table, and GUIDs in one of theirs. */
+/** Number of P_Keys in a block of their table, and of GUIDs in one of theirs. */
 export const pkeysPerBlock = 32
 export const guidsPerBlock = 8

@@ -1,7 +1,7 @@
 /**
- * The VCRC, which every InfiniBand packet ends with and every hop recomputes: CRC-16 with polynomial 0x100b, bits
- * reflected, from 0xffff, inverted at the end, over all bytes from the LRH to the ICRC. Ethernet's frame check takes its
- * place in RoCE. Source: InfiniBand Architecture Specification, volume 1, 7.8.2.
+ * The VCRC, with which every InfiniBand packet ends and which every hop recomputes: CRC-16 with polynomial 0x100b, bits
+ * reflected, from 0xffff, inverted at the end, over all bytes from the LRH to the ICRC. In RoCE, Ethernet's frame check
+ * sequence takes its place. Source: InfiniBand Architecture Specification, volume 1, 7.8.2.
  */
 const generator = 0xd008
 
@@ -12,7 +12,7 @@ for (let v = 0; v < 256; v++) {
   table[v] = r
 }
 
-/** The VCRC of b[start, end), where the ICRC (or, in a raw packet, the payload) ends. It follows low byte first. */
+/** Returns the VCRC of b[start, end); `end` is the end of the ICRC (of the payload in a raw packet). It follows low byte first. */
 export function vcrc(b: Uint8Array, start: number, end: number): number {
   let r = 0xffff
   for (let at = start; at < end; at++) r = table[(r ^ b[at]!) & 255]! ^ (r >>> 8)
