@@ -17,27 +17,27 @@ import { agree, checkCalls } from './same-calls.ts'
 import type { Collective } from './schedule/index.ts'
 import { tableOfEnvironment } from './table-file.ts'
 
-/** Milliseconds in the kernel between two looks whether those that this rank waits for are alive. */
+/** Milliseconds of a wait in the kernel between two checks that the peers that this rank waits for are alive. */
 const probeMs = 500
 
-/** How long `end` waits for acknowledgements unless told. */
+/** Milliseconds for which `end` waits for acknowledgements by default. */
 const endMs = 10_000
 
-/** What a call that waits remembers. */
+/** State of a call that waits. */
 interface Patience {
   moves: number
-  /** When something last moved, and when the peers were last probed. */
+  /** Time of the last progress, and of the last probe of the peers. */
   sinceNs: number
   probedNs: number
 }
 
 /**
- * All ranks call the same collectives in the same order, with the same counts, types, roots and operations; a rank that does
- * not is named by the others' errors where they can tell. A call ends when this rank's part is done: the others may still be at
- * it. Calls block the thread, or (`…Async`) leave it to others until the promise resolves; calls that are not awaited are
- * carried out one after the other.
+ * Collective operations of one rank. All ranks call the same collectives in the same order, with the same counts, types, roots and
+ * operations; the errors of the other ranks name a rank that does not, if they can identify it. A call ends when this rank's part is done:
+ * other ranks may still be executing theirs. Calls block the thread, or (`…Async`) leave it free until the promise resolves; calls that are
+ * not awaited are executed one after the other.
  *
- * Arrays of `alloc` are used where they are; what is in others is copied from and to memory that the device can reach.
+ * Arrays of `alloc` are used in place; the contents of other arrays are copied from and to memory that the device can reach.
  *
  * After an error other than EINVAL the communicator can only be closed.
  */
