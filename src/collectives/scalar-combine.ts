@@ -2,7 +2,7 @@
 import type { Memory } from './memory.ts'
 
 export const operations = ['sum', 'min', 'max'] as const
-/** How elements are combined. Int32 wraps around; min and max of NaN are NaN. */
+/** Operations that combine elements. Int32 wraps around; min and max of NaN are NaN. */
 export type Operation = (typeof operations)[number]
 export type ElementType = 'Int32' | 'Float32' | 'Float64'
 
