@@ -73,12 +73,12 @@ export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements Cardina
     return ['keyBytes', 'precision']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): HyperLogLog {
     return createOf(HyperLogLog, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): HyperLogLog {
     return fromBytesOf(HyperLogLog, bytes)
   }
@@ -191,12 +191,12 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     return ['keyBytes', 'words']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): LinearCounting {
     return createOf(LinearCounting, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): LinearCounting {
     return fromBytesOf(LinearCounting, bytes)
   }

@@ -91,12 +91,12 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     return ['keyBytes', 'arrays', 'width', 'countBits']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: CocoOptions): CocoSketch {
     return createOf(CocoSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): CocoSketch {
     return fromBytesOf(CocoSketch, bytes)
   }

@@ -68,7 +68,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     return ['keyBytes', 'rows', 'width', 'candidates', 'conservative']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: CountMinOptions): CountMin {
     return createOf(CountMin, options)
   }
@@ -78,7 +78,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     return createOf(CountMin, options, { configure: (given) => CountMin.configure(given, true) })
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): CountMin {
     return fromBytesOf(CountMin, bytes)
   }

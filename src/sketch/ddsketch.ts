@@ -68,12 +68,12 @@ export class DDSketch extends Sketch<DDSketchConfig> {
     return ['bins', 'accuracy']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: DDSketchOptions): DDSketch {
     return createOf(DDSketch, options, { seed: 0 })
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): DDSketch {
     return fromBytesOf(DDSketch, bytes)
   }

@@ -112,7 +112,7 @@ export class FlowDecoder {
     }
   }
 
-  /** Returns the maximum amount of a flow without a solved amount: the tightest limit that its cells give. */
+  /** Returns the maximum amount of a flow without a solved amount: the smallest amount that is left in one of its cells. */
   mostOf(cells: readonly number[]): number {
     return Math.max(0, Math.min(...cells.map((cell) => this.rest[cell]!)))
   }
