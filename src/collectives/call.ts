@@ -1,4 +1,4 @@
-/** A call that is executed, and the errors for a peer that is in another call. */
+/** Call that is executed, and the errors for a peer that is in another call. */
 import type { Combine } from './combine.ts'
 import { CollectiveError } from './error.ts'
 import type { History } from './history.ts'

@@ -1,6 +1,6 @@
 /**
  * CocoSketch (Zhang, Liu, Wang, Yang, Li, Yang, SIGCOMM 2021), the version for software (section 4): d arrays of l buckets with a
- * key and a count each. A key that is in one of its d buckets adds there. Otherwise the bucket of the least count takes the amount, and
+ * key and a count each. A key that is in one of its d buckets adds there. Otherwise the bucket of the smallest count takes the amount, and
  * the key replaces the one there with a probability of amount / count. So the recorded count of every key is unbiased, and sums of
  * them are unbiased for every partial key.
  *
@@ -188,7 +188,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     this.scalars[disputed] = Math.min(mostWide, this.scalars[disputed]! + amount)
   }
 
-  /** The same with counts of 53 bits, of which every sum is exact. */
+  /** Adds as `add`, with counts of 53 bits, of which every sum is exact. */
   #addWide(count: number): void {
     const { arrays, width } = this.config
     const { h1, h2, multipliers, word, words } = this.keys

@@ -52,7 +52,7 @@ export interface SketchKinds {
   ddsketch: { sketch: DDSketch; options: DDSketchOptions }
   /** KLL: quantiles of values, with an accuracy of ranks; merges. */
   kll: { sketch: Kll; options: KllOptions }
-  /** The fast path of SketchVisor: the most frequent keys at little cost, with certain bounds; merges. */
+  /** Fast path of SketchVisor: the most frequent keys at little cost, with certain bounds; merges. */
   'fast-path': { sketch: FastPath; options: SketchOptions }
   /** SketchVisor: another kind, and the fast path for the updates with which that cannot keep up; merges if that does. */
   sketchvisor: { sketch: SketchVisor; options: SketchVisorOptions }

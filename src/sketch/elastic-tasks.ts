@@ -1,9 +1,9 @@
 /**
  * Cardinality, entropy and distribution of sizes from an Elastic Sketch (section 5 of the paper).
  *
- * Each row of counters has all keys: bounds look at the first row only, and the distribution is that of all rows together, which has less of
- * the chance of one. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and the others
- * scaled up: which counter a key has does not depend on the other keys. (The paper counts what those keys have there as flows.)
+ * Each row of counters has all keys: bounds use the first row only, and the distribution is that of all rows together, which has less of
+ * the chance of one. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and
+ * the result is scaled up: the counter of a key does not depend on the other keys. (The paper counts the amounts of those keys there as flows.)
  */
 import type { Estimate, SizeCount } from './answers.ts'
 import { expectedFlows } from './mrac.ts'

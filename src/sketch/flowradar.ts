@@ -5,8 +5,8 @@
  *
  * With 1.24 cells for each flow nearly all decode, with a few less nearly none (section 4.1 there; the threshold of three cells is 1.222,
  * Goodrich and Mitzenmacher, Allerton 2011). A flow that the filter takes for a known one is not found, and its amount is another's. The
- * probability that there is such a flow is at most n p, n the flows and p = (share of bits that are set)^10: answers have a confidence of 1
- * − n p.
+ * probability that there is such a flow is at most n p, n the flows and p = (share of bits that are set)^10: answers have a confidence of
+ * 1 − n p.
  *
  * Two points of a network with one seed help each other to decode, and the difference of their amounts is the loss between them, flow by
  * flow (section 4.2 and 5.2 there). Where we differ: amounts that cannot be solved cell by cell get certain bounds instead of a

@@ -7,8 +7,8 @@
  *
  * Theorem 1: a count is not above the truth, unless two keys of a bucket share their fingerprint (16 bits; 1 in 65,536 each). For a key
  * that keeps its bucket, theorem 2 bounds the loss by Markov's inequality: P(f − f̂ ≥ ε N) ≤ 1 / (ε w f (b − 1)), N the total, keys in
- * random order; the paper has half of that, for which it assumes more. Solved for f at 0.05: (f̂ + √(f̂² + 4 K)) / 2 with K = 20 N / (w (b
- * − 1)).
+ * random order; the paper has half of that, for which it assumes more. Solved for f at 0.05: (f̂ + √(f̂² + 4 K)) / 2 with
+ * K = 20 N / (w (b − 1)).
  *
  * That bound does not hold for a key that lost its bucket to another one, or entered it late, as most do if there are many more keys than
  * buckets. So no upper bound is below c t N / w, above which a key keeps a bucket with a probability of 0.95: by Markov's inequality all

@@ -1,6 +1,6 @@
 /**
  * Distributed detection (Huang and Lee, INFOCOM 2014, section 4): each key has d of q workers, and each of its updates goes to one of these, so that workers share the load,
- * and false reports of one worker are not confirmed by the others. Every worker has a sketch of its own; seeds may differ.
+ * and false reports of one worker are not confirmed by the other workers. Every worker has a sketch of its own; seeds may differ.
  *
  * An update is in exactly one sketch, so the amount of a key is within the sums of the bounds of its d workers: more workers for a key, wider sums. A key is reported if that sum reaches the
  * threshold, and if each of its workers finds at least γ / d of it. Updates are spread evenly at random: by Chernoff a key of the amount f that comes in updates of at most a

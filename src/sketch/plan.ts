@@ -30,7 +30,10 @@ export type SketchTask =
   | { task: 'partial-keys'; keyBytes: number; error: number; share?: number }
   /** Number of keys: wrong by at most `error` of them (0.99). If they are known to be at most `keys`, less memory may be enough. */
   | { task: 'cardinality'; keyBytes: number; error: number; keys?: number }
-  /** Quantiles of values, whose largest is at most `range` times the smallest (default 10^9): wrong by at most `error` of the value. Always certain. */
+  /**
+   * Quantiles of values, whose largest is at most `range` times the smallest (default 10^9): wrong by at most `error` of the value.
+   * Always certain.
+   */
   | { task: 'quantiles'; error: number; range?: number }
   /** Quantiles of values of any range: their rank wrong by at most `error` of all (0.99). */
   | { task: 'ranks'; error: number }

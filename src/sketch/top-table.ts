@@ -40,7 +40,7 @@ export class TopTable {
     this.#index = new Int32Array(this.#mask + 1)
   }
 
-  /** Returns the memory of the keys, with their share of heap and index. */
+  /** Returns the bytes of `capacity` keys, with heap and index. */
   static bytesFor(capacity: number, keyBytes: number): number {
     return capacity === 0 ? 0 : capacity * (4 * ((keyBytes + 3) >> 2) + 16 + 12) + 4 * indexSize(capacity)
   }

@@ -9,8 +9,8 @@
  * Bounds: sampling the keys that are not kept, T_j, with 1/2 adds a variance of Σ g² ≤ g_max T_j, g_max the larger one of g(1) and that of
  * the smallest kept key, as g either never falls or never grows, and 18 g_max², since a few sampled keys, or none, reveal little about
  * their number; the noise of Count Sketch, with a variance of F2 / w, adds (g'(f))² F2 / w for each kept key; a level doubles the error of
- * the next one, so V_j is the sum of both and 4 V_(j+1). Answers are three √V_0 wide (0.99). With k kept keys, cardinality errs by about 1
- * / √k. Sizes have the bounds of Count Sketch (count-sketch.ts).
+ * the next one, so V_j is the sum of both and 4 V_(j+1). Answers are three √V_0 wide (0.99). With k kept keys, cardinality errs by about
+ * 1 / √k. Sizes have the bounds of Count Sketch (count-sketch.ts).
  *
  * Where we differ: the estimate begins at the first level whose table is not full, since all its keys are there; the paper has no such
  * bounds. If all are full, the rest is unbounded: the upper bound is infinite.

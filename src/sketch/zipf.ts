@@ -87,7 +87,7 @@ function aliasTable(weights: Float64Array): { share: Float64Array; alias: Int32A
     share[more] = share[more]! + share[less]! - 1
     if (share[more] < 1) small.push(large.pop()!)
   }
-  // Entries that rounding left over get a whole cell.
+  // Entries that are left because of rounding get a whole cell.
   for (const i of [...small, ...large]) share[i] = 1
   return { share, alias }
 }
