@@ -1,21 +1,21 @@
-/** What a call is given: checked, and where it is in memory that the device can reach. */
+/** Arguments of a call: their validation, and their location in memory that the device can reach. */
 import type { ElementType, Operation } from './combine.ts'
 import { operations } from './combine.ts'
 import { CollectiveError } from './error.ts'
 import { type AnyArray, type Memory, type Range, Staging } from './memory.ts'
 import type { Collective } from './schedule/index.ts'
 
-/** Of a call; the arrays of a rank to which they mean nothing are null. */
+/** Arguments of a call; arrays that have no meaning at this rank are null. */
 export interface Arguments {
   collective: Collective
   root: number
   input: AnyArray | null
   output: AnyArray | null
   operation: Operation | null
-  /** What `Task` counts. */
+  /** Bytes as `Task.bytes` counts them. */
   bytes: number
   elementBytes: number
-  /** '' for bytes. */
+  /** Type of the elements; '' for bytes. */
   type: ElementType | ''
 }
 
@@ -25,7 +25,7 @@ function typeOf(array: AnyArray): ElementType | '' {
   return array instanceof Int32Array ? 'Int32' : ''
 }
 
-/** Whose array a collective looks at. */
+/** Ranks whose array a collective reads or writes: none, the root, all. */
 const nobody = 0
 const theRoot = 1
 const everybody = 2
@@ -43,7 +43,7 @@ function wrong({ collective }: Arguments, why: string): CollectiveError {
   return new CollectiveError('EINVAL', `${collective}: ${why}`)
 }
 
-/** `array` if this rank has to give it, or null. */
+/** Returns `array` if this rank has to supply it, otherwise null. */
 function needed(args: Arguments, name: 'input' | 'output', who: number, atRoot: boolean): AnyArray | null {
   if (who === nobody || (who === theRoot && !atRoot)) return null
   const array = args[name]
@@ -52,7 +52,7 @@ function needed(args: Arguments, name: 'input' | 'output', who: number, atRoot: 
   return array
 }
 
-/** Sets what follows from what a call is given. Throws a CollectiveError (EINVAL) that says what is wrong. */
+/** Sets the fields that follow from the arguments of a call. Throws a CollectiveError (EINVAL) that names the wrong argument. */
 export function check(args: Arguments, rank: number, size: number): void {
   const { collective, root, operation } = args
   if (!Number.isInteger(root) || root < 0 || root >= size)
@@ -84,7 +84,7 @@ function isSame(a: AnyArray, b: AnyArray): boolean {
   return a.byteOffset === b.byteOffset && a.byteLength === b.byteLength
 }
 
-/** What `Task.bytes` counts. */
+/** Returns the bytes as `Task.bytes` counts them. */
 function bytesOf(args: Arguments, size: number): number {
   const input = args.input === null ? -1 : args.input.byteLength
   const output = args.output === null ? -1 : args.output.byteLength
@@ -105,18 +105,18 @@ function bytesOf(args: Arguments, size: number): number {
   }
 }
 
-/** `result`, if the other array of the call has the length that belongs to it, or does not matter here (-1). */
+/** Returns `result` if the other array of the call has the matching length, or has no meaning at this rank (-1). */
 function fits(args: Arguments, other: number, wanted: number, result: number): number {
   if (other >= 0 && other !== wanted)
     throw wrong(args, `${args.collective === 'scatter' ? 'input' : 'output'} has ${other} bytes where ${wanted} belong`)
   return result
 }
 
-/** Where the arrays of calls are for the device. */
+/** Locations of the arrays of calls in memory that the device can reach. */
 export class Stage {
   readonly #memory: Memory
   readonly #staging: Staging
-  /** Whether the array is a copy. */
+  /** True if the array is a copy. */
   copied = false
 
   constructor(memory: Memory) {
@@ -150,7 +150,7 @@ function write({ f64, f32, i32, u8 }: Memory, at: number, array: AnyArray): void
   } else u8.set(new Uint8Array(array.buffer, array.byteOffset, array.byteLength), at)
 }
 
-/** Copies what is at `at` to an array. */
+/** Copies the bytes from `at` on to an array. */
 export function read({ f64, f32, i32, u8 }: Memory, at: number, array: AnyArray): void {
   const { length } = array
   if (array instanceof Float64Array) {

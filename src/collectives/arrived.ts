@@ -1,7 +1,7 @@
-/** What has come from a peer and nobody has taken, in the order in which it came. */
+/** Messages of a peer that have arrived and have not been taken, in the order of their arrival. */
 import { kindOf, tagOf } from './message.ts'
 
-/** Messages without data of their own in a peer's slots at once. */
+/** Maximum number of messages in a peer's slots at once that carry more than returned slots. */
 export const dataSlots = 16
 
 export class Arrived {
@@ -13,7 +13,10 @@ export class Arrived {
   readonly #longAt = new Float64Array(dataSlots)
   readonly #word = new Uint32Array(dataSlots)
 
-  /** A message is at `at`, in a slot or in a box (-1). `longAt`: of a `Long`. False if there is no room for it. */
+  /**
+   * Adds a message at `at`, in a slot or in a box (-1). `longAt`: location of the data of a `Long`. Returns false if there is no room for
+   * it.
+   */
   add(slot: number, at: number, bytes: number, immediate: number, longAt: number): boolean {
     if (this.count === dataSlots) return false
     const last = (this.#first + this.count++) % dataSlots
@@ -25,14 +28,14 @@ export class Arrived {
     return true
   }
 
-  // Of the oldest one.
+  // The oldest message.
 
-  /** Its bytes, or those of the transfer that it announces; -1: they have been written elsewhere. */
+  /** Bytes of the message, or of the transfer that it announces; -1: the data were written elsewhere. */
   get bytes(): number {
     return this.#bytes[this.#first]!
   }
 
-  /** Of a `Long` of a peer whose memory is shared: where the data are, an offset in the device's memory. */
+  /** Location of the data that a `Long` of a peer with shared memory announces: an offset in the device's memory. */
   get longAt(): number {
     return this.#longAt[this.#first]!
   }
@@ -45,12 +48,12 @@ export class Arrived {
     return tagOf(this.#word[this.#first]!)
   }
 
-  /** Where its data are, unless they were written elsewhere: an offset in the device's memory. */
+  /** Location of the message's data unless they were written elsewhere: an offset in the device's memory. */
   get at(): number {
     return this.#place[this.#first]!
   }
 
-  /** Takes it away; its slot. */
+  /** Removes the message and returns its slot. */
   shift(): number {
     const slot = this.#slot[this.#first]!
     this.#first = (this.#first + 1) % dataSlots

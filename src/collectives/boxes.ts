@@ -1,13 +1,14 @@
 /**
  * Short messages between two ranks whose memory is shared: the sender writes each of them by RDMA WRITE into a box, and the receiver
- * looks at the box instead of polling a completion queue. That moves one line of the cache instead of four.
+ * polls the box instead of a completion queue. That moves one cache line instead of four.
  *
  *     words   … data │ length │ immediate │ SENDs before it │ sequence      a box: 64 bytes, filled from its end
  *
- * The sequence is written last (as `copyOrdered` of the device says), so a box that shows it is whole. A lane also sends messages by
- * SEND; their count keeps the order between both. A receiver that is about to sleep changes a word that the sender reads after each
- * box; the sender then sends it a message that makes an event, once for each change. It also does where the box does not show itself
- * yet: another thread executes the request, perhaps after the receiver has looked. Where all are late, a SEND alone costs less.
+ * The sequence is written last (see `copyOrdered` of the device), so a box that shows it is complete. A lane also sends messages by
+ * SEND; the count of SENDs keeps the order between boxes and SENDs. A receiver that is about to sleep changes a word (the sleep word) that
+ * the sender reads after each box; the sender then sends a message that generates an event, once for each change. It also does so if the
+ * box is not visible yet: another thread executes the request, perhaps after the receiver has polled. If all boxes are late, a SEND alone
+ * costs less.
  */
 import { Opcode, type QueuePair, SendFlag, type SendWorkRequest, sendWr } from '../index.ts'
 import type { Memory } from './memory.ts'
@@ -16,12 +17,12 @@ const boxes = 16
 const boxBytes = 64
 const boxWords: number = boxBytes / 4
 const headBytes = 16
-/** So many boxes that come late one after the other are no accident. */
+/** Number of consecutive late boxes that cannot be a coincidence. */
 const mostLate = 16
-/** Longest message. */
+/** Maximum bytes of a message in a box. */
 export const mostBoxed: number = boxBytes - headBytes
 
-/** Where the boxes of a rank for one peer are: offset in the buffer, device address, key. */
+/** Location of the boxes of a rank for one peer: offset in the buffer, device address, key. */
 export interface BoxPlace {
   at: number
   addr: number
@@ -29,28 +30,28 @@ export interface BoxPlace {
 }
 
 export class Boxes {
-  /** The boxes, the word that tells of sleep, and a box to write from. */
+  /** Bytes of the boxes, the sleep word, and a box to write from. */
   static readonly bytes: number = (boxes + 2) * boxBytes
   readonly #u8: Uint8Array
   readonly #i32: Int32Array
-  /** Words: of the first box, of the word that tells of sleep, of the box to write from. */
+  /** Word index of the first box, of the sleep word, and of the box to write from. */
   readonly #first: number
   readonly #sleep: number
   readonly #out: number
   readonly #outAddr: number
   readonly #wr: SendWorkRequest
-  /** Sequence of the next box to be read, and to be written. */
+  /** Sequence of the last box that was read, and of the last that was written. */
   #read: number
   #written: number
-  /** The peer's: address and word of its first box, and what its word that tells of sleep was when it was last woken. */
+  /** Peer's boxes: address and word index of the first, and the value of the peer's sleep word at its last wake-up. */
   #peerAddr = 0
   #peerFirst = 0
   #woken = 0
-  /** How many boxes have come late up to the one with this sequence. */
+  /** Number of consecutive late boxes up to the one with the sequence `#lastLate`. */
   #late = 0
   #lastLate = 0
 
-  /** Takes `Boxes.bytes` bytes from `at` on, which are zeros. `counted`: boxes that have passed either way. */
+  /** Takes `Boxes.bytes` bytes from `at` on, which are zeros. `counted`: number of boxes that have already passed in each direction. */
   constructor({ u8, i32 }: Memory, { at, addr }: BoxPlace, lkey: number, counted: number) {
     this.#read = this.#written = counted
     this.#u8 = u8
@@ -73,7 +74,7 @@ export class Boxes {
 
   /**
    * Writes `length` bytes (at most `mostBoxed`) at `from`, an offset in the buffer, to the peer's next box. The caller knows that
-   * it is free. True if the peer may sleep and has to be woken.
+   * it is free. Returns true if the peer may be asleep and has to be woken.
    */
   post(qp: QueuePair, signaled: boolean, immediate: number, sends: number, from: number, length: number): boolean {
     const i32 = this.#i32
@@ -81,7 +82,7 @@ export class Boxes {
     const box = this.#written & (boxes - 1)
     const dataBytes = (length + 7) & ~7
     const data = end - (headBytes + dataBytes) / 4
-    // Whole words beyond the end of the data are within the region, and the receiver does not look at them.
+    // Whole words beyond the end of the data are within the region, and the receiver does not read them.
     this.#fill(data, from, length)
     i32[end - 4] = length
     i32[end - 3] = immediate
@@ -95,7 +96,7 @@ export class Boxes {
     wr.remoteAddr = this.#peerAddr + (box + 1) * boxBytes - sge.length
     wr.sendFlags = signaled ? SendFlag.Inline | SendFlag.Signaled : SendFlag.Inline
     qp.postSend(wr)
-    // A full barrier between the box and the look at the peer's word.
+    // A full barrier between the write of the box and the read of the peer's word.
     Atomics.exchange(i32, this.#out, 0)
     if (i32[this.#peerFirst + (box + 1) * boxWords - 1] !== this.#written) {
       this.#late = this.#lastLate === ((this.#written - 1) | 0) ? this.#late + 1 : 1
@@ -108,7 +109,7 @@ export class Boxes {
     return true
   }
 
-  /** Whether another thread executes the requests. */
+  /** True if another thread executes the requests. */
   get late(): boolean {
     return this.#late >= mostLate
   }
@@ -119,19 +120,19 @@ export class Boxes {
     else this.#u8.copyWithin(data * 4, from, from + length)
   }
 
-  /** Whether a box has come, as the next message after `sends` SENDs. */
+  /** Returns true if a box has arrived that is the next message after `sends` SENDs. */
   has(sends: number): boolean {
     const i32 = this.#i32
     const end = this.#first + ((this.#read & (boxes - 1)) + 1) * boxWords
     return i32[end - 1] === ((this.#read + 1) | 0) && i32[end - 2] === sends
   }
 
-  /** Whether a box has come, whatever its turn is. */
+  /** True if a box has arrived, whatever its position in the order of messages. */
   get came(): boolean {
     return this.#i32[this.#end - 1] === ((this.#read + 1) | 0)
   }
 
-  /** Of the box that has come. */
+  /** Bytes of the box that has arrived. */
   get length(): number {
     return this.#i32[this.#end - 4]!
   }
@@ -140,7 +141,7 @@ export class Boxes {
     return this.#i32[this.#end - 3]!
   }
 
-  /** Where its data are, bytes from the beginning of the buffer. */
+  /** Location of the box's data, in bytes from the beginning of the buffer. */
   get at(): number {
     return (this.#end - 4) * 4 - ((this.length + 7) & ~7)
   }
@@ -149,12 +150,12 @@ export class Boxes {
     return this.#first + ((this.#read & (boxes - 1)) + 1) * boxWords
   }
 
-  /** The next one. */
+  /** Advances to the next box. */
   next(): void {
     this.#read = (this.#read + 1) | 0
   }
 
-  /** The receiver will sleep unless something has come before this. */
+  /** Announces that the receiver sleeps unless a message arrived before this call. */
   sleeps(): void {
     Atomics.add(this.#i32, this.#sleep, 1)
   }

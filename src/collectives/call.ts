@@ -1,4 +1,4 @@
-/** A call as it is carried out, and what is said of a peer that is in another. */
+/** Call that is executed, and the errors for a peer that is in another call. */
 import type { Combine } from './combine.ts'
 import { CollectiveError } from './error.ts'
 import type { History } from './history.ts'
@@ -7,18 +7,18 @@ import type { Schedule } from './schedule/index.ts'
 
 export interface Call {
   schedule: Schedule
-  /** Where `Place`s are; that of `Scratch` is set by the runner. */
+  /** Memory of each `Place`; the runner sets that of `Scratch`. */
   places: readonly [Range, Range, Range]
   combine: Combine | null
-  /** Of 24 bits: the collective, its variant, and the number of the call. */
+  /** Tag of 24 bits: the collective, its variant, and the number of the call. */
   tag: number
-  /** What a peer's tag means, in words. */
+  /** Returns a description of a peer's tag, for messages of errors. */
   nameOf: (tag: number) => string
-  /** The calls of this rank up to this one. */
+  /** Calls of this rank up to this one. */
   history: History
 }
 
-/** `rank` is in the call of the tag `theirs`, or was in it where this rank was in another. */
+/** Returns the error that `rank` is in the call with the tag `theirs`, or was in it while this rank was in another. */
 export function elsewhere({ nameOf, tag, history }: Call, rank: number, theirs: number): CollectiveError {
   const then = history.tagOf(history.numberOf(theirs))
   if (then >= 0 && then !== tag && then !== theirs) return differs(rank, nameOf(theirs), nameOf(then))
@@ -30,12 +30,15 @@ export function elsewhere({ nameOf, tag, history }: Call, rank: number, theirs: 
   return new CollectiveError('EMISMATCH', message, rank)
 }
 
-/** `rank` made another call than this rank, in words. */
+/** Returns the error that `rank` made another call than this rank; both are described in words. */
 export function differs(rank: number, there: string, here: string): CollectiveError {
   return new CollectiveError('EMISMATCH', `rank ${rank} was in ${there} where this rank was in ${here}`, rank)
 }
 
-/** `rank` sends or expects `theirs` bytes (-1: what is written where this rank did not say) instead of `ours`. */
+/**
+ * Returns the error that `rank` sends or expects `theirs` bytes instead of `ours`; -1: data that were written without a `Ready` of this
+ * rank.
+ */
 export function lengths({ nameOf, tag }: Call, rank: number, theirs: number, ours: number): CollectiveError {
   const what = theirs < 0 ? 'a long message' : `${theirs} bytes`
   const message = `${nameOf(tag)}: rank ${rank} has ${what} where this rank has ${ours}: counts or types differ`

@@ -1,4 +1,4 @@
-/** Calls: from what the user gives to what the runner carries out, and back. */
+/** Calls: conversion of the user's arguments to the calls that the runner executes, and of the results back. */
 import { type Arguments, check, read, Stage } from './arguments.ts'
 import type { Call } from './call.ts'
 import type { Chooser } from './choose.ts'
@@ -12,8 +12,8 @@ import { algorithms, type Collective, collectives, Place, scheduleOf } from './s
 const types: readonly (ElementType | '')[] = ['', 'Int32', 'Float32', 'Float64']
 
 /**
- * A call in 24 bits, as messages carry it: bits 0 to 6 its number, 7 to 13 the root, 14 and 15 the operation, 16 and 17 the type
- * of the elements, 18 to 20 the algorithm, 21 to 23 the collective. Root and number are cut off.
+ * Tag of a call in 24 bits, as messages carry it: bits 0 to 6 its number, 7 to 13 the root, 14 and 15 the operation, 16 and 17 the type
+ * of the elements, 18 to 20 the algorithm, 21 to 23 the collective. Root and number are truncated to their bits.
  */
 const roots = 128
 const rootShift = 7
@@ -34,7 +34,7 @@ function codeOf({ collective, root, operation, type }: Arguments, algorithm: str
   )
 }
 
-/** What a tag means, in words, except for the algorithm. */
+/** Returns a description of a tag, without the algorithm. */
 export function nameOf(tag: number): string {
   const name = collectives[tag >>> collectiveShift]!
   const operation = operations[((tag >>> operationShift) & 3) - 1]
@@ -45,19 +45,19 @@ export function nameOf(tag: number): string {
   return `${name}${about}${from} as call ${tag % callNumbers}`
 }
 
-/** Stands for an array that has to be copied anew in each call. */
+/** Placeholder for an array that has to be copied anew in each call. */
 const copied = Symbol('copied')
 
-/** A call that may come again. */
+/** Call that may be repeated. */
 interface Prepared extends Call {
   collective: Collective
   root: number
   operation: Operation | null
   bytes: number
   type: ElementType | ''
-  /** Its tag without the number. */
+  /** Tag of the call without the number. */
   code: number
-  /** The arrays to which its places point. */
+  /** Arrays to which the places of the call point. */
   input: AnyArray | null | typeof copied
   output: AnyArray | null | typeof copied
 }
@@ -71,7 +71,7 @@ export class Caller {
   readonly #combines: Record<Operation, Record<ElementType, Combine>>
   readonly #input: Stage
   readonly #output: Stage
-  /** The last call of each collective: often the next is like it. */
+  /** Last call of each collective: the next one is often identical. */
   readonly #last = new Map<Collective, Prepared>()
   readonly #prepared = new Map<string, Prepared>()
   readonly #args: Arguments = {
@@ -91,7 +91,7 @@ export class Caller {
     this.#output = new Stage(memory)
   }
 
-  /** Throws a CollectiveError (EINVAL) before anything happens. */
+  /** Begins a call. Throws a CollectiveError (EINVAL) before any message is sent. */
   begin(
     collective: Collective,
     root: number,
@@ -143,12 +143,12 @@ export class Caller {
     return call
   }
 
-  /** The memory of arrays may have changed hands. */
+  /** Forgets the arrays: their memory may be in use for other arrays. */
   forget(): void {
     this.#last.clear()
   }
 
-  /** After the last step. */
+  /** Copies the results to the user's arrays after the last step. */
   finish(): void {
     const [args, input, output] = [this.#args, this.#input, this.#output]
     if (!output.copied && !input.copied) return

@@ -1,4 +1,4 @@
-/** Which algorithm a call takes: the first rule that it fits. */
+/** Choice of the algorithm of a call: the first rule that matches. */
 
 import { CollectiveError } from './error.ts'
 import { algorithmsOf, type Collective, collectives } from './schedule/index.ts'
@@ -6,21 +6,21 @@ import { algorithmsOf, type Collective, collectives } from './schedule/index.ts'
 export interface Rule {
   collective: Collective
   algorithm: string
-  /** Up to so many ranks; any number unless told. */
+  /** Maximum number of ranks; default: any number. */
   maxRanks?: number
-  /** Up to so many bytes, of what `Task.bytes` counts; any number unless told. */
+  /** Maximum bytes, as `Task.bytes` counts them; default: any number. */
   maxBytes?: number
 }
 
-/** What `verbena collective tune` writes. */
+/** Output of `verbena collective tune`. */
 export interface DecisionTable {
   version: 1
   rules: readonly Rule[]
 }
 
 /**
- * From the algorithms' costs: while a message costs more than its bytes, the fewest messages after one another; then the fewest
- * bytes on each link (Thakur, Rabenseifner, Gropp 2005).
+ * Default rules, derived from the algorithms' costs: while the cost of a message exceeds that of its bytes, the fewest consecutive
+ * messages; beyond that, the fewest bytes on each link (Thakur, Rabenseifner, Gropp 2005).
  */
 export const defaultRules: readonly Rule[] = [
   { collective: 'barrier', algorithm: 'dissemination' },
@@ -44,16 +44,16 @@ export const defaultRules: readonly Rule[] = [
   { collective: 'alltoall', algorithm: 'pairwise' },
 ]
 
-/** Rules of the user's come first, then the defaults. */
+/** Rules of the user, then the default rules. */
 export class Chooser {
   readonly #size: number
   readonly #rules: Record<Collective, Rule[]>
-  /** 32 bits that follow from the rules of the user: they have to be the same at all ranks. */
+  /** Digest of 32 bits of the user's rules: it has to be the same at all ranks. */
   readonly mark: number
-  /** Whether a rule of the user's takes multicast, for which a device needs more. */
+  /** True if a rule of the user chooses multicast, which requires more of the device. */
   readonly multicasts: boolean
 
-  /** Throws a CollectiveError (EINVAL) for a table with a rule that there is not. */
+  /** Throws a CollectiveError (EINVAL) for a table with an invalid rule. */
   constructor(size: number, table: DecisionTable | null = null) {
     this.#size = size
     const own = table === null ? [] : checked(table)
@@ -67,7 +67,7 @@ export class Chooser {
     ) as Record<Collective, Rule[]>
   }
 
-  /** Throws a CollectiveError (EINVAL) for a collective that there is not, or for what is no number of bytes. */
+  /** Returns the algorithm. Throws a CollectiveError (EINVAL) for an unknown collective or an invalid number of bytes. */
   choose(collective: Collective, bytes: number): string {
     const rules = Object.hasOwn(this.#rules, collective) ? this.#rules[collective] : undefined
     if (rules === undefined)
@@ -81,7 +81,7 @@ export class Chooser {
   }
 }
 
-/** FNV-1a of the rules. */
+/** Returns the FNV-1a hash of the rules. */
 function markOf(rules: readonly Rule[]): number {
   const text = JSON.stringify(
     rules.map(({ collective, algorithm, maxRanks, maxBytes }) => [collective, algorithm, maxRanks, maxBytes]),
@@ -98,7 +98,7 @@ function checked(table: DecisionTable): readonly Rule[] {
     if (typeof rule !== 'object' || rule === null) throw wrong(`rule ${i + 1} is ${JSON.stringify(rule)}`)
     if (!collectives.includes(rule.collective))
       throw wrong(`rule ${i + 1} has no collective ${JSON.stringify(rule.collective)}: ${collectives.join(', ')}`)
-    // Sixteen ranks have every algorithm.
+    // All algorithms exist for sixteen ranks.
     const names = algorithmsOf(rule.collective, 16)
     if (!names.includes(rule.algorithm))
       throw wrong(`rule ${i + 1}: ${rule.collective} has ${names.join(', ')}, not ${JSON.stringify(rule.algorithm)}`)

@@ -1,11 +1,11 @@
-/** Combining elements in the device's memory: few of them in JavaScript, many by vector instructions where there are any. */
+/** Combining elements in the device's memory: few of them in JavaScript, many by vector instructions if these are available. */
 import { wasmOf } from '../memory/index.ts'
 import { type Combine, type ElementType, type Operation, scalarCombines, type Views } from './scalar-combine.ts'
 import { turnBytes, vectorCombines } from './vector-combine.ts'
 
 export { type Combine, type ElementType, type Operation, operations, type Views } from './scalar-combine.ts'
 
-/** From so many bytes on the call into WebAssembly pays off. */
+/** Bytes from which on the call into WebAssembly pays off. */
 const vectorFrom = 4 * turnBytes
 
 export function combines(memory: Views): Record<Operation, Record<ElementType, Combine>> {

@@ -17,27 +17,27 @@ import { agree, checkCalls } from './same-calls.ts'
 import type { Collective } from './schedule/index.ts'
 import { tableOfEnvironment } from './table-file.ts'
 
-/** Milliseconds in the kernel between two looks whether those that this rank waits for are alive. */
+/** Milliseconds of a wait in the kernel between two checks that the peers that this rank waits for are alive. */
 const probeMs = 500
 
-/** How long `end` waits for acknowledgements unless told. */
+/** Milliseconds for which `end` waits for acknowledgements by default. */
 const endMs = 10_000
 
-/** What a call that waits remembers. */
+/** State of a call that waits. */
 interface Patience {
   moves: number
-  /** When something last moved, and when the peers were last probed. */
+  /** Time of the last progress, and of the last probe of the peers. */
   sinceNs: number
   probedNs: number
 }
 
 /**
- * All ranks call the same collectives in the same order, with the same counts, types, roots and operations; a rank that does
- * not is named by the others' errors where they can tell. A call ends when this rank's part is done: the others may still be at
- * it. Calls block the thread, or (`…Async`) leave it to others until the promise resolves; calls that are not awaited are
- * carried out one after the other.
+ * Collective operations of one rank. All ranks call the same collectives in the same order, with the same counts, types, roots and
+ * operations; the errors of the other ranks name a rank that does not, if they can identify it. A call ends when this rank's part is done:
+ * other ranks may still be executing theirs. Calls block the thread, or (`…Async`) leave it free until the promise resolves; calls that are
+ * not awaited are executed one after the other.
  *
- * Arrays of `alloc` are used where they are; what is in others is copied from and to memory that the device can reach.
+ * Arrays of `alloc` are used in place; the contents of other arrays are copied from and to memory that the device can reach.
  *
  * After an error other than EINVAL the communicator can only be closed.
  */
@@ -53,19 +53,19 @@ export class Communicator {
   readonly #chooser: Chooser
   readonly #caller: Caller
   readonly #timeoutMs: number
-  /** Null: what suits the cores of this host. */
+  /** Microseconds of polling that the user requested; null: chosen by the number of cores of this host. */
   readonly #spinUs: number | null
   readonly #directBytes: number | null
   #spinNs = 0
-  /** The ranks of this host are more than the cores that they share: one that polls lets others run. */
+  /** True if this host has more ranks than cores that they share: a rank that polls then yields its core to other ranks. */
   #crowded = false
   readonly #aborted = (): void => this.#abort()
-  /** Calls that are under way, or wait for their turn, without blocking; and the end of the last of them. */
+  /** Number of `…Async` calls that are executing or queued, and the end of the last of them. */
   #deferred = 0
   #tail: Promise<unknown> = Promise.resolve()
   #closed = false
 
-  /** Use `createCommunicator`. */
+  /** Constructor for `createCommunicator` only. */
   constructor(ranks: Ranks, options: CommunicatorOptions) {
     const { rank, size } = ranks
     this.rank = rank
@@ -103,7 +103,9 @@ export class Communicator {
     if (!this.#closed) this.#mesh.fail(new CollectiveError('EPEER', text, -1, { cause: reason }))
   }
 
-  /** Of `createCommunicator`: a queue pair to each rank. Rejects with the reason of the ranks' signal as soon as that is aborted. */
+  /**
+   * Connects a queue pair to each rank, for `createCommunicator`. Rejects with the reason of the ranks' signal as soon as that is aborted.
+   */
   async connect(): Promise<void> {
     const { signal } = this.#ranks
     let stop = (): void => {}
@@ -129,19 +131,19 @@ export class Communicator {
     await this.#ranks.barrier()
   }
 
-  /** What depends on the cores that the ranks have told. */
+  /** Sets what depends on the cores that the ranks have reported. */
   #settle(cores: readonly Uint8Array[]): void {
     const { members } = this.#ranks
     const host = members?.[this.rank]?.host
     this.#crowded = areCrowded(cores.filter((_, rank) => members?.[rank]?.host === host))
-    // Who cannot let others run (no system calls) sleeps soon where they wait for its core.
+    // A rank that cannot yield its core (no system calls) sleeps after a short time if other ranks wait for the core.
     this.#spinNs = (this.#spinUs ?? (this.#crowded && !nativeAvailable ? 5 : 1000)) * 1000
     this.#runner.directBytes = this.#directBytes ?? (this.#crowded ? Number.POSITIVE_INFINITY : 2048)
   }
 
   // --- memory ------------------------------------------------------------------------------------------------------
 
-  /** An array of zeros that collectives use without a copy. `Type`: `Float64Array`, `Uint8Array`, … */
+  /** Allocates an array of zeros that collectives use without a copy. `Type`: `Float64Array`, `Uint8Array`, … */
   alloc<T extends AnyArray>(
     Type: { new (buffer: ArrayBufferLike, byteOffset: number, length: number): T; BYTES_PER_ELEMENT: number },
     length: number,
@@ -167,7 +169,7 @@ export class Communicator {
     return this.#defer('barrier', 0, null, null)
   }
 
-  /** `data` of the root becomes everybody's. */
+  /** Copies `data` of the root to `data` of all other ranks. */
   broadcast(data: AnyArray, root = 0): void {
     this.#block('broadcast', root, null, data)
   }
@@ -175,7 +177,7 @@ export class Communicator {
     return this.#defer('broadcast', root, null, data)
   }
 
-  /** Part i of the root's `input` becomes the `output` of rank i. Others' `input` is not looked at. */
+  /** Copies part i of the root's `input` to the `output` of rank i. The `input` of other ranks is ignored. */
   scatter(input: AnyArray | null, output: AnyArray, root = 0): void {
     this.#block('scatter', root, input, output)
   }
@@ -183,7 +185,7 @@ export class Communicator {
     return this.#defer('scatter', root, input, output)
   }
 
-  /** The `input` of rank i becomes part i of the root's `output`. Others' `output` is not looked at. */
+  /** Copies the `input` of rank i to part i of the root's `output`. The `output` of other ranks is ignored. */
   gather(input: AnyArray, output: AnyArray | null, root = 0): void {
     this.#block('gather', root, input, output)
   }
@@ -191,7 +193,7 @@ export class Communicator {
     return this.#defer('gather', root, input, output)
   }
 
-  /** The `input` of rank i becomes part i of everybody's `output`. */
+  /** Copies the `input` of rank i to part i of the `output` of all ranks. */
   allgather(input: AnyArray, output: AnyArray): void {
     this.#block('allgather', 0, input, output)
   }
@@ -199,7 +201,7 @@ export class Communicator {
     return this.#defer('allgather', 0, input, output)
   }
 
-  /** Part j of the `input` of rank i becomes part i of the `output` of rank j. */
+  /** Copies part j of the `input` of rank i to part i of the `output` of rank j. */
   alltoall(input: AnyArray, output: AnyArray): void {
     this.#block('alltoall', 0, input, output)
   }
@@ -208,8 +210,8 @@ export class Communicator {
   }
 
   /**
-   * The root's `output` becomes the combination of all inputs, element by element. Sums of floating-point numbers are the same each
-   * time, not the same for another number of ranks or another algorithm. `input` and `output` may be the same array.
+   * Writes the combination of all inputs, element by element, to the root's `output`. Sums of floating-point numbers are the same in each
+   * repetition, but may differ for another number of ranks or another algorithm. `input` and `output` may be the same array.
    */
   reduce<T extends ElementArray>(input: T, output: T | null, operation: Operation, root = 0): void {
     this.#block('reduce', root, input, output, operation)
@@ -218,7 +220,7 @@ export class Communicator {
     return this.#defer('reduce', root, input, output, operation)
   }
 
-  /** The same for everybody's `output`, which is the same to the bit at all ranks. */
+  /** Writes the combination of all inputs to the `output` of all ranks, identical to the bit at all ranks. */
   allreduce<T extends ElementArray>(input: T, output: T, operation: Operation): void {
     this.#block('allreduce', 0, input, output, operation)
   }
@@ -226,7 +228,10 @@ export class Communicator {
     return this.#defer('allreduce', 0, input, output, operation)
   }
 
-  /** The algorithm that a collective takes for so many bytes: of a broadcast or a reduction all, else what one rank gives one other. */
+  /**
+   * Returns the algorithm of a collective for a number of bytes: all bytes of a broadcast or a reduction, otherwise the bytes that one rank
+   * gives one other rank.
+   */
   algorithmFor(collective: Collective, bytes: number): string {
     return this.#chooser.choose(collective, bytes)
   }
@@ -266,7 +271,7 @@ export class Communicator {
     })
   }
 
-  /** Does `work` when the calls before are over; then `last`, whatever has happened. */
+  /** Executes `work` after the earlier calls, then `last`, whatever the outcome. */
   #inTurn(work: () => Promise<void>, last?: () => void): Promise<void> {
     const before = this.#tail
     this.#deferred++
@@ -287,7 +292,7 @@ export class Communicator {
     return mine
   }
 
-  /** Polls for a while; true when the call is over. */
+  /** Polls for a limited time; returns true if the call has ended. */
   #spin(): boolean {
     let turns = 0
     let untilNs = 0
@@ -308,7 +313,7 @@ export class Communicator {
     const patience = this.#patience()
     while (!this.#spin()) {
       const waitMs = Math.min(probeMs, this.#runner.arm(nowNs()))
-      // What came before is no event.
+      // A message that arrived before the arming generates no event.
       if (this.#runner.step()) return
       channel.getEvent(waitMs)?.ackEvents(1)
       this.#check(patience)
@@ -317,7 +322,7 @@ export class Communicator {
 
   async #waitAsync(): Promise<void> {
     const patience = this.#patience()
-    // Others of this thread may be what this call waits for, so nothing polls here.
+    // This call may wait for other work of this thread, so nothing polls here.
     while (!this.#runner.step()) {
       const waitMs = Math.min(probeMs, this.#runner.arm(nowNs()))
       if (this.#runner.step()) return
@@ -331,7 +336,9 @@ export class Communicator {
     return { moves: this.#runner.moves, sinceNs: now, probedNs: now }
   }
 
-  /** After an event, or none for `probeMs`. An event may mean nothing: only a transfer that got further is progress. */
+  /**
+   * Checks the progress after an event, or after `probeMs` without one. An event alone is not progress: only a transfer that advanced is.
+   */
   #check(patience: Patience): void {
     if (this.#mesh.failure !== null) throw this.#mesh.failure
     const now = nowNs()
@@ -351,7 +358,10 @@ export class Communicator {
     this.#runner.probe()
   }
 
-  /** What is wrong with the arguments has sent nothing; after all else the ranks are no longer at the same point. */
+  /**
+   * Returns the error of a call. A call with invalid arguments has sent nothing; after any other error the ranks are no longer at the same
+   * point.
+   */
   #failed(error: unknown): unknown {
     if (error instanceof CollectiveError) {
       if (error.code === 'EINVAL' || error.code === 'ECLOSED') return error
@@ -369,9 +379,9 @@ export class Communicator {
   }
 
   /**
-   * The end in order, which all ranks call: waits for calls that are under way, until all that this rank has sent is acknowledged
-   * (`timeoutMs`, 0: for ever), and until all ranks have come here; then closes, whatever happens. Rejects with a CollectiveError: also
-   * where the ranks did not make the same calls (EMISMATCH), which need not show before.
+   * Ends the communicator in order; all ranks call it. Waits for calls that are not complete, until all sends of this rank are acknowledged
+   * (`timeoutMs`, 0: no limit), and until all ranks have called it; then closes, whatever the outcome. Rejects with a CollectiveError: also
+   * if the ranks did not make the same calls (EMISMATCH), which may not have shown before.
    */
   end({ timeoutMs = endMs }: { timeoutMs?: number } = {}): Promise<void> {
     const work = async (): Promise<void> => {
@@ -383,7 +393,9 @@ export class Communicator {
     return this.#inTurn(work, () => this.close())
   }
 
-  /** What `promise` gives, unless a rank waits for this one in another call: one that had another root, for example, never ends. */
+  /**
+   * Returns the result of `promise`, unless a rank waits for this one in another call: a call with another root, for example, never ends.
+   */
   async #whileSame<T>(promise: Promise<T>): Promise<T> {
     let timer: NodeJS.Timeout | undefined
     const other = new Promise<never>((_, reject) => {
@@ -403,8 +415,8 @@ export class Communicator {
   }
 
   /**
-   * At once: frees all that the device holds for it, also messages that have not arrived. Others that are still in a call with this
-   * rank fail; `end` is for those that have not failed.
+   * Closes at once: frees all resources of the device, also messages that have not arrived. Ranks that are still in a call with this rank
+   * fail; `end` is for communicators that have not failed.
    */
   close(): void {
     if (this.#closed) return

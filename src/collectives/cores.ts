@@ -1,13 +1,16 @@
-/** Whether the ranks of a host are more than the cores that they share: they tell each other which these are. */
+/** Detection of a host with more ranks than cores that they share: the ranks exchange the sets of their cores. */
 import { availableParallelism } from 'node:os'
 import { currentCores } from '../memory/index.ts'
 
-/** What a rank tells: how many threads run at once where it is (4 bytes), and a bit for each core that it may run on, the lowest first. */
+/**
+ * Layout of a rank's report: number of threads that can run at once where the rank is (4 bytes), and a bit for each core that the rank may
+ * run on, the lowest first.
+ */
 const countBytes = 4
 const maskBytes = 128
 export const coresBytes: number = countBytes + maskBytes
 
-/** `address` and behind it the cores of the calling thread: no bit is set where they are unknown. */
+/** Returns `address` followed by the cores of the calling thread: no bit is set if they are unknown. */
 export function withCores(address: Uint8Array): Uint8Array {
   const both = new Uint8Array(address.length + coresBytes)
   both.set(address)
@@ -15,7 +18,7 @@ export function withCores(address: Uint8Array): Uint8Array {
   return both
 }
 
-/** Cores beyond those that have a bit are left out. */
+/** Returns the report of a rank; cores beyond those that have a bit are left out. */
 export function describeCores(cores: readonly number[], count: number): Uint8Array {
   const told = new Uint8Array(coresBytes)
   new DataView(told.buffer).setUint32(0, count)
@@ -24,9 +27,9 @@ export function describeCores(cores: readonly number[], count: number): Uint8Arr
 }
 
 /**
- * `told`: `coresBytes` of each rank of one host. A launcher may have bound each of them to other cores, so their union counts. Where a
- * rank's cores are unknown, the number of its threads stands for them; where this is less than its cores (a container's share of the
- * processors' time), the host has no more for all.
+ * Returns true if the ranks of a host outnumber their cores. `told`: `coresBytes` of each rank of the host. A launcher may have bound each
+ * rank to other cores, so their union counts. For a rank with unknown cores, the number of its threads is used instead; if this number is
+ * less than its cores (a container's share of the processors' time), it is the limit for all ranks of the host.
  */
 export function areCrowded(told: readonly Uint8Array[]): boolean {
   const union = new Uint8Array(maskBytes)

@@ -1,12 +1,12 @@
-/** Makes communicators. */
+/** Creation of communicators. */
 import { randomBytes } from 'node:crypto'
 import { Communicator } from './communicator.ts'
 import { CollectiveError } from './error.ts'
 import type { CommunicatorOptions, Ranks } from './options.ts'
 
 /**
- * Connects all ranks of a group with each other. All of them call it. Throws a CollectiveError, what the ranks' signal is aborted
- * with (of `joinGroup` a GroupError: a rank died, for example), or a VerbsError of the device.
+ * Connects all ranks of a group with each other. All ranks call it. Throws a CollectiveError, the reason of the ranks' signal if that is
+ * aborted (of `joinGroup` a GroupError: a rank died, for example), or a VerbsError of the device.
  */
 export async function createCommunicator(ranks: Ranks, options: CommunicatorOptions = {}): Promise<Communicator> {
   const { device = options.context ? undefined : await ownSegment(ranks) } = options
@@ -20,7 +20,7 @@ export async function createCommunicator(ranks: Ranks, options: CommunicatorOpti
   }
 }
 
-/** Shared memory for these ranks alone: rank 0 names it. */
+/** Returns the name of a shared-memory device for these ranks alone, which rank 0 chooses. */
 async function ownSegment(ranks: Ranks): Promise<string> {
   const hosts = new Set(ranks.members?.map(({ host }) => host))
   if (hosts.size > 1) {

@@ -1,13 +1,13 @@
-/** Waits for what this rank has sent, at the end of a communicator. */
+/** Wait for the acknowledgement of this rank's sends, at the end of a communicator. */
 import { nowNs } from '../index.ts'
 import { CollectiveError } from './error.ts'
 import type { Lane } from './lane.ts'
 import type { Mesh } from './mesh.ts'
 
-/** Milliseconds between two looks, at most. */
+/** Maximum milliseconds between two checks. */
 const lookMs = 500
 
-/** Until all that was sent is acknowledged, at most `timeoutMs` (0: for ever). Rejects with a CollectiveError. */
+/** Waits until all sends are acknowledged, at most `timeoutMs` (0: no limit). Rejects with a CollectiveError. */
 export async function drain(mesh: Mesh, timeoutMs: number): Promise<void> {
   const { lanes } = mesh
   const untilNs = timeoutMs > 0 ? nowNs() + timeoutMs * 1e6 : Number.POSITIVE_INFINITY

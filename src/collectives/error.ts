@@ -1,21 +1,21 @@
-/** What ends a communicator, or a call of it. */
+/** Code of an error that ends a communicator, or a call of it. */
 
 export type CollectiveErrorCode =
-  /** An argument is wrong; nothing was sent. */
+  /** Invalid argument; nothing was sent. */
   | 'EINVAL'
-  /** The ranks do not agree: another collective, another count, another type. */
+  /** Disagreement between ranks: another collective, another count, another type. */
   | 'EMISMATCH'
-  /** A rank cannot be reached any more, or the group has failed. */
+  /** Rank that cannot be reached any more, or group that has failed. */
   | 'EPEER'
-  /** Nothing came for as long as `timeoutMs`. */
+  /** Timeout: nothing arrived for `timeoutMs`. */
   | 'ETIMEDOUT'
-  /** The communicator is closed. */
+  /** Communicator that is closed. */
   | 'ECLOSED'
 
 export class CollectiveError extends Error {
   override readonly name = 'CollectiveError'
   readonly code: CollectiveErrorCode
-  /** The rank that it is about; -1 if there is none. */
+  /** Rank that the error concerns; -1 if there is none. */
   readonly rank: number
 
   constructor(code: CollectiveErrorCode, message: string, rank = -1, options?: ErrorOptions) {

@@ -1,19 +1,19 @@
-/** The calls that a rank has made: what it compares with the other ranks when one waits for long, and at the end. */
+/** Calls that a rank has made. Ranks compare them if one has waited for long, and at the end. */
 import { callNumbers } from './message.ts'
 
-/** How many of the last calls are known one by one. */
+/** Number of the last calls whose tags are remembered. */
 const remembered: number = callNumbers
 
-/** What a rank tells at the end: how many calls (8 bytes), and what follows from all of them (4). */
+/** Bytes of the summary that a rank sends at the end: number of calls (8 bytes), and digest of all of them (4). */
 const summaryBytes = 12
 
 export class History {
-  /** Calls so far: the number of the last one. */
+  /** Number of calls so far, which is the number of the last one. */
   count = 0
   #digest = 0x811c9dc5
   readonly #tags = new Uint32Array(remembered)
 
-  /** A call begins. `tag` carries its number modulo `callNumbers`. */
+  /** Records a call that begins. `tag` carries its number modulo `callNumbers`. */
   add(tag: number, root: number, bytes: number): void {
     this.count++
     this.#tags[this.count % remembered] = tag
@@ -24,14 +24,14 @@ export class History {
     )
   }
 
-  /** The tag of call `number`; -1: it is yet to come, or too long ago. */
+  /** Returns the tag of call `number`; -1: the call is in the future, or too old. */
   tagOf(number: number): number {
     return number > 0 && number <= this.count && number > this.count - remembered
       ? this.#tags[number % remembered]!
       : -1
   }
 
-  /** The number of the last call, up to this one, of which a message with such a tag may be. */
+  /** Returns the number of the last call, up to the present one, to which a message with this tag can belong. */
   numberOf(tag: number): number {
     return this.count - ((this.count - tag) & (callNumbers - 1))
   }
@@ -44,7 +44,7 @@ export class History {
     return bytes
   }
 
-  /** The tags that are remembered, the last call's last. */
+  /** Tags that are remembered, in the order of the calls. */
   get tags(): Uint8Array {
     const known = Math.min(this.count, remembered)
     const bytes = new Uint8Array(4 * known)
@@ -54,15 +54,15 @@ export class History {
   }
 }
 
-/** What another rank has told at the end. */
+/** Report of another rank at the end. */
 export interface Told {
   summary: Uint8Array
   tags: Uint8Array
 }
 
 /**
- * In which call two ranks differ first, as far as they remember: its number, and both tags (-1: the rank has not made it). Null if what
- * they remember is the same, or does not overlap.
+ * Returns the first call in which two ranks differ, as far as they remember: its number, and both tags (-1: the rank has not made it). Null
+ * if the remembered calls are the same, or do not overlap.
  */
 export function firstDifference(own: Told, other: Told): { number: number; here: number; there: number } | null {
   const [a, b] = [recalled(own), recalled(other)]
@@ -84,7 +84,7 @@ function recalled({ summary, tags }: Told): { first: number; count: number; tagO
   }
 }
 
-/** The number of calls in a summary. */
+/** Returns the number of calls in a summary. */
 export function countOf(summary: Uint8Array): number {
   return new DataView(summary.buffer, summary.byteOffset, summary.length).getFloat64(0)
 }

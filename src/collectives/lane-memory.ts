@@ -1,19 +1,19 @@
 /**
- * What a lane has in the memory of its rank:
+ * Memory of a lane at its rank:
  *
- *     slots     what the peer sends
- *     notice    32 bytes, from which this rank sends where transfers are and shall go; then the proof
- *     boxes     short messages of the peer, where it has the same memory
+ *     slots     messages of the peer
+ *     notice    32 bytes, from which this rank sends the locations and destinations of transfers; then the proof
+ *     boxes     short messages of the peer, if it has the same memory
  */
 import { dataSlots } from './arrived.ts'
 import { Boxes, type BoxPlace } from './boxes.ts'
 import type { Memory, Range, Region } from './memory.ts'
 import { readyBytes } from './readies.ts'
 
-/** More than `dataSlots`: messages that only give slots back, one for each half of `dataSlots` that was used. */
+/** Number of slots, more than `dataSlots`: messages that only return slots need one for each half of `dataSlots` that was used. */
 export const slots: number = dataSlots + 8
 const noticeBytes = 64
-/** How far before the boxes the proof is. */
+/** Bytes from the beginning of the proof to the boxes. */
 const proofBefore: number = noticeBytes - readyBytes
 const proofBytes = 16
 
@@ -22,17 +22,17 @@ export function laneBytes(slotBytes: number): number {
 }
 
 export interface LaneMemory {
-  /** Of the slots: offset in the buffer, address, key. */
+  /** Location of the slots: offset in the buffer, address, key. */
   at: number
   addr: number
   lkey: number
   notice: Range
-  /** Bytes that the peer finds there, too, if it has the same memory. */
+  /** Random bytes that the peer finds at the same place if it has the same memory. */
   proof: Uint8Array
   boxes: BoxPlace
 }
 
-/** Of `laneBytes` bytes, `offset` bytes into `region`. */
+/** Returns the layout of `laneBytes` bytes that begin `offset` bytes into `region`. */
 export function laneMemory({ bytes, mr }: Region, offset: number, slotBytes: number): LaneMemory {
   const { addr, lkey, rkey } = mr
   const notice = offset + slots * slotBytes
@@ -45,7 +45,7 @@ export function laneMemory({ bytes, mr }: Region, offset: number, slotBytes: num
   }
 }
 
-/** What would be a peer's `proof` if all memory were common and its boxes were at `at`; null if they cannot be there. */
+/** Returns the location of a peer's `proof` if all memory is common and the peer's boxes are at `at`; null if they cannot be there. */
 export function proofAt({ u8 }: Memory, at: number): Uint8Array | null {
   if (!Number.isInteger(at / 8) || at < proofBefore || at + Boxes.bytes > u8.length) return null
   return u8.subarray(at - proofBefore, at - proofBefore + proofBytes)

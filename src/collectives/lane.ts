@@ -1,4 +1,4 @@
-/** One peer: a queue pair (RC) with slots for what it sends, and boxes for what is short where the memory is shared. */
+/** One peer: a queue pair (RC) with slots for its messages, and boxes for its short messages if the memory is shared. */
 import {
   type CompletionQueue,
   Opcode,
@@ -22,14 +22,14 @@ import { Posted } from './posted.ts'
 import { Readies, readyBytes, writeReady } from './readies.ts'
 import { Slots } from './slots.ts'
 
-/** Messages up to this are copied into their work request; the sender may reuse their memory at once. */
+/** Maximum bytes of a message that is copied into its work request; the sender may reuse the memory at once. */
 const inlineBytes = 256
 const longBytes = 16
-/** A `Credit` of so many bytes is a query. */
+/** Bytes of a `Credit` that is a query. */
 const queryBytes = 8
-/** A `Credit` of so many bytes tells in which call its sender waits. */
+/** Bytes of a `Credit` that carries the call in which its sender waits. */
 const callBytes = 16
-/** A message without content has so many bytes: one of no bytes takes a slower path through some devices. */
+/** Bytes of a message without content: a zero-length message takes a slower path through some devices. */
 const nothingBytes = 4
 const signalEvery = 8
 const watchTurns = 8
@@ -46,58 +46,58 @@ export class Lane {
   readonly rank: number
   readonly qp: QueuePair
   /**
-   * Completions of this queue pair only, of its sends and of its receives: a completion queue with one producer needs no lock.
+   * Completion queues for the sends and the receives of this queue pair alone: a completion queue with one producer needs no lock.
    */
   readonly sendCq: CompletionQueue
   readonly recvCq: CompletionQueue
   readonly #wcs: WorkCompletion[] = workCompletions(8)
-  /** Whether the peer's memory is in the buffer that this rank's is in, too. */
+  /** True if the peer's memory is in the same buffer as this rank's. */
   shared = false
-  /** For peers whose memory is shared, where the processor orders what it writes. */
+  /** Boxes for a peer whose memory is shared, if the processor keeps the order of its writes. */
   readonly #boxes: Boxes
   #boxed = false
-  /** Whether this rank uses them, too: the peer's device may be quicker. */
+  /** True if this rank also sends in boxes; the peer decides for itself, since its device may be faster. */
   #sendsBoxes = false
-  /** Not each look is at the completion queue, too. */
+  /** Number of polls; not every poll reads the completion queue, too. */
   #looks = 0
-  /** SENDs with messages, posted and received. */
+  /** Number of SENDs with messages that were posted, and received. */
   #sends: number
   #sendsSeen: number
-  /** Slots of the peer that may be used. */
+  /** Number of free slots of the peer. */
   credits: number = dataSlots
   readonly arrived: Arrived = new Arrived()
   readonly readies: Readies = new Readies()
-  /** `TookAll` or `TookRest`, of the call `tookTag`, or 0. */
+  /** Kind of the message `TookAll` or `TookRest` that has arrived, for the call `tookTag`, or 0. */
   took = 0
   tookTag = 0
-  /** First chunk of the window that the peer has last asked about, and the call's tag; -1: of none. */
+  /** First chunk of the window that the peer last queried, and the call's tag; -1: no window. */
   asked = -1
   askedTag = 0
-  /** In which call the peer has waited for this rank: its number, and its tag there. 0: in none. */
+  /** Number of the call in which the peer has waited for this rank, and the call's tag there. 0: no call. */
   waitedIn = 0
   waitedTag = 0
-  /** The peer was found to be in another call, and told. */
+  /** True if the peer was found in another call and was notified. */
   isElsewhere = false
-  /** The call that this rank has last told the peer. */
+  /** Number of the call that this rank last reported to the peer. */
   #told = 0
   readonly #memory: Memory
   readonly #slots: Slots
   readonly #short: SendWorkRequest
   readonly #long: SendWorkRequest
   readonly #probeRequest: SendWorkRequest
-  /** Until `#posted.count` of the probe has completed; 0: none is outstanding. */
+  /** Value of `#posted.count` at the probe, which is outstanding until so many requests have completed; 0: no probe is outstanding. */
   #probeEnd = 0
-  /** Why the peer is gone: said when all that had come from it is taken. */
+  /** Error of the lost connection: thrown after all messages of the peer that had arrived are taken. */
   lost: CollectiveError | null = null
   readonly #notice: Range
   readonly boxPlace: BoxPlace
-  /** Bytes of this rank's memory that the peer finds there, too, if it has the same memory. */
+  /** Random bytes that the peer finds at the same place if it has the same memory. */
   readonly proof: Uint8Array
-  /** Slots used since the peer was last told. */
+  /** Slots used since the last message that returned slots to the peer. */
   #owed = 0
   readonly #posted = new Posted(sendRoom)
 
-  /** Its memory is `offset` bytes into `region`. `counted`: messages of each kind that have passed either way. */
+  /** Uses memory that begins `offset` bytes into `region`. `counted`: messages of each kind that have already passed in each direction. */
   constructor(
     memory: Memory,
     { region, offset, slotBytes }: { region: Region; offset: number; slotBytes: number },
@@ -127,7 +127,7 @@ export class Lane {
     })
   }
 
-  /** The peer has the same memory, and its boxes for this rank are there. Before anybody sends. */
+  /** Starts to use boxes: the peer has the same memory, and its boxes for this rank are at `boxes`. Called before any rank sends. */
   share(boxes: BoxPlace): void {
     this.shared = true
     this.#boxes.connect(boxes)
@@ -145,8 +145,8 @@ export class Lane {
   }
 
   /**
-   * Sends `length` bytes, at most a slot, of `range` from `offset` on. Needs `mayPost`. Up to `inlineBytes` their memory is free again at
-   * once.
+   * Sends `length` bytes, at most a slot, of `range` from `offset` on. Requires `mayPost`. The memory of at most `inlineBytes` bytes is
+   * free again at once.
    */
   send(kind: number, tag: number, range: Range, offset: number, length: number): void {
     this.credits--
@@ -182,7 +182,7 @@ export class Lane {
     this.qp.postSend(wr)
   }
 
-  /** Writes to where the peer is ready for it, and tells it. Needs `mayPost` and `readies`. */
+  /** Writes to the memory for which the peer sent `Ready`, and notifies it. Requires `mayPost` and `readies`. */
   write(tag: number, addr: number, lkey: number): void {
     const { readies } = this
     this.credits--
@@ -201,13 +201,13 @@ export class Lane {
     this.qp.postSend(wr)
   }
 
-  /** Tells the peer where the first `bytes` bytes of a long transfer of `total` shall go. Needs `mayPost`. */
+  /** Sends the destination of the first `bytes` bytes of a long transfer of `total` to the peer. Requires `mayPost`. */
   ready(tag: number, { addr, rkey }: Range, offset: number, total: number, bytes: number): void {
     writeReady(this.#memory, this.#notice.at, { addr: addr + offset, total, bytes, rkey })
     this.send(Kind.Ready, tag, this.#notice, 0, readyBytes)
   }
 
-  /** Says that a transfer of `length` bytes, at `from` in the device's memory, waits for the peer. Needs `mayPost`. */
+  /** Announces that a transfer of `length` bytes, at `from` in the device's memory, waits for the peer. Requires `mayPost`. */
   announce(tag: number, from: number, length: number): void {
     const { at } = this.#notice
     const { f64 } = this.#memory
@@ -217,8 +217,8 @@ export class Lane {
   }
 
   /**
-   * Tells the peer that its memory was read, as `TookAll` or `TookRest`. Needs `mayPost`. The memory was the peer's as long as this
-   * send succeeds: it is outstanding until that is certain.
+   * Notifies the peer that its memory was read, as `TookAll` or `TookRest`. Requires `mayPost`. The memory belonged to the peer all the
+   * time if this send succeeds: the send is outstanding until that is certain.
    */
   tell(kind: number, tag: number): void {
     this.credits--
@@ -231,13 +231,13 @@ export class Lane {
     this.#box(kind, tag, this.#notice.at, 0, true)
   }
 
-  /** Asks whether the window that begins with this chunk has come. Needs `mayPost`. */
+  /** Requests a report on the window that begins with this chunk. Requires `mayPost`. */
   query(tag: number, first: number): void {
     this.#memory.f64[this.#notice.at / 8] = first
     this.send(Kind.Credit, tag, this.#notice, 0, queryBytes)
   }
 
-  /** Tells the peer, once, that this rank waits, or was, in call `number` with this tag. */
+  /** Notifies the peer, once, that this rank waits, or was, in call `number` with this tag. */
   tellCall(number: number, tag: number): void {
     if (this.#told === number || !this.mayPost) return
     this.#told = number
@@ -248,7 +248,7 @@ export class Lane {
     this.send(Kind.Credit, tag, this.#notice, 0, callBytes)
   }
 
-  /** Writes nothing to the peer's memory: the completion tells that the peer is there, and has all that was sent before. */
+  /** Posts a write of zero bytes: its completion shows that the peer is alive, and has received all earlier messages. */
   probe(): void {
     if (this.#probeEnd !== 0 || this.#posted.left >= sendRoom - 2) return
     this.#probeEnd = ++this.#posted.count
@@ -256,7 +256,7 @@ export class Lane {
     this.qp.postSend(this.#probeRequest)
   }
 
-  /** True when the peer has acknowledged all sends; until then asks for it. Throws a CollectiveError if the peer is gone. */
+  /** Returns true if the peer has acknowledged all sends; otherwise probes the peer. Throws a CollectiveError if the peer is gone. */
   drained(): boolean {
     if (this.#posted.left === 0) return true
     this.probe()
@@ -274,8 +274,8 @@ export class Lane {
   // --- what completed ----------------------------------------------------------------------------------------------
 
   /**
-   * Takes what has completed. True if something has come. Throws a CollectiveError when the peer is gone and all that had come
-   * from it is taken. `boxed`: what the caller waits for usually comes in a box.
+   * Takes completions and boxes. Returns true if there was any. Throws a CollectiveError when the peer is gone and all messages that had
+   * arrived from it are taken. `boxed`: the message that the caller waits for usually arrives in a box.
    */
   poll(boxed = false): boolean {
     const boxes = this.#boxed && this.#unbox()
@@ -283,18 +283,18 @@ export class Lane {
     const n = both ? this.#pollReceives() : 0
     const sends =
       (this.#posted.outstanding > 0 || this.#posted.left >= slots || this.#probeEnd !== 0) && this.#pollSends()
-    // Boxes may have come behind the last of its messages.
+    // Boxes may have arrived after the last of its messages.
     if (this.lost !== null && this.arrived.count === 0 && !(this.#boxed && this.#unbox())) throw this.lost
     return boxes || n > 0 || sends
   }
 
-  /** Takes what has come from a peer that this rank does not wait for: whether it is gone is not its concern. */
+  /** Takes messages of a peer that this rank does not wait for: it is irrelevant here whether that peer is gone. */
   look(): void {
     if (this.#boxed) this.#unbox()
     this.#pollReceives()
   }
 
-  /** Whether messages of so many bytes come in boxes; those that are announced, too. */
+  /** Returns true if messages of so many bytes arrive in boxes; for a message that is announced, 0 stands for its announcement. */
   boxes(bytes: number): boolean {
     return this.#sendsBoxes && bytes <= mostBoxed
   }
@@ -308,7 +308,7 @@ export class Lane {
         this.#gone(wc.statusText)
         continue
       }
-      // Boxes that were written before it.
+      // Boxes that were written before this message.
       if (this.#boxed) this.#unbox()
       this.#sendsSeen = (this.#sendsSeen + 1) | 0
       const slot = wc.wrId
@@ -319,7 +319,7 @@ export class Lane {
     return n
   }
 
-  /** Takes boxes. True if there was one. */
+  /** Takes boxes. Returns true if there was one. */
   #unbox(): boolean {
     const boxes = this.#boxes
     if (!boxes.has(this.#sendsSeen)) return false
@@ -346,7 +346,7 @@ export class Lane {
       if (this.#posted.completed === this.#probeEnd) this.#probeEnd = 0
     }
     if (n < 0) this.#gone('the completion queue is in error')
-    // There may have been no room for it when the slots were freed.
+    // There may have been no room for the message when the slots were freed.
     if (n > 0) this.#giveBack()
     return n > 0
   }
@@ -355,16 +355,16 @@ export class Lane {
     this.lost ??= new CollectiveError('EPEER', `rank ${this.rank} cannot be reached any more: ${why}`, this.rank)
   }
 
-  /** Asks for events with the next completions; what came before makes none. */
+  /** Requests events for the next completions; a completion that was already there generates none. */
   arm(): void {
     this.recvCq.reqNotify()
     if (this.#boxed) this.#boxes.sleeps()
-    // The next look is at both.
+    // The next poll reads both.
     this.#looks = -1
     if (this.#posted.outstanding > 0 || this.#probeEnd !== 0 || !this.mayPost) this.sendCq.reqNotify()
   }
 
-  /** A message is at `at`, in a slot or in a box (-1). False if it is none that a peer of this kind sends. */
+  /** Handles a message at `at`, in a slot or in a box (-1). Returns false if it is not one that a peer of this kind sends. */
   #received(at: number, slot: number, bytes: number, immediate: number): boolean {
     this.credits += creditsOf(immediate)
     const kind = kindOf(immediate)
@@ -405,13 +405,14 @@ export class Lane {
     return this.arrived.add(slot, at, length, immediate, from) && this.credits <= dataSlots
   }
 
-  /** Whether a message waits to be taken; looks if none does. */
+  /** Returns true if a message waits to be taken; polls if there is none. */
   hasMessage(): boolean {
     return this.arrived.count > 0 || (this.poll() && this.arrived.count > 0)
   }
 
   /**
-   * The same, looking at the boxes alone a few times, for a caller that waits for nothing else: that takes a third of as many `poll`s.
+   * Returns the same as `hasMessage`, but polls only the boxes several times, for a caller that waits for nothing else: that takes a third
+   * of the time of as many calls of `poll`.
    */
   watch(): boolean {
     if (this.arrived.count > 0 || (this.poll(true) && this.arrived.count > 0)) return true
@@ -419,17 +420,17 @@ export class Lane {
     return false
   }
 
-  /** Whether this rank may post; looks if it may not. */
+  /** Returns true if this rank may post; polls if it may not. */
   hasRoom(): boolean {
     return this.mayPost || (this.poll() && this.mayPost)
   }
 
-  /** Whether the memory of all sends is free again; looks if it is not. */
+  /** Returns true if the memory of all sends is free again; polls if it is not. */
   isQuiet(): boolean {
     return this.#posted.outstanding === 0 || (this.poll() && this.#posted.outstanding === 0)
   }
 
-  /** Takes the oldest message that has arrived: its slot is free. */
+  /** Takes the oldest message that has arrived, which frees its slot. */
   take(): void {
     this.#release(this.arrived.shift())
   }
@@ -440,7 +441,7 @@ export class Lane {
     this.#giveBack()
   }
 
-  /** Tells the peer of its free slots when they are many, if there is room for the message. */
+  /** Returns free slots to the peer when they are many, if there is room for the message. */
   #giveBack(): void {
     if (this.#owed < dataSlots / 2 || this.#posted.left >= sendRoom || this.lost !== null) return
     this.#send(Kind.Credit, 0, 0, 0, 0)

@@ -1,4 +1,4 @@
-/** Memory that peers can write to: what users allocate, what stands in for arrays of theirs that the device cannot reach, and slots. */
+/** Memory to which peers can write: users' allocations, copies of users' arrays that the device cannot reach, and slots. */
 import { Access, type Context, type MemoryRegion, type ProtectionDomain } from '../index.ts'
 import { type Copy, makeCopier, wasmOf } from '../memory/index.ts'
 import { CollectiveError } from './error.ts'
@@ -9,9 +9,9 @@ export interface Region {
   readonly mr: MemoryRegion
 }
 
-/** A range in a region, as work requests and typed arrays name it. */
+/** Range in a region, as work requests and typed arrays describe it. */
 export interface Range {
-  /** Bytes from the beginning of the buffer that all memory of the device is in. */
+  /** Bytes from the beginning of the buffer that contains all memory of the device. */
   at: number
   /** Device address. */
   addr: number
@@ -20,14 +20,14 @@ export interface Range {
   bytes: number
 }
 
-/** Memory of a user. */
+/** Allocation of a user. */
 interface Given extends Region {
   readonly array: AnyArray
 }
 
 export const emptyRange = (): Range => ({ at: 0, addr: 0, lkey: 0, rkey: 0, bytes: 0 })
 
-/** The element types that collectives know by themselves; other arrays are bytes to them. */
+/** Element types that collectives distinguish; other arrays are bytes to them. */
 export type ElementArray = Int32Array | Float32Array | Float64Array
 export type AnyArray = ElementArray | Uint8Array | Int8Array | Int16Array | Uint16Array | Uint32Array
 type ArrayType<T> = { new (buffer: ArrayBufferLike, byteOffset: number, length: number): T; BYTES_PER_ELEMENT: number }
@@ -42,7 +42,7 @@ export class Memory {
   readonly #context: Context
   readonly #pd: ProtectionDomain
   readonly #regions: Region[] = []
-  /** What users have allocated. */
+  /** Allocations of users. */
   readonly #given: Given[] = []
 
   constructor(context: Context, pd: ProtectionDomain) {
@@ -57,7 +57,7 @@ export class Memory {
     this.copy = makeCopier(this.u8, wasmOf(buffer))
   }
 
-  /** Zeros that the peers can write to. */
+  /** Allocates zeros to which the peers can write. */
   region(bytes: number): Region {
     const memory = this.#context.alloc(Math.max(64, bytes))
     const region = {
@@ -75,7 +75,7 @@ export class Memory {
     this.#context.free(region.bytes)
   }
 
-  /** An array that collectives use without a copy. */
+  /** Allocates an array that collectives use without a copy. */
   array<T extends AnyArray>(Type: ArrayType<T>, length: number): T {
     if (!Number.isSafeInteger(length) || length < 0)
       throw new CollectiveError('EINVAL', `alloc: length must be a number of elements, not ${length}`)
@@ -85,7 +85,7 @@ export class Memory {
     return array
   }
 
-  /** Frees an array of `array`: that one, not a view of it, since another may have got the memory of one that was freed. */
+  /** Frees an array of `array`. A view of it is not accepted: the memory of a freed array may already be in use for another one. */
   freeArray(array: AnyArray): void {
     const i = this.#given.findIndex((given) => given.array === array)
     if (i < 0)
@@ -97,7 +97,7 @@ export class Memory {
     this.free(given!)
   }
 
-  /** Points `range` to the memory of an array, if it is allocated here; false if not. */
+  /** Points `range` to the memory of an array. Returns false if the array is not allocated here. */
   find(array: AnyArray, range: Range): boolean {
     if (array.buffer !== this.u8.buffer) return false
     const { byteOffset, byteLength } = array
@@ -123,7 +123,7 @@ export function point(range: Range, { bytes, mr }: Region, offset: number, lengt
   range.bytes = length
 }
 
-/** A region that grows to what is asked for and keeps its size. */
+/** Region that grows to the requested size and keeps it. */
 export class Staging {
   readonly #memory: Memory
   #region: Region | null = null

@@ -1,4 +1,4 @@
-/** A queue pair to each of the other ranks, with completion queues of its own. */
+/** Queue pairs to all other ranks, with completion queues of their own. */
 import { createHash, randomFillSync } from 'node:crypto'
 import {
   type CompletionChannel,
@@ -16,30 +16,30 @@ import { laneBytes, proofAt } from './lane-memory.ts'
 import type { Memory, Region } from './memory.ts'
 import type { Device } from './opened.ts'
 
-/** Memory of all slots of a rank, at most, while a slot is longer than the shortest. */
+/** Maximum memory of all slots of a rank, unless the slots already have the minimum length. */
 const slotsBytes = 1 << 20
 const slotLengths = [8192, 4096, 2048, 1024]
 
 /**
- * What ranks tell each other of themselves: GID (16 bytes), LID (2), mark of the rules (4 from 20 on), the key of its memory (4); and for
- * each peer a queue pair number (4), a PSN (4), where its boxes are as offset in the memory (8) and device address (8), and the digest of
- * the lane's proof (16).
+ * Address of a rank for the other ranks: GID (16 bytes), LID (2), mark of the rules (4 from 20 on), key of its memory (4); and for
+ * each peer a queue pair number (4), a PSN (4), the location of its boxes as offset in the memory (8) and device address (8), and the digest
+ * of the lane's proof (16).
  *
- * The proof is a random number beside these boxes. A rank that finds something with that digest there in its own memory tells what it is;
- * of ranks that both have found the other's the memory is common. So each of them has shown that it reads the other's memory, and what
- * a rank tells it has been shown before.
+ * The proof is a random number beside these boxes. A rank that finds bytes with that digest there in its own memory sends these bytes back;
+ * two ranks that have both found the other's proof have common memory. Thus each of them has shown that it reads the other's memory, and a
+ * rank reveals a proof only to ranks that had access to it already.
  */
 const headBytes = 28
 const entryBytes = 40
 const digestBytes = 16
 
 export class Mesh {
-  /** By rank; null for this one. */
+  /** Lanes by rank; null for this rank. */
   readonly lanes: (Lane | null)[]
-  /** The longest message that goes into a slot, bytes: the same at all ranks. */
+  /** Maximum bytes of a message in a slot: the same at all ranks. */
   readonly slotBytes: number
   readonly channel: CompletionChannel
-  /** Why nothing goes on any more. */
+  /** Error after which no call is possible. */
   failure: CollectiveError | null = null
   readonly #rank: number
   readonly #context: Context
@@ -48,7 +48,7 @@ export class Mesh {
   readonly #psns: number[]
   readonly #region: Region
   readonly #gidIndex: number
-  /** Of the rules that choose algorithms. */
+  /** Mark of the rules that choose algorithms. */
   readonly #mark: number
 
   constructor(
@@ -84,7 +84,7 @@ export class Mesh {
     })
   }
 
-  /** What the other ranks must know. */
+  /** Address of this rank for the other ranks. */
   get address(): Uint8Array {
     const bytes = new Uint8Array(headBytes + this.#qps.length * entryBytes)
     const view = new DataView(bytes.buffer)
@@ -104,7 +104,7 @@ export class Mesh {
     return bytes
   }
 
-  /** Connects with what all ranks told, and posts receives. */
+  /** Connects to the addresses of all ranks, and posts receives. */
   connect(addresses: readonly Uint8Array[]): void {
     for (const [peer, qp] of this.#qps.entries()) {
       if (qp === null) continue
@@ -121,7 +121,7 @@ export class Mesh {
     }
   }
 
-  /** What a peer says for this rank. */
+  /** Returns the entry for this rank in a peer's address. */
   #entryOf(bytes: Uint8Array): { qpn: number; psn: number; digest: Uint8Array } & BoxPlace {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length)
     const from = headBytes + this.#rank * entryBytes
@@ -132,7 +132,7 @@ export class Mesh {
     }
   }
 
-  /** By rank, the proofs of the others that are in this rank's memory; zeros for those that are not. */
+  /** Returns the proofs of the other ranks that are in this rank's memory, by rank; zeros for those that are not. */
   found(addresses: readonly Uint8Array[]): Uint8Array {
     const all = new Uint8Array(addresses.length * digestBytes)
     for (const peer of addresses.keys()) {
@@ -149,7 +149,7 @@ export class Mesh {
     return proof !== null && digestOf(proof).equals(digest) ? proof : null
   }
 
-  /** With what all ranks have `found`. When every rank has done so, anybody may send. */
+  /** Shares memory with peers, according to what all ranks have `found`. When every rank has done so, any rank may send. */
   share(addresses: readonly Uint8Array[], found: readonly Uint8Array[]): void {
     for (const [peer, lane] of this.lanes.entries()) {
       if (lane === null || this.#find(addresses, peer) === null) continue
@@ -158,7 +158,10 @@ export class Mesh {
     }
   }
 
-  /** An event, or none within this time. It is taken in one step: closing would wait for one that is not acknowledged yet, for ever. */
+  /**
+   * Waits for an event, at most for this time. The event is acknowledged in the same step: closing would wait for an unacknowledged one,
+   * for ever.
+   */
   async event(waitMs: number): Promise<void> {
     const { channel } = this
     await channel.whenEvent(waitMs)
@@ -166,13 +169,13 @@ export class Mesh {
   }
 
   /**
-   * The first reason counts. From now on this rank's arrays are its own again: who still reads or writes there learns from the queue
-   * pair that its call has failed.
+   * Records the first error, and disconnects. From now on only this rank uses its arrays: the queue pair of a peer that still reads or
+   * writes there reports that the peer's call has failed.
    */
   fail(error: CollectiveError): CollectiveError {
     if (this.failure === null) {
       this.failure = error
-      // Who closes destroys them.
+      // `close` destroys the queue pairs anyway.
       if (error.code !== 'ECLOSED')
         for (const qp of this.#qps) if (qp !== null && isConnected(qp)) qp.modify({ state: QpState.Err })
       this.channel.wake()
@@ -181,7 +184,7 @@ export class Mesh {
   }
 }
 
-/** Whether a peer may still have its part of this queue pair: not before it is connected, nor after an error. */
+/** Returns true if a peer may still use its end of this queue pair: not before it is connected, nor after an error. */
 function isConnected(qp: QueuePair): boolean {
   return qp.state !== QpState.Reset && qp.state !== QpState.Err
 }

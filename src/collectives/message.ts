@@ -1,32 +1,32 @@
 /**
- * What messages between ranks carry in their immediate: how many slots their sender gives back, what they are, and to which call they
- * belong, so that ranks that disagree are told so.
+ * Immediate data of the messages between ranks: number of slots that the sender returns, kind of the message, and tag of its call, so that
+ * ranks that disagree can be notified.
  *
  *     bits 0 to 4     slots given back: at most 16
  *     bits 5 to 7     `Kind`
  *     bits 8 to 31    the tag of the call (`nameOf` in caller.ts)
  */
 
-/** Calls are numbered modulo this, in the lowest bits of their tags. */
+/** Modulus of the numbers of calls in the lowest bits of their tags. */
 export const callNumbers = 128
 
 export const Kind = {
-  /** The data of a transfer. */
+  /** Data of a transfer. */
   Data: 0,
-  /** They have been written to where `Ready` said. */
+  /** Notification that the data have been written to the place of `Ready`. */
   Written: 1,
-  /** Where the receiver of a long transfer wants it: address, length of the transfer, how much of it, key. */
+  /** Destination of a long transfer, from its receiver: address, length of the transfer, bytes to write, key. */
   Ready: 2,
-  /** Nothing but slots given back; with eight bytes the first chunk of a window that was multicast: has all of it come? */
+  /** Returned slots only; with eight bytes a query with the first chunk of a window that was multicast: has all of the window arrived? */
   Credit: 3,
-  /** A transfer of no bytes. */
+  /** Transfer of no bytes. */
   Empty: 4,
   /**
-   * A sender of a long transfer says its length and where it is: for a receiver that shares its memory, and in case that the receiver
-   * expects a short one.
+   * Announcement of a long transfer by its sender, with length and location: for a receiver that shares the sender's memory, and for one
+   * that expects a short message.
    */
   Long: 5,
-  /** The receiver has taken it from there, all of it or what `Ready` did not ask for. */
+  /** Notification that the receiver has read the data there: all of them, or those that `Ready` did not request. */
   TookAll: 6,
   TookRest: 7,
 } as const

@@ -1,7 +1,7 @@
 /**
- * The queue pair (UD) of a rank for broadcasts by multicast: how ranks agree on a group, and chunks as datagrams. Chunks of later windows
- * come early where other ranks are ahead: they wait in the receive queue, or in their slots of the pool once they are taken from it. Of
- * the pool's two windows one is left to the present window.
+ * Queue pair (UD) of a rank for broadcasts by multicast: agreement of the ranks on a group, and chunks as datagrams. Chunks of later windows
+ * arrive early if other ranks are ahead: they wait in the receive queue, or in their slots of the pool after they are taken from it. One of
+ * the pool's two windows is reserved for the present window.
  */
 import { randomInt } from 'node:crypto'
 import {
@@ -29,12 +29,12 @@ import { type Window, windowChunks } from './multicast-window.ts'
 import type { Device } from './opened.ts'
 
 const poolChunks: number = 2 * windowChunks
-/** Before the data of a datagram, where its global route header may be. */
+/** Bytes before the data of a datagram, for its global route header. */
 const grhBytes = 40
-/** What ranks tell each other: group, Q_Key, MTU, and why there is no multicast. */
+/** Bytes of the head of a rank's address: group, Q_Key, MTU; the reason for which there is no multicast follows. */
 const headBytes = 24
 
-/** Takes chunk `i` of the window, `bytes` bytes from `at` in the device's memory, if it has to. */
+/** Receiver of chunks. `offer` takes chunk `i` of the window, `bytes` bytes from `at` in the device's memory, if it is missing. */
 export interface Taker {
   offer(i: number, at: number, bytes: number): void
 }
@@ -51,7 +51,7 @@ export class Datagrams {
   #slotBytes = 0
   readonly #receives: RecvWorkRequest[] = []
   readonly #requests: SendWorkRequest[] = []
-  /** Chunks behind the present window, by number modulo `poolChunks`: slot (-1: none) and bytes. */
+  /** Chunks after the present window, by number modulo `poolChunks`: slot (-1: none) and bytes. */
   readonly #earlySlot = new Int32Array(poolChunks).fill(-1)
   readonly #earlyBytes = new Float64Array(poolChunks)
 
@@ -71,7 +71,7 @@ export class Datagrams {
 
   // --- connecting --------------------------------------------------------------------------------------------------
 
-  /** What the other ranks must know. `chunkBytes`: the longest chunk that this rank can take. */
+  /** Returns the address of this rank for the other ranks. `chunkBytes`: length of the longest chunk that this rank can take. */
   addressFor(chunkBytes: number): Uint8Array {
     const { group, qkey } = this.#proposed
     const why = Buffer.from(whyNoMulticast(this.#device.context, this.#gidIndex)).subarray(0, 200)
@@ -84,7 +84,7 @@ export class Datagrams {
     return bytes
   }
 
-  /** Joins the group of rank 0, and posts receives. Returns how long chunks are. */
+  /** Joins the group of rank 0, and posts receives. Returns the length of the chunks. */
   connect(addresses: readonly Uint8Array[]): number {
     for (const [rank, bytes] of addresses.entries()) {
       const why = Buffer.from(bytes.subarray(headBytes)).toString()
@@ -122,7 +122,7 @@ export class Datagrams {
 
   // --- sending -----------------------------------------------------------------------------------------------------
 
-  /** Sends all chunks of the window; `sent` says when they have left. */
+  /** Sends all chunks of the window; `sent` reports their completion. */
   send(window: Window): void {
     const { first, count } = window
     const { place } = window.broadcast
@@ -140,7 +140,7 @@ export class Datagrams {
     this.#qp.postSend(this.#requests[0]!)
   }
 
-  /** Whether the last of them has left now. */
+  /** Returns true if the last chunk has completed now. */
   sent(): boolean {
     const n = this.#sendCq.poll(this.#wcs)
     if (n < 0 || (n > 0 && this.#wcs[0]!.status !== WcStatus.Success)) throw broken('a multicast failed')
@@ -157,7 +157,7 @@ export class Datagrams {
     this.#recvCq.reqNotify()
   }
 
-  /** Offers all chunks of the window that have come, and keeps those behind it. */
+  /** Offers all chunks of the window that have arrived, and keeps those after it. */
   take(window: Window, taker: Taker): void {
     for (;;) {
       const n = this.#recvCq.poll(this.#wcs)
@@ -179,7 +179,7 @@ export class Datagrams {
     }
   }
 
-  /** Of a window that begins, offers what came early. */
+  /** Offers the chunks of a new window that arrived early. */
   takeEarly(window: Window, taker: Taker): void {
     for (let i = 0; i < window.count; i++) {
       const early = (window.first + i) % poolChunks
@@ -193,7 +193,7 @@ export class Datagrams {
     }
   }
 
-  /** Leaves chunk `i`, counted from the window's first, in its slot. False if it came before, or there is no room for it. */
+  /** Leaves chunk `i`, counted from the window's first, in its slot. Returns false if it has already arrived, or there is no room for it. */
   #keep({ first }: Window, slot: number, i: number, bytes: number): boolean {
     const early = (first + i) % poolChunks
     if (i >= poolChunks || this.#earlySlot[early] !== -1) return false

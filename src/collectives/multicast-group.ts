@@ -1,8 +1,8 @@
-/** Multicast groups of a run, and whether a device has any. */
+/** Multicast groups of a communicator, and the check that a device supports multicast. */
 import { randomBytes } from 'node:crypto'
 import { type Context, connectQp, endpointOf, QpType, type QueuePair, VerbsError } from '../index.ts'
 
-/** A group that nobody else has, of the kind of this port's address: ::ffff:239.x.y.z where that maps IPv4. */
+/** Returns a random group that no other communicator uses, of the same kind as this port's address: ::ffff:239.x.y.z if that maps IPv4. */
 export function multicastGroup(gid: Uint8Array): Uint8Array {
   const random = randomBytes(16)
   const mapsIpv4 = gid.subarray(0, 10).every((byte) => byte === 0) && gid[10] === 0xff && gid[11] === 0xff
@@ -10,10 +10,10 @@ export function multicastGroup(gid: Uint8Array): Uint8Array {
   return Uint8Array.of(...new Uint8Array(10), 0xff, 0xff, 239, 255, random[0]!, random[1]! || 1)
 }
 
-/** MLID of Viertel (2006); on Ethernet nobody looks at it. */
+/** MLID of Viertel (2006); it has no meaning on Ethernet. */
 export const multicastLid = 0xc000
 
-/** Why a device has no multicast; empty: it has. */
+/** Returns the reason for which a device has no multicast; empty if it has. */
 export function whyNoMulticast(context: Context, gidIndex: number): string {
   if (context.queryDevice().maxMcastGrp === 0) return 'it has no multicast groups'
   const pd = context.allocPd()

@@ -1,4 +1,4 @@
-/** A rank that gets a broadcast by multicast: takes chunks, and reports which it lacks. */
+/** Receiver of a broadcast by multicast: takes chunks, and reports the missing ones. */
 import { elsewhere, lengths } from './call.ts'
 import type { Lane } from './lane.ts'
 import { emptyRange, type Memory, point, type Range } from './memory.ts'
@@ -14,11 +14,11 @@ export class MulticastReceiver implements Taker {
   readonly #memory: Memory
   readonly #lanes: readonly (Lane | null)[]
   readonly #report: Range = emptyRange()
-  /** Chunks that have not come, and those that will come on the lane. */
+  /** Chunks that have not arrived, and chunks that the root will send on the lane. */
   #missing = 0
   #awaited = 0
   #reported = false
-  /** Since the Query came: when the last chunk was there, nanoseconds, and the window's `moves` by then. */
+  /** Time after the Query at which the last chunk had arrived (nanoseconds), and the window's `moves` then. */
   #quietNs = 0
   #movesSeen = -1
 
@@ -30,7 +30,7 @@ export class MulticastReceiver implements Taker {
     point(this.#report, memory.region(reportBytes), 0, reportBytes)
   }
 
-  /** A window begins. */
+  /** Begins a window. */
   open(): void {
     this.#missing = this.#window.all
     this.#awaited = 0
@@ -43,12 +43,12 @@ export class MulticastReceiver implements Taker {
     if (((this.#missing >>> i) & 1) === 1 && bytes === this.#window.lengthOf(i)) this.#keep(i, at)
   }
 
-  /** The root's. */
+  /** Lane to the root. */
   get lane(): Lane {
     return this.#lanes[this.#window.broadcast.root]!
   }
 
-  /** True when this rank has the window, and has said so. */
+  /** Takes chunks and repairs. Returns true if this rank has the window, and has reported it. */
   step(): boolean {
     const { lane } = this
     this.#datagrams.take(this.#window, this)
@@ -62,8 +62,8 @@ export class MulticastReceiver implements Taker {
   }
 
   /**
-   * Answers a Query; as `Multicast.urge`. A Query may overtake datagrams also within this host, where they come from another socket, which
-   * another thread may read: chunks are missed when none has come for a while after it.
+   * Answers a Query; time and result as for `Multicast.urge`. A Query may overtake datagrams, also within this host, where they arrive at
+   * another socket that another thread may read: chunks count as missing if none has arrived for some time after the Query.
    */
   urge(now: number): number {
     const { lane } = this
@@ -77,26 +77,26 @@ export class MulticastReceiver implements Taker {
     return graceNs / 1e6
   }
 
-  /** As `Multicast.arm`. */
+  /** Arms the lane; result as for `Multicast.arm`. */
   arm(now: number): number {
     const { lane } = this
-    // The last has come.
+    // The last chunk has arrived.
     if (this.#missing >>> (this.#window.count - 1) === 0) this.#ask(lane)
     const againMs = this.urge(now)
     lane.arm()
     return againMs
   }
 
-  /** Asks the root for what is missing, once. */
+  /** Requests the missing chunks from the root, once. */
   #ask(lane: Lane): void {
     if (this.#missing !== 0 && !this.#reported && lane.mayPost) this.#tell(lane)
   }
 
-  /** Tells the root what is missing. */
+  /** Reports the missing chunks to the root. */
   #tell(lane: Lane): void {
     const { first, broadcast } = this.#window
     writeReport(this.#memory, this.#report.at, { first, missing: this.#missing, bytes: broadcast.bytes })
-    // Copied into the request.
+    // The report is copied into the request.
     lane.send(Kind.Data, broadcast.call.tag, this.#report, 0, reportBytes)
     this.#reported = true
     this.#awaited = this.#missing
@@ -114,7 +114,7 @@ export class MulticastReceiver implements Taker {
     this.#awaited = (this.#awaited & (this.#awaited - 1)) >>> 0
   }
 
-  /** Chunk `i` is at `at`. */
+  /** Copies chunk `i`, which is at `at`. */
   #keep(i: number, at: number): void {
     const window = this.#window
     const length = window.lengthOf(i)

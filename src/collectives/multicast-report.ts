@@ -1,11 +1,11 @@
-/** What a rank tells the root of a multicast: the first chunk of the window, those that it lacks, and the bytes of the whole call. */
+/** Report of a rank to the root of a multicast: first chunk of the window, missing chunks, and bytes of the whole call. */
 import type { Memory } from './memory.ts'
 
 export const reportBytes = 16
 
 export interface Report {
   first: number
-  /** A bit for each chunk; 0: it has all. */
+  /** Missing chunks, a bit for each; 0: the rank has all. */
   missing: number
   bytes: number
 }

@@ -1,4 +1,4 @@
-/** The root of a broadcast by multicast: sends windows, asks for reports, and repairs what they say is missing. */
+/** Root of a broadcast by multicast: sends windows, requests reports, and repairs the losses that they contain. */
 import { elsewhere, lengths } from './call.ts'
 import { CollectiveError } from './error.ts'
 import type { Lane } from './lane.ts'
@@ -8,7 +8,7 @@ import type { Datagrams, Taker } from './multicast-datagrams.ts'
 import { readReport, reportBytes } from './multicast-report.ts'
 import { lowest, type Window } from './multicast-window.ts'
 
-/** A Query is faster than datagrams that are on their way with it: this long after them none is. Nanoseconds. */
+/** Nanoseconds after which no datagram is still in transit that a Query has overtaken. */
 export const graceNs = 1e6
 
 export class MulticastRoot implements Taker {
@@ -16,12 +16,12 @@ export class MulticastRoot implements Taker {
   readonly #window: Window
   readonly #memory: Memory
   readonly #lanes: readonly (Lane | null)[]
-  /** The window is with the device; its last chunk has not completed. */
+  /** Flag: the window was posted. `#sending`: its last chunk has not completed. */
   #sent = false
   #sending = false
-  /** When this rank first looked at the time after that, nanoseconds; 0: it has not. */
+  /** Time of this rank's first check after that, nanoseconds; 0: none yet. */
   #sentNs = 0
-  /** By rank: has all of the window; was asked; what it shall get again, a bit for each chunk. */
+  /** State of each rank: has the whole window; was queried; chunks to send again, a bit for each. */
   readonly #complete: Uint8Array
   readonly #queried: Uint8Array
   readonly #repairs: Uint32Array
@@ -37,7 +37,7 @@ export class MulticastRoot implements Taker {
     this.#repairs = new Uint32Array(lanes.length)
   }
 
-  /** A window begins. */
+  /** Begins a window. */
   open(): void {
     this.#sent = this.#sending = false
     this.#sentNs = 0
@@ -47,15 +47,15 @@ export class MulticastRoot implements Taker {
     this.#incomplete = this.#lanes.length - 1
   }
 
-  /** Its own chunks may come back. */
+  /** Ignores a chunk: the root's own chunks may be looped back. */
   offer(): void {}
 
-  /** The lanes of those that have not got the window. */
+  /** Lanes of the ranks that do not have the window yet. */
   get awaited(): Lane[] {
     return this.#lanes.filter((lane): lane is Lane => lane !== null && this.#complete[lane.rank] === 0)
   }
 
-  /** True when all have the window. */
+  /** Sends and repairs. Returns true if all ranks have the window. */
   step(): boolean {
     this.#datagrams.take(this.#window, this)
     if (!this.#sent) {
@@ -70,7 +70,7 @@ export class MulticastRoot implements Taker {
     return quiet
   }
 
-  /** Takes what a rank has reported, and sends it what it lacks. */
+  /** Takes the reports of a rank, and sends the missing chunks to it. */
   #serve(lane: Lane): void {
     const { rank } = lane
     if (this.#complete[rank] === 1) return
@@ -110,7 +110,7 @@ export class MulticastRoot implements Taker {
     this.#repairs[lane.rank] = missing & (missing - 1)
   }
 
-  /** Asks for the reports that have not come. As `Multicast.urge`. */
+  /** Requests the missing reports. Time and result as for `Multicast.urge`. */
   urge(now: number): number {
     if (this.#sending) return Number.POSITIVE_INFINITY
     if (this.#sentNs === 0) this.#sentNs = now
@@ -126,7 +126,7 @@ export class MulticastRoot implements Taker {
     return againMs
   }
 
-  /** As `Multicast.arm`. */
+  /** Arms the queues; result as for `Multicast.arm`. */
   arm(now: number): number {
     if (this.#sending) this.#datagrams.armSends()
     const againMs = this.urge(now)

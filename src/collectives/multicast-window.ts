@@ -1,23 +1,22 @@
-/** Which chunks of a broadcast by multicast are on their way: a window at a time. */
+/** Chunks of a broadcast by multicast that are in flight: a window at a time. */
 import type { Call } from './call.ts'
 import type { Range } from './memory.ts'
 
-/** Chunks that are sent before all ranks have reported: as many as a report has bits. */
+/** Maximum number of chunks that are sent before all ranks have reported: the number of bits of a report. */
 export const windowChunks = 32
 
-/** A broadcast. */
 export interface Broadcast {
   root: number
-  /** Where the data are, or shall be. */
+  /** Location of the data, or their destination. */
   place: Range
   offset: number
   bytes: number
-  /** Of which it is a part. */
+  /** Call to which the broadcast belongs. */
   call: Call
 }
 
 export class Window {
-  /** Chunks that came, and reports: what tells that a call gets further. */
+  /** Number of arrived chunks and reports, which shows the progress of a call. */
   moves = 0
   /** Bytes of a chunk, the same at all ranks. */
   chunkBytes: number
@@ -25,9 +24,9 @@ export class Window {
   /** Number of the next broadcast's first chunk, and of the window's first. */
   next = 0
   first = 0
-  /** How many chunks the window has. */
+  /** Number of chunks in the window. */
   count = 0
-  /** The window's first chunk in the broadcast, and how many that has. */
+  /** Index of the window's first chunk in the broadcast, and number of the broadcast's chunks. */
   #from = 0
   #chunks = 0
 
@@ -35,12 +34,12 @@ export class Window {
     this.chunkBytes = chunkBytes
   }
 
-  /** The present one. */
+  /** Present broadcast. */
   get broadcast(): Broadcast {
     return this.#broadcast!
   }
 
-  /** The first window of a broadcast. */
+  /** Begins the first window of a broadcast. */
   begin(broadcast: Broadcast): void {
     this.#broadcast = broadcast
     this.#chunks = Math.max(1, Math.ceil(broadcast.bytes / this.chunkBytes))
@@ -50,7 +49,7 @@ export class Window {
     this.count = Math.min(windowChunks, this.#chunks)
   }
 
-  /** Goes on to the next window; false if there is none. */
+  /** Advances to the next window; returns false if there is none. */
   advance(): boolean {
     this.moves++
     this.#from += this.count
@@ -63,23 +62,23 @@ export class Window {
     return true
   }
 
-  /** A bit for each chunk. */
+  /** Bits of all chunks of the window. */
   get all(): number {
     return 0xffffffff >>> (windowChunks - this.count)
   }
 
-  /** Bytes of chunk `i`. */
+  /** Returns the bytes of chunk `i`. */
   lengthOf(i: number): number {
     return Math.min(this.chunkBytes, this.broadcast.bytes - (this.#from + i) * this.chunkBytes)
   }
 
-  /** Where chunk `i` is, from the beginning of its place. */
+  /** Returns the offset of chunk `i` from the beginning of its place. */
   offsetOf(i: number): number {
     return this.broadcast.offset + (this.#from + i) * this.chunkBytes
   }
 }
 
-/** The number of the lowest bit that is set. */
+/** Returns the number of the lowest bit that is set. */
 export function lowest(bits: number): number {
   return 31 - Math.clz32(bits & -bits)
 }

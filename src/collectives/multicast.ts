@@ -1,17 +1,16 @@
 /**
- * Broadcasts by multicast, and what repairs them. The root sends each chunk once, by a UD SEND whose immediate is the chunk's number among
- * all of the communicator; what the network or a full receive queue drops is asked for, and comes on the lane (RC).
+ * Broadcasts by multicast, and their repair. The root sends each chunk once, by a UD SEND whose immediate data is the chunk's number among
+ * all of the communicator; a rank requests the chunks that the network or a full receive queue dropped, and receives them on the lane (RC).
  *
  *     root                                     each other rank
- *     multicasts a window of chunks      →     copies what comes to its place
- *                                        ←     report: the chunks that it lacks (NAK), when the last has come or it was asked, before it sleeps
+ *     multicasts a window of chunks      →     copies the chunks that arrive to their place
+ *                                        ←     report: the missing chunks (NAK), when the last has arrived or after a Query, before it sleeps
  *     each of these, in their order      →     (lane)
  *                                        ←     report: none is missing; then the next window
- *     Query: what is missing?            →     (lane) once for each window, after a millisecond: the last chunks may be lost, too
+ *     Query: which chunks are missing?   →     (lane) once for each window, after a millisecond: the last chunks may be lost, too
  *
- * Each rank reports at most twice for a window, and takes all that it has asked for, also what arrived meanwhile:
- * when a call is over, none of its messages is left but Queries, which the lane keeps to itself. The root's memory is what chunks are
- * repaired from.
+ * Each rank reports at most twice for a window, and takes all chunks that it has requested, also those that arrived meanwhile:
+ * when a call is over, no message of it is left except Queries, which the lane handles itself. Chunks are repaired from the root's memory.
  */
 import type { Lane } from './lane.ts'
 import type { Mesh } from './mesh.ts'
@@ -27,7 +26,7 @@ export class Multicast {
   readonly #window: Window
   readonly #root: MulticastRoot
   readonly #receiver: MulticastReceiver
-  /** What this rank is in the present call. */
+  /** Role of this rank in the present call. */
   #part: MulticastRoot | MulticastReceiver
 
   constructor(
@@ -38,24 +37,24 @@ export class Multicast {
     const { context, memory } = device
     this.#rank = rank
     this.#datagrams = new Datagrams(device, channel, gidIndex)
-    // A chunk that is repaired goes into a slot.
+    // A chunk that is repaired is sent in a slot.
     this.#window = new Window(Math.min(context.queryPort(1).activeMtu, slotBytes))
     this.#root = new MulticastRoot(this.#datagrams, this.#window, memory, lanes)
     this.#receiver = new MulticastReceiver(this.#datagrams, this.#window, memory, lanes)
     this.#part = this.#root
   }
 
-  /** What the other ranks must know. */
+  /** Address of this rank for the other ranks. */
   get address(): Uint8Array {
     return this.#datagrams.addressFor(this.#window.chunkBytes)
   }
 
-  /** Joins the group of rank 0. When every rank has done so, anybody may send. */
+  /** Joins the group of rank 0. When every rank has done so, any rank may send. */
   connect(addresses: readonly Uint8Array[]): void {
     this.#window.chunkBytes = this.#datagrams.connect(addresses)
   }
 
-  /** Counts chunks that came, and reports: what tells that a call gets further. */
+  /** Number of arrived chunks and reports, which shows the progress of a call. */
   get moves(): number {
     return this.#window.moves
   }
@@ -71,7 +70,7 @@ export class Multicast {
     this.#datagrams.takeEarly(this.#window, this.#part)
   }
 
-  /** Does what can be done now. True when the call is over. */
+  /** Does all that is possible now. Returns true when the call is over. */
   step(): boolean {
     while (this.#part.step()) {
       if (!this.#window.advance()) return true
@@ -80,30 +79,30 @@ export class Multicast {
     return false
   }
 
-  /** Whether a rank waits for reports of a multicast that this rank has not begun. */
+  /** Returns true if a rank waits for reports of a multicast that this rank has not begun. */
   begunBy(lane: Lane): boolean {
     return lane.asked === this.#window.next
   }
 
-  /** The ranks that this one waits for. */
+  /** Ranks for which this one waits. */
   get whom(): number[] {
     return this.awaited.map(({ rank }) => rank)
   }
 
-  /** Their lanes. */
+  /** Lanes of these ranks. */
   get awaited(): Lane[] {
     return this.#part === this.#root ? this.#root.awaited : [this.#receiver.lane]
   }
 
   /**
-   * A look at the time (`now`, nanoseconds): the root asks for the reports that it has not got, and the others answer. Returns after how
-   * many milliseconds to come again, if nothing comes.
+   * Checks the time (`now`, nanoseconds): the root requests missing reports, and the other ranks answer. Returns the milliseconds after
+   * which to call it again if nothing arrives.
    */
   urge(now: number): number {
     return this.#part.urge(now)
   }
 
-  /** Before a wait: asks for events of what this call waits for. Else as `urge`. */
+  /** Prepares for a wait: requests events for everything that this call waits for. Otherwise as `urge`. */
   arm(now: number): number {
     this.#datagrams.arm()
     return this.#part.arm(now)

@@ -1,4 +1,4 @@
-/** What a communicator has opened on its device. */
+/** Resources that a communicator has opened on its device. */
 import type { Context, ProtectionDomain } from '../index.ts'
 import type { Memory } from './memory.ts'
 
@@ -6,7 +6,7 @@ interface Closable {
   close(): void
 }
 
-/** What all parts of a communicator use. */
+/** Resources that all parts of a communicator use. */
 export interface Device {
   context: Context
   pd: ProtectionDomain
@@ -14,7 +14,7 @@ export interface Device {
   opened: Opened
 }
 
-/** Closes what was opened in the reverse order, also when opening ends half-way. */
+/** Closes the opened resources in the reverse order, also if the opening fails half-way. */
 export class Opened {
   readonly #all: Closable[] = []
 

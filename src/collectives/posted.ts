@@ -1,30 +1,30 @@
-/** What was posted to a send queue where not each request makes a completion, and what of it has completed. */
+/** Requests posted to a send queue in which not every request generates a completion, and those of them that have completed. */
 
 export class Posted {
   count = 0
   completed = 0
-  /** Requests whose memory must not change yet. */
+  /** Number of requests whose memory must not change yet. */
   outstanding = 0
-  /** Of those that make a completion, a ring: how many had been posted with it, and whether its memory was in use. */
+  /** Ring of the requests that generate a completion: number of requests posted up to each, and whether its memory is in use. */
   readonly #count: Float64Array
   readonly #used: Uint8Array
   readonly #room: number
   #signals = 0
   #seen = 0
 
-  /** `room`: of the queue. */
+  /** `room`: entries of the queue. */
   constructor(room: number) {
     this.#room = room
     this.#count = new Float64Array(room)
     this.#used = new Uint8Array(room)
   }
 
-  /** Requests that the queue still has. */
+  /** Number of requests that are still in the queue. */
   get left(): number {
     return this.count - this.completed
   }
 
-  /** The request that was counted last makes a completion. `used`: its memory must not change before. */
+  /** Records that the last counted request generates a completion. `used`: its memory must not change before that. */
   signal(used: boolean): void {
     const last = this.#signals++ % this.#room
     this.#count[last] = this.count
@@ -32,7 +32,7 @@ export class Posted {
     if (used) this.outstanding++
   }
 
-  /** The next of these has completed, and so have all before it. */
+  /** Records that the next of these has completed, and thus all requests before it. */
   complete(): void {
     const first = this.#seen++ % this.#room
     this.completed = this.#count[first]!

@@ -1,9 +1,9 @@
-/** What a peer has said that it is ready for, in the order in which it said so. */
+/** `Ready` messages of a peer, in the order of their arrival. */
 import type { Memory } from './memory.ts'
 
 const most = 16
 
-/** Bytes of a `Ready` message: address, bytes of the transfer, how many of them to write, key. */
+/** Bytes of a `Ready` message: address, bytes of the transfer, bytes to write, key. */
 export const readyBytes = 32
 
 export function writeReady(
@@ -26,7 +26,7 @@ export class Readies {
   readonly #rkey = new Uint32Array(most)
   readonly #tag = new Uint32Array(most)
 
-  /** From a message at `at`. False if it is none, or one too many. */
+  /** Adds the message at `at`. Returns false if it is invalid, or there are too many. */
   add({ f64, i32 }: Memory, at: number, tag: number): boolean {
     if (this.count === most) return false
     const last = (this.#first + this.count++) % most
@@ -38,7 +38,7 @@ export class Readies {
     return this.#bytes[last] <= this.#total[last]!
   }
 
-  // Of the oldest one.
+  // The oldest message.
 
   get addr(): number {
     return this.#addr[this.#first]!
@@ -48,7 +48,7 @@ export class Readies {
     return this.#rkey[this.#first]!
   }
 
-  /** Bytes of the transfer, and how many of them the peer wants to be written. */
+  /** Bytes of the transfer, and number of them that the peer wants to be written. */
   get total(): number {
     return this.#total[this.#first]!
   }

@@ -1,4 +1,4 @@
-/** Carries out schedules, one after the other, as far as what has come allows. */
+/** Execution of schedules, one after the other, as far as the messages that have arrived allow. */
 
 import { type Call, elsewhere, lengths } from './call.ts'
 import type { Lane } from './lane.ts'
@@ -11,34 +11,34 @@ import { Place, type Round, type Transfer } from './schedule/index.ts'
 
 /** States of a transfer in the present round. */
 const waiting = 0
-/** The other end has been told: a receiver where all of it shall go, or a sender how long it is. */
+/** State: the other end was notified: by a receiver of the destination of all data, or by a sender of their length. */
 const announced = 1
 const done = 2
-/** Of a receive: it is read where it is. */
+/** State of a receive: this end reads the data in place. */
 const direct = 3
-/** The first half is written by the sender, the rest read by the receiver. */
+/** State: the sender writes the first half, and the receiver reads the rest. */
 const split = 4
-/** This end has copied its half. */
+/** State: this end has copied its half. */
 const halfDone = 5
-/** All is read, and what the sender was told of it is outstanding. */
+/** State: all data are read, and the notification of the sender is outstanding. */
 const told = 6
-/** All is read into `#arrival`, and will be combined when this rank's own sends have left the memory that it changes. */
+/** State: all data were read into `#arrival`, and will be combined when this rank's own sends no longer use the memory that changes. */
 const kept = 7
 
-/** From so many bytes on sender and receiver copy a half each, where both can reach the memory. */
+/** Bytes from which on sender and receiver copy a half each, if both can reach the memory. */
 const splitBytes = 131_072
 
 export class Runner {
   readonly #mesh: Mesh
   readonly #memory: Memory
-  /** Null: the rules do not choose it. */
+  /** Multicast; null if the rules do not choose it. */
   readonly #multicast: Multicast | null
   readonly #lanes: (Lane | null)[]
   readonly #scratch: Staging
   readonly #arrivals: Staging
-  /** Where long transfers go that are combined. */
+  /** Destination of long transfers that are combined. */
   readonly #arrival: Range = emptyRange()
-  /** Transfers that were begun, announced or ended so far. */
+  /** Number of transfers that were begun, announced or ended so far. */
   moves = 0
   #directBytes: number
   #places: Call['places'] = [emptyRange(), emptyRange(), emptyRange()]
@@ -60,7 +60,7 @@ export class Runner {
     this.#arrivals = new Staging(memory)
   }
 
-  /** Longer messages are read where they are by a rank whose memory is shared, even if they fit into a slot. */
+  /** Bytes above which a rank with shared memory reads messages in place, even if they fit into a slot. */
   set directBytes(bytes: number) {
     this.#directBytes = Math.min(bytes, this.#mesh.slotBytes)
   }
@@ -75,8 +75,8 @@ export class Runner {
   }
 
   /**
-   * Makes sure that those live who have to send something, or to say what they are ready for, and that they are in the same call: they are
-   * told in which this rank waits.
+   * Checks that the ranks that have to send data, or a `Ready`, are alive and in the same call: they are notified of the call in which this
+   * rank waits.
    */
   probe(): void {
     const round = this.#round
@@ -92,12 +92,15 @@ export class Runner {
     for (const [i, { peer }] of round.receives.entries()) if (this.#received[i] !== done) probe(this.#lanes[peer]!)
   }
 
-  /** A look at the time (nanoseconds), from time to time while somebody polls. */
+  /** Checks the time (nanoseconds); called from time to time while a thread polls. */
   urge(now: number): void {
     if (this.#round?.multicast) this.#multicast!.urge(now)
   }
 
-  /** Before a wait: asks for events of what this call waits for. Returns after how many milliseconds to come again, if nothing comes. */
+  /**
+   * Prepares for a wait: requests events for everything that this call waits for. Returns the milliseconds after which to call it again if
+   * nothing arrives.
+   */
   arm(now: number): number {
     const { sends, receives, multicast } = this.#round!
     if (multicast) return this.#multicast!.arm(now)
@@ -118,19 +121,22 @@ export class Runner {
     return Number.POSITIVE_INFINITY
   }
 
-  /** A peer that multicasts in this call sends nothing else: it waits for this rank. One in a later call has sent all of this one. */
+  /**
+   * Throws if a peer multicasts in this call: it sends nothing else, and waits for this rank. A peer in a later call has sent all of this
+   * one.
+   */
   #checkQuery(lane: Lane): void {
     const { tag } = this.#call!
     if (lane.arrived.count > 0 || !this.#multicast?.begunBy(lane)) return
     if ((lane.askedTag - tag) % callNumbers === 0) throw elsewhere(this.#call!, lane.rank, lane.askedTag)
   }
 
-  /** The call that is under way, in words. */
+  /** Description of the present call. */
   get what(): string {
     return this.#call === null ? 'nothing' : this.#call.nameOf(this.#call.tag)
   }
 
-  /** The ranks that it waits for. */
+  /** Description of the ranks for which it waits. */
   get whom(): string {
     const round = this.#round
     if (round === null) return 'nobody'
@@ -141,13 +147,13 @@ export class Runner {
     return `rank ${[...ranks].sort((a, b) => a - b).join(', ')}`
   }
 
-  /** Drops what is under way: the communicator has failed. */
+  /** Drops the present call: the communicator has failed. */
   drop(): void {
     this.#call = null
     this.#round = null
   }
 
-  /** Does what can be done now. True when the call is over. */
+  /** Does all that is possible now. Returns true when the call is over. */
   step(): boolean {
     while (this.#round !== null) {
       if (this.#round.multicast) {
@@ -163,7 +169,7 @@ export class Runner {
     return true
   }
 
-  /** Does what can be done for a round by multicast; at its end begins the next. */
+  /** Does all that is possible for a round by multicast, and begins the next round at its end. */
   #multicastOver(): boolean {
     const multicast = this.#multicast!
     const { moves } = multicast
@@ -201,7 +207,7 @@ export class Runner {
     if (this.#sendsLeft > 0) this.#send()
   }
 
-  /** Whether the memory of all sends of the round is free again. */
+  /** Returns true if the memory of all sends of the round is free again. */
   #quiet(): boolean {
     const { sends } = this.#round!
     for (let i = 0; i < sends.length; i++) if (!this.#lanes[sends[i]!.peer]!.isQuiet()) return false
@@ -227,7 +233,7 @@ export class Runner {
     }
   }
 
-  /** True when this end has no more to do for it. */
+  /** Advances a long send. Returns true when this end has no more to do for it. */
   #sendLong(lane: Lane, i: number, from: Range, offset: number, bytes: number): boolean {
     const { tag } = this.#call!
     if (lane.shared && this.#sent[i] === waiting) {
@@ -246,7 +252,7 @@ export class Runner {
       this.#sent[i] = halfDone
     }
     if (lane.took === 0) {
-      // A peer that sends instead of taking it is somewhere else.
+      // A peer that sends a message instead of taking this one is in another call.
       if (lane.arrived.count > 0 && lane.arrived.tag !== tag) throw elsewhere(this.#call!, lane.rank, lane.arrived.tag)
       return false
     }
@@ -269,7 +275,7 @@ export class Runner {
       const long = bytes > slotBytes
       if (long && this.#received[i] === waiting && !this.#announce(lane, receive, i)) continue
       if (receive.combine) {
-        // The next one that is combined waits for this one.
+        // The next receive that is combined waits for this one.
         if (!combining) continue
         combining = false
       }
@@ -301,7 +307,7 @@ export class Runner {
     }
   }
 
-  /** With the oldest message of the lane. True when the transfer is over. */
+  /** Advances a long receive by the oldest message of the lane. Returns true when the transfer is over. */
   #receiveLong(lane: Lane, receive: Transfer, i: number): boolean {
     const { place, offset, bytes, base } = receive
     const { tag, combine } = this.#call!
@@ -340,7 +346,7 @@ export class Runner {
     return true
   }
 
-  /** Combines what was kept, if that may be now. */
+  /** Combines the data that were kept, if that is possible now. Returns false if not. */
   #combineKept(receive: Transfer, i: number): boolean {
     if (!this.#mayChange(receive)) return false
     const { place, base, offset, bytes } = receive
@@ -349,7 +355,7 @@ export class Runner {
     return true
   }
 
-  /** Whether all sends of the round have left whose memory a receive changes. */
+  /** Returns true if no send of the round still uses the memory that a receive changes. */
   #mayChange(receive: Transfer): boolean {
     const { sends } = this.#round!
     for (let i = 0; i < sends.length; i++)
@@ -358,7 +364,7 @@ export class Runner {
     return true
   }
 
-  /** Whether a receive of the round changes what is sent: then it is best out of the way at once. */
+  /** Returns true if a receive of the round changes the memory to send: then the data had better leave it at once. */
   #changes(send: Transfer): boolean {
     const { receives } = this.#round!
     for (let i = 0; i < receives.length; i++) if (this.#meet(send, receives[i]!)) return true
@@ -370,7 +376,7 @@ export class Runner {
     return distance < b.bytes && -distance < a.bytes
   }
 
-  /** Copies `bytes` bytes; few of them, when they are whole words, without a call. */
+  /** Copies `bytes` bytes; short copies of whole words without a call. */
   #copy(to: number, from: number, bytes: number): void {
     if (bytes <= 64 && ((to | from | bytes) & 3) === 0) {
       const { i32 } = this.#memory
@@ -378,11 +384,11 @@ export class Runner {
     } else this.#memory.copy(to, from, bytes)
   }
 
-  /** Decides how a long transfer is received, and tells the sender where it shall write. False if that has to wait. */
+  /** Decides how a long transfer is received, and sends its destination to the sender. Returns false if that has to wait. */
   #announce(lane: Lane, receive: Transfer, i: number): boolean {
     const { place, offset, bytes, combine, peer } = receive
     const { receives, sends } = this.#round!
-    // Where both have something for each other, each copies one of the two.
+    // If both have data for each other, each copies one of the two transfers.
     if (
       lane.shared &&
       (combine || bytes < splitBytes || sends.some((send) => send.peer === peer && send.bytes >= splitBytes))
@@ -392,7 +398,7 @@ export class Runner {
     }
     if (!lane.hasRoom()) return false
     if (combine) {
-      // One place for all of them: the earlier ones must be over.
+      // All of these use the same memory: the earlier ones must be over.
       for (let k = 0; k < i; k++) if (receives[k]!.combine && this.#received[k] !== done) return false
       this.#arrivals.reserve(this.#arrival, bytes)
       lane.ready(this.#call!.tag, this.#arrival, 0, bytes, bytes)
@@ -403,7 +409,7 @@ export class Runner {
   }
 }
 
-/** What the sender writes of a transfer that is split. */
+/** Returns the bytes of a split transfer that the sender writes. */
 function halfOf(bytes: number): number {
   return Math.floor(bytes / 128) * 64
 }

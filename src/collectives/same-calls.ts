@@ -1,4 +1,7 @@
-/** Whether all ranks make the same calls: a rank that names another root may send what nobody expects, and wait for what nobody sends. */
+/**
+ * Check that all ranks make the same calls: a rank that names another root may send a message that no rank expects, and wait for one that
+ * no rank sends.
+ */
 import { differs } from './call.ts'
 import { CollectiveError } from './error.ts'
 import { countOf, firstDifference, type History } from './history.ts'
@@ -6,12 +9,12 @@ import type { Lane } from './lane.ts'
 import { callNumbers } from './message.ts'
 import type { Ranks } from './options.ts'
 
-/** A message behind by more than this is one of a call to come. */
+/** Distance in calls beyond which a message that seems to be old belongs to a future call. */
 const mostBehind = callNumbers / 2
 
 /**
- * Compares calls that peers wait in, and messages that nobody has taken, with this rank's. A peer that was elsewhere is told so; the next time
- * this throws a CollectiveError (EMISMATCH), so that both can name the other.
+ * Compares calls in which peers wait, and messages that were not taken, with this rank's calls. A peer that was in another call is
+ * notified; the next check throws a CollectiveError (EMISMATCH), so that each of the two can name the other.
  */
 export function checkCalls(lanes: readonly (Lane | null)[], history: History, nameOf: (tag: number) => string): void {
   for (const lane of lanes) {
@@ -37,7 +40,10 @@ function isOther(history: History, number: number, theirs: number): boolean {
   return own >= 0 && own !== theirs
 }
 
-/** Of all ranks, when they have made their last call. Throws a CollectiveError (EMISMATCH) that names a rank which made others, and which. */
+/**
+ * Compares the calls of all ranks after their last one. Throws a CollectiveError (EMISMATCH) that names a rank that made other calls, and
+ * these calls.
+ */
 export async function agree(ranks: Ranks, history: History, nameOf: (tag: number) => string): Promise<void> {
   const own = { summary: history.summary, tags: history.tags }
   const summaries = await ranks.allgather(own.summary)

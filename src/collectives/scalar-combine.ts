@@ -2,7 +2,7 @@
 import type { Memory } from './memory.ts'
 
 export const operations = ['sum', 'min', 'max'] as const
-/** How elements are combined. Int32 wraps around; min and max of NaN are NaN. */
+/** Operations that combine elements. Int32 wraps around; min and max of NaN are NaN. */
 export type Operation = (typeof operations)[number]
 export type ElementType = 'Int32' | 'Float32' | 'Float64'
 
@@ -24,8 +24,8 @@ const doubles =
     loop(to / 8, base / 8, from / 8, bytes / 8)
 
 /**
- * Each loop is a function of its own, although they read alike: V8 compiles a function for the kinds of arrays that it has seen,
- * and one for all kinds is several times slower. Sums take four elements a turn: 20 to 30 % faster (the others wait for Math.min).
+ * Each loop is a function of its own, although they are similar: V8 compiles a function for the kinds of arrays that it has seen,
+ * and one for all kinds is several times slower. Sums take four elements a turn: 20 to 30 % faster (the other operations wait for Math.min).
  */
 /** Views of all memory of the device. */
 export type Views = Pick<Memory, 'u8' | 'i32' | 'f32' | 'f64'>

@@ -1,7 +1,7 @@
-/** The receives of a lane: each is posted for a slot of its own, and again when the slot is free, some of them together. */
+/** Receives of a lane: each is posted for a slot of its own, and posted again when the slot is free, several of them together. */
 import { type QueuePair, type RecvWorkRequest, recvWr } from '../index.ts'
 
-/** Receives are posted so many at once; as long as they are not, their slots are not free. */
+/** Number of receives that are posted together; until they are posted, their slots are not free. */
 const together = 4
 
 export class Slots {
@@ -9,11 +9,11 @@ export class Slots {
   readonly #at: number
   readonly #bytes: number
   readonly #receives: RecvWorkRequest[]
-  /** Receives to post again, linked. */
+  /** List of the receives to post again. */
   #freed: RecvWorkRequest | null = null
   #freedCount = 0
 
-  /** `count` slots of `bytes` bytes, from `at` in the buffer and from `addr` in the device's memory on. */
+  /** Creates `count` slots of `bytes` bytes, from `at` in the buffer and from `addr` in the device's memory on. */
   constructor(
     qp: QueuePair,
     { count, bytes, at, addr, lkey }: { count: number; bytes: number; at: number; addr: number; lkey: number },
@@ -26,17 +26,17 @@ export class Slots {
     )
   }
 
-  /** Where a slot is, an offset in the buffer. */
+  /** Returns the location of a slot, an offset in the buffer. */
   placeOf(slot: number): number {
     return this.#at + slot * this.#bytes
   }
 
-  /** All of them, for the first time. */
+  /** Posts all receives for the first time. */
   post(): void {
     for (const receive of this.#receives) this.#qp.postRecv(receive)
   }
 
-  /** A slot is free. */
+  /** Frees a slot. */
   free(slot: number): void {
     const receive = this.#receives[slot]!
     receive.next = this.#freed

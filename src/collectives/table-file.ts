@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { DecisionTable } from './choose.ts'
 import { CollectiveError } from './error.ts'
 
-/** The table that VERBENA_TABLE names; null without. Throws a CollectiveError (EINVAL) if there is none in it. */
+/** Returns the table that VERBENA_TABLE names; null without one. Throws a CollectiveError (EINVAL) if the file contains no valid table. */
 export function tableOfEnvironment(): DecisionTable | null {
   const path = process.env.VERBENA_TABLE
   if (!path) return null

@@ -1,28 +1,28 @@
-/** Rules that choose algorithms, from measurements of them. */
+/** Derivation of rules that choose algorithms from measurements of these. */
 import { medianOf } from '../stats/index.ts'
 import { Chooser, type DecisionTable, defaultRules, type Rule } from './choose.ts'
 import { algorithmsOf, type Collective, collectives } from './schedule/index.ts'
 
-/** How long one algorithm took. */
+/** Measured time of one algorithm. */
 export interface Measurement {
   collective: Collective
   algorithm: string
   ranks: number
-  /** What `Task.bytes` counts. */
+  /** Bytes as `Task.bytes` counts them. */
   bytes: number
-  /** Of the calls, nanoseconds. */
+  /** Median of the calls, nanoseconds. */
   medianNs: number
-  /** Where the median would lie if it were measured again. */
+  /** Interval in which the median would lie if it were measured again. */
   lowNs: number
   highNs: number
 }
 
-/** What the rules take at a point that was measured. */
+/** Result of the rules at a point that was measured. */
 export interface Decision {
   collective: Collective
   ranks: number
   bytes: number
-  /** The algorithm of the default rules, and its median; null if it was not measured. */
+  /** Algorithm of the default rules, and its median; null if it was not measured. */
   standard: string
   standardNs: number | null
   chosen: string
@@ -31,19 +31,19 @@ export interface Decision {
 
 export interface Tuning {
   table: DecisionTable
-  /** One for each point, in the order of collectives, ranks and bytes. */
+  /** Decisions for all points, in the order of collectives, ranks and bytes. */
   decisions: Decision[]
 }
 
-/** Algorithms that differ by less than this share are as good as each other, whatever the noise. */
+/** Share of the time below which a difference between algorithms is ignored, whatever the noise. */
 const clearly = 0.03
 
 /**
- * The default rules, but for those numbers of ranks and bytes where another algorithm was faster beyond the noise: its interval lies
- * below that of the default one, and its median is 3 % lower. Between two lengths the rules change at their geometric mean, and beyond
- * the last its rules count. Between two numbers of ranks the larger one's rules count; what was measured with n ranks says nothing about
- * more, or, if it is the smallest number, about n/2 and fewer. Of several runs that measured the same, the median of their medians
- * counts, and the interval that holds all of theirs.
+ * Returns the default rules, except for those numbers of ranks and bytes for which another algorithm was faster beyond the noise: its
+ * interval lies below that of the default one, and its median is 3 % lower. Between two lengths the rules change at the geometric mean of
+ * these, and the rules of the last length apply beyond it. Between two numbers of ranks the rules of the larger one apply; a measurement
+ * with n ranks implies nothing about more ranks, or, if it is the smallest number, about n/2 and fewer. For several runs of the same
+ * measurement, the median of their medians is used, and the interval that contains all of theirs.
  */
 export function tune(measurements: readonly Measurement[]): Tuning {
   const rules: Rule[] = []
@@ -60,14 +60,14 @@ export function tune(measurements: readonly Measurement[]): Tuning {
       found.push(...rulesFor(points, fewer))
       fewer = ranks
     }
-    // The default rules come behind these.
+    // The default rules follow these.
     while (found.at(-1)?.isDefault) found.pop()
     rules.push(...found.map(({ rule }) => rule))
   }
   return { table: { version: 1, rules }, decisions }
 }
 
-/** What each length of one number of ranks takes. */
+/** Returns the decision for each measured length at one number of ranks. */
 function decide(collective: Collective, ranks: number, measured: readonly Measurement[]): Decision[] {
   const here = measured.filter((one) => one.ranks === ranks)
   const defaults = new Chooser(ranks)
@@ -82,7 +82,10 @@ function decide(collective: Collective, ranks: number, measured: readonly Measur
   return decisions
 }
 
-/** The default unless others are clearly faster; of these the one of the shorter length unless another is clearly faster. */
+/**
+ * Returns the default unless other algorithms are clearly faster; of these the one of the previous, shorter length unless another is
+ * clearly faster.
+ */
 function winner(all: ReadonlyMap<string, Measurement>, standard: string, before: string | undefined): string {
   const known = all.get(standard)
   const better = [...all.values()].filter((one) => known === undefined || beats(one, known))
@@ -96,7 +99,7 @@ function beats(one: Measurement, other: Measurement): boolean {
   return one.highNs < other.lowNs && one.medianNs * (1 + clearly) < other.medianNs
 }
 
-/** One for each algorithm, of all runs. */
+/** Returns one measurement for each algorithm, combined from all runs. */
 function merged(measured: readonly Measurement[]): Map<string, Measurement> {
   const all = new Map<string, Measurement>()
   for (const { algorithm } of measured) {
@@ -116,7 +119,7 @@ interface Clipped {
   isDefault: boolean
 }
 
-/** Rules for more than `fewer` ranks, up to those of the points. */
+/** Returns the rules for more than `fewer` ranks, up to those of the points. */
 function rulesFor(points: readonly Decision[], fewer: number): Clipped[] {
   const rules: Clipped[] = []
   let from = 0
@@ -124,11 +127,11 @@ function rulesFor(points: readonly Decision[], fewer: number): Clipped[] {
     const next = points[i + 1]
     const isDefault = chosen === standard
     const nextIsDefault = next?.chosen === next?.standard
-    // The next one continues this one.
+    // The next rule continues this one.
     if (next !== undefined && nextIsDefault === isDefault && (isDefault || next.chosen === chosen)) continue
     const to = next === undefined ? Number.POSITIVE_INFINITY : Math.round(Math.sqrt(Math.max(1, bytes) * next.bytes))
     if (!isDefault) rules.push({ rule: clip({ collective, algorithm: chosen }, to, ranks), isDefault })
-    // Not every number of ranks has every algorithm.
+    // Some algorithms exist only for certain numbers of ranks.
     const everywhere = range(fewer + 1, ranks).every((size) => algorithmsOf(collective, size).includes(chosen))
     if (isDefault || !everywhere) rules.push(...defaultsWithin(collective, from, to, ranks))
     from = to
@@ -136,7 +139,7 @@ function rulesFor(points: readonly Decision[], fewer: number): Clipped[] {
   return rules
 }
 
-/** What the default rules say about more than `from` bytes, up to `to`, and up to so many ranks. */
+/** Returns the default rules for more than `from` bytes, up to `to`, and up to so many ranks. */
 function defaultsWithin(collective: Collective, from: number, to: number, ranks: number): Clipped[] {
   return defaultRules
     .filter((rule) => rule.collective === collective && (rule.maxBytes ?? to) > from)

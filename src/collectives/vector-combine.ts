@@ -1,6 +1,6 @@
 /**
- * Combining elements by vector instructions of WebAssembly, 64 bytes a turn, where the device's memory is one of WebAssembly. They
- * give what JavaScript gives: sums of Int32 wrap around, minimum and maximum of NaN are NaN, and −0 is below 0.
+ * Combining elements by vector instructions of WebAssembly, 64 bytes a turn, if the device's memory is one of WebAssembly. The results are
+ * those of JavaScript: sums of Int32 wrap around, minimum and maximum of NaN are NaN, and −0 is below 0.
  *
  * Measured on Node 20, sums of Float64, ns for each element (JavaScript in parentheses): 0.19 (1.06) for 4 KiB, 0.25 (1.22) for
  * 512 KiB, 0.67 (1.20) for 1 MiB.
@@ -50,7 +50,7 @@ function loopOf(opcode: number): number[] {
 
 const nameOf = (operation: Operation, type: ElementType): string => `${operation}${type}`
 
-/** For each operation and type a function; null where V8 has no vector instructions. */
+/** Returns a lookup of a function for each operation and type; null if V8 has no vector instructions. */
 export function vectorCombines(memory: WasmMemory): ((operation: Operation, type: ElementType) => Combine) | null {
   const functions = Object.fromEntries(
     Object.entries(opcodes).flatMap(([operation, types]) =>

@@ -1,21 +1,22 @@
 /**
  * Reads large keys off columns of counters by bit (SketchLearn, section 4 of the paper).
  *
- * Without large keys, the share of bit k in a column is nearly normal, with a mean p_k and a deviation σ_k over the columns (theorem 1 there). A large key shifts the shares of a column
- * towards its bits. With θ = 1/2, 1/4, …: a bit whose share is below θ is not set in a key that has θ of the column, one whose share is above 1 − θ is set, and between them
- * Bayes' rule compares the two shifts (section 4.3). A key whose bits are all clear, but for a few that are tried both ways, and that hashes to the column, is
- * taken out of it; p and σ are then those of what is left. It ends with a θ at which bits cannot be told apart any more.
+ * Without large keys, the share of bit k in a column is nearly normal, with a mean p_k and a deviation σ_k over the columns (theorem 1
+ * there). A large key shifts the shares of a column towards its bits. With θ = 1/2, 1/4, …: a bit whose share is below θ is not set in a
+ * key that has θ of the column, one whose share is above 1 − θ is set, and between them Bayes' rule compares the two shifts (section 4.3).
+ * A key whose bits are all clear, but for a few that are tried both ways, and that hashes to the column, is taken out of it; p and σ are
+ * then those of what is left. It ends with a θ at which bits cannot be distinguished any more.
  */
 
 export interface LargeKey {
   words: Int32Array
   column: number
   amount: number
-  /** The standard error of the amount. */
+  /** Standard error of the amount. */
   error: number
 }
 
-/** Bits that are tried both ways. */
+/** Maximum number of bits that are tried both ways. */
 const mostOpen = 6
 /** ln(99): a bit is clear with a probability of 0.99. */
 const clear = Math.log(99)
@@ -31,7 +32,7 @@ export class BitInference {
   readonly #columnOf: (words: Int32Array) => number
   /** Counters without the large keys. */
   readonly #rest: Float64Array
-  /** p and σ, by bit. */
+  /** Mean p and deviation σ, by bit. */
   readonly #mean: Float64Array
   readonly #deviation: Float64Array
   readonly #byColumn: LargeKey[][]
@@ -56,12 +57,12 @@ export class BitInference {
     this.large = this.#byColumn.flat()
   }
 
-  /** The large key with these words. */
+  /** Returns the large key with these words. */
   find(words: Int32Array, column: number): LargeKey | undefined {
     return this.#byColumn[column]!.find((large) => large.words.every((word, w) => word === words[w]))
   }
 
-  /** The most that a key can have: of what its column has for each of its bits. */
+  /** Returns the maximum amount of a key, from what its column has for each of its bits. */
   mostOf(words: Int32Array, column: number): number {
     const from = column * (this.#bits + 1)
     const all = this.#counters[from]!
@@ -73,13 +74,13 @@ export class BitInference {
     return most
   }
 
-  /** The amount of a key that is not large, by least squares over the bits of what large keys left of its column. */
+  /** Returns the amount of a key that is not large, by least squares over the bits of what large keys left of its column. */
   fit(words: Int32Array, column: number): { amount: number; error: number } {
     const [solved] = this.#solve([{ words, column, amount: 0, error: 0 }], column, this.#rest)
     return solved!
   }
 
-  /** p and σ of what is left. */
+  /** Computes p and σ of what is left. */
   #learn(): void {
     const [rest, bits] = [this.#rest, this.#bits]
     this.#mean.fill(0)
@@ -94,7 +95,7 @@ export class BitInference {
         this.#deviation[bit]! += share ** 2
       }
     }
-    // Nothing is certain that was seen in few columns only.
+    // Shares that occurred in few columns only are not reliable.
     const margin = 1 / (2 * (columns + 1))
     for (let bit = 0; bit < bits; bit++) {
       const mean = columns === 0 ? 0.5 : this.#mean[bit]! / columns
@@ -104,7 +105,7 @@ export class BitInference {
     }
   }
 
-  /** Takes a key with at least `share` of what is left out of a column. Returns how many that were: 1 or 0. */
+  /** Removes a key with at least `share` of what is left from a column. Returns the number of removed keys: 1 or 0. */
   #extract(column: number, share: number): number {
     const known = this.#byColumn[column]!
     const all = this.#rest[column * (this.#bits + 1)]!
@@ -113,7 +114,7 @@ export class BitInference {
     if (!words || this.find(words, column)) return 0
     const flows = this.#solve([...known, { words, column, amount: 0, error: 0 }], column, this.#counters)
     const added = flows.at(-1)!
-    // Those who only took what was another's are no keys.
+    // Candidates that only took the amount of another key are not keys.
     if (added.amount < 0.8 * share * all || flows.some(({ amount }) => amount <= 0)) return 0
     if (!this.#isPossible(flows, column)) return 0
     this.#byColumn[column] = flows
@@ -121,7 +122,7 @@ export class BitInference {
     return 1
   }
 
-  /** The key whose bits the shares of a column show; undefined if they are not clear, or if it is not at home there. */
+  /** Returns the key whose bits the shares of a column show; undefined if they are not clear, or if the key does not hash to the column. */
   #read(column: number, share: number): Int32Array | undefined {
     const from = column * (this.#bits + 1)
     const words = new Int32Array(this.#words)
@@ -133,7 +134,7 @@ export class BitInference {
       open.push({ bit, doubt: Math.abs(logit) })
       if (open.length > mostOpen) return undefined
     }
-    // The likeliest of those that are at home.
+    // The most likely of the candidates that hash to the column.
     let [best, bestLoss]: [Int32Array | undefined, number] = [undefined, Number.POSITIVE_INFINITY]
     for (let flips = 0; flips < 2 ** open.length; flips++) {
       const tried = words.slice()
@@ -150,7 +151,7 @@ export class BitInference {
     return best
   }
 
-  /** The logarithm of how much likelier it is that a key with `share` of a column has a bit than that it has not. */
+  /** Returns the logarithm of the odds that a key with `share` of a column has a bit. */
   #logit(seen: number, bit: number, share: number): number {
     if (seen < share) return Number.NEGATIVE_INFINITY
     if (1 - seen < share) return Number.POSITIVE_INFINITY
@@ -159,7 +160,7 @@ export class BitInference {
     return Math.log(mean / (1 - mean)) + (share * (seen - middle)) / deviation ** 2
   }
 
-  /** Whether no counter would be left below zero or above its column, by more than a tenth of what is taken out. */
+  /** Returns true if no counter would be left below zero or above its column by more than a tenth of what is removed. */
   #isPossible(flows: readonly LargeKey[], column: number): boolean {
     const from = column * (this.#bits + 1)
     const all = this.#counters[from]! - sumOf(flows)
@@ -185,14 +186,14 @@ export class BitInference {
   }
 
   /**
-   * Amounts of keys in a column by least squares: what the counter of bit k has above p_k of the column is Σ f_i (b_ik − p_k). Returns copies with
-   * amounts and standard errors.
+   * Solves the amounts of keys in a column by least squares: what the counter of bit k has above p_k of the column is Σ f_i (b_ik − p_k).
+   * Returns copies with amounts and standard errors.
    */
   #solve(keys: readonly LargeKey[], column: number, counters: ArrayLike<number>): LargeKey[] {
     const from = column * (this.#bits + 1)
     const all = counters[from]!
     const many = keys.length
-    /** The normal equations, with the unit matrix behind them for the inverse. */
+    /** Normal equations, followed by the unit matrix for the inverse. */
     const matrix = keys.map((_, i) => Float64Array.from({ length: 2 * many }, (_, j) => (j === many + i ? 1 : 0)))
     const right = new Float64Array(many)
     let squares = 0
@@ -230,7 +231,10 @@ function shareOf(counters: Float64Array, from: number, bit: number): number {
   return Math.min(1, counters[from + 1 + bit]! / counters[from]!)
 }
 
-/** Gauss and Jordan, with the largest pivots. Where there is none the key cannot be told from the others: it gets nothing. */
+/**
+ * Inverts a matrix by Gauss-Jordan elimination, with the largest pivots. A key without a pivot cannot be distinguished from the other keys:
+ * it gets nothing.
+ */
 function invert(matrix: Float64Array[]): void {
   const many = matrix.length
   for (let i = 0; i < many; i++) {

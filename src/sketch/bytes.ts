@@ -1,17 +1,17 @@
 /**
- * The bytes of a sketch, little-endian:
+ * Bytes of a sketch, little-endian:
  *
  *     0   'VSKT'
  *     4   version (2: the hash is another than in 1; 3: signed counters have a flag, and counts of CocoSketch a width;
- *         4: CocoSketch knows what it may have put down to other keys)
+ *         4: CocoSketch records what it may have attributed to other keys)
  *     5   length of the kind's name, and the name in ASCII
  *     …   number of dimensions (1 byte), and each as a float64, in the order of the kind
  *     …   seed, 16 bytes
  *     …   the block (block.ts), to the last four bytes
  *     -4  CRC-32 (IEEE 802.3) of all before
  *
- * The checksum finds every damage of up to 32 bits in a row, and others but for one in 2^32. Whoever makes bytes on purpose makes the
- * checksum right, too: so every kind also checks that its dimensions and its state are possible, before it answers from them.
+ * The checksum detects every error burst of up to 32 bits, and all but one in 2^32 of other errors. An attacker who forges bytes also sets
+ * a correct checksum: so every kind also checks that its dimensions and its state are possible, before it answers from them.
  */
 import { SketchError } from './error.ts'
 import { seedBytes } from './seed.ts'
@@ -68,7 +68,7 @@ export function encode(
   return bytes
 }
 
-/** Throws ERR_SKETCH_BYTES if the frame is not right. What is in it is the kind's to check. */
+/** Decodes the frame. Throws ERR_SKETCH_BYTES if it is invalid. The kind checks the content. */
 export function decode(given: Uint8Array): Decoded {
   assertLittleEndian()
   // `slice` of a Buffer of Node.js copies nothing.

@@ -1,5 +1,5 @@
 /**
- * How many different keys there are: HyperLogLog and linear counting. What is kept of a key is its hash, so its amount adds to `total` only.
+ * Number of different keys: HyperLogLog and linear counting. Only the hash of a key is kept, so its amount adds to `total` only.
  *
  * HyperLogLog (Flajolet, Fusy, Gandouet and Meunier, AofA 2007): m registers with the largest number of leading zeros, plus one, of the
  * hashes that fall on each; the relative standard error is 1.04 / √m (theorem 1 there). Where we differ: registers have 8 bits, not 6; the
@@ -21,12 +21,12 @@ const confidence = 0.99
 
 /** Sketches that count different keys. */
 export interface CardinalitySketch {
-  /** How many different keys were added, with bounds. */
+  /** Returns the number of different keys that were added, with bounds. */
   cardinality(): Estimate
 }
 
 function bounded(value: number, sigma: number, total: number): Estimate {
-  // Every key has an amount of 1 at least.
+  // Every key has an amount of at least 1.
   const upper = Math.min(total, Math.ceil(value + deviations * sigma))
   return {
     value: Math.min(value, total),
@@ -37,7 +37,7 @@ function bounded(value: number, sigma: number, total: number): Estimate {
 }
 
 export interface HyperLogLogConfig extends KeyConfig {
-  /** p: there are 2^p registers. */
+  /** Precision p: there are 2^p registers. */
   precision: number
 }
 
@@ -47,7 +47,7 @@ const registersOf = (config: HyperLogLogConfig) =>
     [Uint8Array, 2 ** config.precision],
   ] as const
 
-/** Leading zeros are counted in 32 bits. */
+/** Maximum rank: leading zeros are counted in 32 bits. */
 const mostRank = 33
 
 export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements CardinalitySketch {
@@ -73,12 +73,12 @@ export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements Cardina
     return ['keyBytes', 'precision']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): HyperLogLog {
     return createOf(HyperLogLog, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): HyperLogLog {
     return fromBytesOf(HyperLogLog, bytes)
   }
@@ -119,7 +119,7 @@ export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements Cardina
     return bounded(value, (1.04 / Math.sqrt(registers)) * value, this.total)
   }
 
-  /** Takes the larger of each two registers: exactly the sketch of both streams. */
+  /** Keeps the larger of each two registers: exactly the sketch of both streams. */
   merge(other: HyperLogLog): void {
     this.assertFits(other)
     for (const [at, rank] of other.#registers.entries()) if (this.#registers[at]! < rank) this.#registers[at] = rank
@@ -131,7 +131,7 @@ export class HyperLogLog extends KeySketch<HyperLogLogConfig> implements Cardina
   }
 }
 
-/** σ of Ertl: x + Σ x^(2^k) 2^(k − 1). */
+/** Returns σ of Ertl: x + Σ x^(2^k) 2^(k − 1). */
 function sigma(x: number): number {
   if (x === 1) return Number.POSITIVE_INFINITY
   let [power, weight, sum, before] = [x, 1, x, -1]
@@ -144,7 +144,7 @@ function sigma(x: number): number {
   return sum
 }
 
-/** τ of Ertl: (1 − x − Σ (1 − x^(2^−k))² 2^−k) / 3. */
+/** Returns τ of Ertl: (1 − x − Σ (1 − x^(2^−k))² 2^−k) / 3. */
 function tau(x: number): number {
   if (x === 0 || x === 1) return 0
   let [root, weight, sum, before] = [x, 1, 1 - x, -1]
@@ -191,12 +191,12 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     return ['keyBytes', 'words']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): LinearCounting {
     return createOf(LinearCounting, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): LinearCounting {
     return fromBytesOf(LinearCounting, bytes)
   }
@@ -225,13 +225,13 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
     }
   }
 
-  /** Once every bit is set, the total is the only upper bound. */
+  /** Returns the number of different keys. If every bit is set, the total is the only upper bound. */
   cardinality(): Estimate {
     const bits = 32 * this.#map.length
     return linearCount(bits, bits - onesIn(this.#map), this.total)
   }
 
-  /** The bits of either: exactly the sketch of both streams. */
+  /** Combines the bits of both by OR: exactly the sketch of both streams. */
   merge(other: LinearCounting): void {
     this.assertFits(other)
     for (let at = 0; at < this.#map.length; at++) this.#map[at]! |= other.#map[at]!
@@ -243,14 +243,17 @@ export class LinearCounting extends KeySketch<LinearCountingConfig> implements C
   }
 }
 
-/** How many keys there are if `zeros` of `cells` stayed empty, with the bounds at the head of this file; without an empty one, up to the total. */
+/**
+ * Returns the number of keys if `zeros` of `cells` stayed empty, with the bounds at the head of this file; without an empty cell, up to the
+ * total.
+ */
 export function linearCount(cells: number, zeros: number, total: number): Estimate {
   const load = Math.log(cells / Math.max(1, zeros))
   const answer = bounded(cells * load, Math.sqrt(cells * (Math.exp(load) - load - 1)), total)
   return zeros > 0 ? answer : { ...answer, upper: total }
 }
 
-/** How many bits of a bitmap are set. */
+/** Returns the number of bits of a bitmap that are set. */
 export function onesIn(map: Uint32Array): number {
   let ones = 0
   for (const word of map) {

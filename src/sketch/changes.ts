@@ -4,9 +4,9 @@ import { SketchError, wrongNumber } from './error.ts'
 import type { AmountSketch } from './sketch.ts'
 
 /**
- * The keys that either sketch keeps and whose estimates differ by `threshold` or more, the largest change first; values are `after` minus
- * `before`. The sketches may differ in kind, seed and size. The bounds are those of both (an interval for each), and both hold with
- * a confidence of at least one minus the sum of what the two lack (Bonferroni).
+ * Returns the keys that either sketch keeps and whose estimates differ by `threshold` or more, the largest change first; values are `after`
+ * minus `before`. The sketches may differ in kind, seed and size. The bounds are those of both (an interval for each), and both hold with
+ * a confidence of at least 1 minus the sum of their error probabilities (Bonferroni).
  */
 export function heavyChanges(before: AmountSketch, after: AmountSketch, threshold: number): KeyEstimate[] {
   if (!(typeof threshold === 'number' && threshold > 0)) throw wrongNumber('threshold', threshold, 'a number above 0')

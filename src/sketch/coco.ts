@@ -1,16 +1,16 @@
 /**
  * CocoSketch (Zhang, Liu, Wang, Yang, Li, Yang, SIGCOMM 2021), the version for software (section 4): d arrays of l buckets with a
- * key and a count each. A key that is in one of its d buckets adds there. Otherwise the bucket of the least count takes the amount, and
+ * key and a count each. A key that is in one of its d buckets adds there. Otherwise the bucket of the smallest count takes the amount, and
  * the key replaces the one there with a probability of amount / count. So the recorded count of every key is unbiased, and sums of
  * them are unbiased for every partial key.
  *
  * Bounds: section 5 of the paper shows, for one array, a variance of f (N − f) / l, N the total, also for sums over keys; choosing the
  * least of d buckets is there to make it smaller. By Chebyshev |f̂ − f| ≤ √(k f) with k = N / (l δ), solved for f:
  * f̂ + k / 2 ± √(k f̂ + k² / 4), with a confidence of 1 − δ. Where we differ: the variance of one array is used for d of them, which the
- * paper does not prove for every stream; the bounds are wide, and the tests hold them over 200 seeds. Besides, the sketch sums what it may
- * have put down to another key: the amount, if the key of its bucket stays, and what that one had, if not. No answer is farther off than
- * this sum (the triangle inequality), so while keys have buckets to themselves, answers are exact.
- * Counters have 31 bits, or 53 where those are too few, and saturate.
+ * paper does not prove for every stream; the bounds are wide, and the tests hold them over 200 seeds. Besides, the sketch sums the amounts
+ * that it may have attributed to another key: the amount of the update, if the key of its bucket stays, otherwise the count of that key. No
+ * error of an answer exceeds this sum (the triangle inequality), so while keys have buckets to themselves, answers are exact. Counters have
+ * 31 bits, or 53 if those are too few, and saturate.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -30,11 +30,11 @@ export interface CocoConfig {
 }
 
 export interface CocoOptions extends SketchOptions {
-  /** d, 1 to 4 (default 2). */
+  /** Number d of arrays, 1 to 4 (default 2). */
   arrays?: number
   /**
-   * How large a count becomes before it saturates: 31 bits (default) are bytes of some tenths of a second at 100 Gbit/s. 53 take another word
-   * of each bucket, and more time.
+   * Bits of a count, which saturates: 31 (default) hold the bytes of some tenths of a second at 100 Gbit/s. 53 take another word of each
+   * bucket, and more time.
    */
   countBits?: CountBits
 }
@@ -42,14 +42,14 @@ export interface CocoOptions extends SketchOptions {
 /** Bits of a count. */
 export type CountBits = 31 | 53
 
-/** The partial key of a key: a part of its bytes, or whatever is computed from it. All have one length. */
+/** Function that returns the partial key of a key: a part of its bytes, or any value computed from it. All have one length. */
 export type PartialKey = (key: Uint8Array) => Uint8Array
 
 const confidence = 0.95
-/** What may have been put down to another key. */
+/** Amount that may have been attributed to other keys. */
 const disputed = Scalar.own
 
-/** A bucket: the low 31 bits of its count, the words of its key, and of 53 bits the high 22, so that all are in one line of the cache. */
+/** Words of a bucket: the low 31 bits of its count, the words of its key, and of 53 bits the high 22, so that all are in one cache line. */
 const bucketWords = ({ keyBytes, countBits }: Pick<CocoConfig, 'keyBytes' | 'countBits'>) =>
   1 + ((keyBytes + 3) >> 2) + (countBits === 53 ? 1 : 0)
 const lowBits = 0x7fffffff
@@ -66,7 +66,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   /** Words of a bucket. */
   readonly #size: number
   readonly #isWide: boolean
-  /** At which a count saturates. */
+  /** Count at which a count saturates. */
   readonly #most: number
 
   /** @internal */
@@ -91,12 +91,12 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     return ['keyBytes', 'arrays', 'width', 'countBits']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: CocoOptions): CocoSketch {
     return createOf(CocoSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): CocoSketch {
     return fromBytesOf(CocoSketch, bytes)
   }
@@ -139,7 +139,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
       const b = h2[i]!
       const from = i * words
       const first = word[from]!
-      // The first two buckets without a loop, and without a branch on which of them has less: nobody can predict that.
+      // The first two buckets without a loop, and without a branch on which of them has less: such a branch is unpredictable.
       const at0 = placeOf(a, b, m0, scale) * size
       const at1 = placeOf(a, b, m1, scale) * size + second
       const count0 = buckets[at0]!
@@ -179,7 +179,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     this.#dispute(moved)
   }
 
-  /** What the key of a bucket loses that goes: of a saturated count nobody knows how much. */
+  /** Returns the amount that the replaced key of a bucket loses: for a saturated count it is unknown. */
   #lost(count: number): number {
     return count === this.#most ? mostWide : count
   }
@@ -188,7 +188,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     this.scalars[disputed] = Math.min(mostWide, this.scalars[disputed]! + amount)
   }
 
-  /** The same with counts of 53 bits, of which every sum is exact. */
+  /** Adds as `add`, with counts of 53 bits, of which every sum is exact. */
   #addWide(count: number): void {
     const { arrays, width } = this.config
     const { h1, h2, multipliers, word, words } = this.keys
@@ -237,7 +237,10 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     return kept
   }
 
-  /** Unbiased. Bounds: at the head of this file; confidence 0.95, or 1 while what may be put down to other keys bounds it alone. */
+  /**
+   * Returns the amount of a key, unbiased. Bounds: at the head of this file; confidence 0.95, or 1 if the amount that may be attributed to
+   * other keys alone bounds it.
+   */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { arrays, width } = this.config
@@ -254,7 +257,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     return this.#bounded(value, saturated)
   }
 
-  /** What a key, or all keys together that are one to a partial key, may have at most that is in no bucket. Confidence 0.95. */
+  /** Maximum amount of a key that is in no bucket, or of all such keys together that share a partial key. Confidence 0.95. */
   get mostOfAbsent(): number {
     return this.#bounded(0, false).upper
   }
@@ -264,7 +267,7 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
     const k = total / (this.config.width * (1 - confidence))
     const half = Math.sqrt(k * value + (k * k) / 4)
     const off = this.scalars[disputed]!
-    // Truth and total are whole, and no amount is more than the total.
+    // The true amount and the total are integers, and no amount exceeds the total.
     const lower = Math.max(0, value - off, Math.ceil(value + k / 2 - half))
     const upper = saturated ? total : Math.min(total, value + off, Math.floor(value + k / 2 + half))
     const isSure = lower <= Math.max(0, value - off) && (saturated || upper === Math.min(total, value + off))
@@ -276,8 +279,8 @@ export class CocoSketch extends AmountSketch<CocoConfig> {
   }
 
   /**
-   * The amounts by a partial key, largest first: any, chosen only now. Each is the sum over the recorded keys that have it, unbiased, with
-   * bounds as of a whole key.
+   * Returns the amounts by a partial key, largest first; the partial key may be chosen after the updates. Each amount is the sum over the
+   * recorded keys that have it, unbiased, with bounds as of a whole key.
    */
   aggregate(partialKey: PartialKey): KeyEstimate[] {
     return this.#sums(partialKey).sort(descending)
@@ -354,7 +357,7 @@ function bitsOf(countBits: number): CountBits {
   throw new SketchError('ERR_SKETCH_VALUE', `countBits: ${countBits} is neither 31 nor 53`)
 }
 
-/** A partial key that is `length` bytes from `offset` on. */
+/** Returns the function for a partial key of `length` bytes from `offset` on. */
 export function keyPart(offset: number, length: number): PartialKey {
   wholeNumber('offset', offset, 0, 255)
   wholeNumber('length', length, 1, 256)

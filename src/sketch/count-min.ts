@@ -1,6 +1,6 @@
 /**
  * Count-Min (Cormode and Muthukrishnan, "An improved data stream summary", J. Algorithms 55, 2005): d rows of w counters; a key adds
- * to one counter of each row, and its estimate is the least of them.
+ * to one counter of each row, and its estimate is the smallest of them.
  *
  * Theorem 1 there, with N the total: f ≤ f̂, and f̂ ≤ f + (e / w) N with probability of at least 1 − e^−d.
  * With conservative update (Estan and Varghese, SIGCOMM 2002) a key raises its counters only to f̂ + amount: no counter is larger than
@@ -27,7 +27,7 @@ export interface CountMinConfig {
 }
 
 export interface CountMinOptions extends SketchOptions {
-  /** d, 1 to 16 (default 3): the bounds hold with a confidence of 1 − e^−d. */
+  /** Number d of rows, 1 to 16 (default 3): the bounds hold with a confidence of 1 − e^−d. */
   rows?: number
   /** Keys that are kept for `topK` and `heavyHitters` (default 0: none; updates are then faster). */
   candidates?: number
@@ -44,7 +44,7 @@ const planOf = (config: CountMinConfig) =>
 export class CountMin extends AmountSketch<CountMinConfig> {
   readonly #counters: Int32Array
   readonly #top: TopTable
-  /** By row, of one key. */
+  /** Counters of one key, by row. */
   readonly #places: Int32Array = new Int32Array(16)
 
   /** @internal */
@@ -68,22 +68,22 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     return ['keyBytes', 'rows', 'width', 'candidates', 'conservative']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: CountMinOptions): CountMin {
     return createOf(CountMin, options)
   }
 
-  /** The same with conservative update: smaller errors, and no `subtract`. */
+  /** Creates a sketch with conservative update: smaller errors, and no `subtract`. */
   static createConservative(options: CountMinOptions): CountMin {
     return createOf(CountMin, options, { configure: (given) => CountMin.configure(given, true) })
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): CountMin {
     return fromBytesOf(CountMin, bytes)
   }
 
-  /** The dimensions that fit into `options.bytes`. @internal */
+  /** Returns the dimensions that fit into `options.bytes`. @internal */
   static configure(options: CountMinOptions, conservative: boolean = false): CountMinConfig {
     const rows = wholeNumber('rows', options.rows ?? 3, 1, 16)
     const candidates = wholeNumber('candidates', options.candidates ?? 0, 0, 2 ** 24)
@@ -91,7 +91,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     return { keyBytes: options.keyBytes, rows, width, candidates, conservative: conservative ? 1 : 0 }
   }
 
-  /** Throws unless dimensions of strangers are possible. Returns the bytes of their block. @internal */
+  /** Returns the bytes of the block. Throws if the dimensions, which may come from untrusted bytes, are impossible. @internal */
   static check(config: CountMinConfig): number {
     checkRows(config)
     wholeNumber('conservative', config.conservative, 0, 1)
@@ -168,7 +168,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     }
   }
 
-  /** The least counter of a key of the block. */
+  /** Returns the smallest counter of a key of the block. */
   #least(i: number): number {
     const { rows, width } = this.config
     const { h1, h2, multipliers } = this.keys
@@ -181,7 +181,7 @@ export class CountMin extends AmountSketch<CountMinConfig> {
     return least
   }
 
-  /** Never below the truth; above it by at most e N / w with confidence 1 − e^−d (Theorem 1). */
+  /** Returns an estimate that is never below the truth, and above it by at most e N / w with confidence 1 − e^−d (Theorem 1). */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { rows, width } = this.config
@@ -210,8 +210,9 @@ export class CountMin extends AmountSketch<CountMinConfig> {
   }
 
   /**
-   * Takes away an earlier state of the same stream, so that what came since remains. Throws ERR_SKETCH_MISMATCH, and changes
-   * nothing, if a counter would fall below zero: then `earlier` is none. Not with conservative update, and not after saturation.
+   * Subtracts an earlier state of the same stream, so that only the later updates remain. Throws ERR_SKETCH_MISMATCH, and changes
+   * nothing, if a counter would fall below zero: then `earlier` is not such a state. Not with conservative update, and not after
+   * saturation.
    */
   subtract(earlier: CountMin): void {
     this.assertFits(earlier)
@@ -245,13 +246,13 @@ export class CountMin extends AmountSketch<CountMinConfig> {
   }
 }
 
-/** Counters of a row, if the rest of `bytes` is shared among rows. Throws ERR_SKETCH_VALUE if too few are left. */
+/** Returns the counters of a row if the rest of `bytes` is shared among rows. Throws ERR_SKETCH_VALUE if too few are left. */
 export function rowWidth(options: SketchOptions, candidates: number, rows: number, counterBytes: number): number {
   const left = options.bytes - 8 * scalarCount - TopTable.bytesFor(candidates, options.keyBytes)
   return atLeast('bytes', options.bytes, Math.floor(left / (rows * counterBytes)))
 }
 
-/** `width` if it is 8 or more: with fewer no bound says anything. */
+/** Returns `width` if it is 8 or more: with fewer counters no bound is meaningful. */
 export function atLeast(name: string, bytes: number, width: number): number {
   if (width >= 8 && width <= mostBytes) return width
   throw new SketchError('ERR_SKETCH_VALUE', `${name}: ${bytes} leave ${Math.max(0, width)} cells, 8 are the least`)

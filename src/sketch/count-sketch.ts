@@ -27,15 +27,15 @@ export interface CountSketchConfig {
 }
 
 export interface CountSketchOptions extends SketchOptions {
-  /** d, an odd number from 1 to 15 (default 5). */
+  /** Number d of rows, an odd number from 1 to 15 (default 5). */
   rows?: number
   /** Keys that are kept for `topK` and `heavyHitters` (default 0: none). */
   candidates?: number
 }
 
-/** Whether a counter has saturated. */
+/** Flag among the scalars: a counter has saturated. */
 const clipped = Scalar.own
-/** Chebyshev: a row errs by more than √(this · F2 / w) with a probability of at most 1 / this. */
+/** Factor of Chebyshev's inequality: a row errs by more than √(this · F2 / w) with a probability of at most 1 / this. */
 const spread = 8
 
 const planOf = (config: CountSketchConfig) =>
@@ -73,12 +73,12 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     return ['keyBytes', 'rows', 'width', 'candidates']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: CountSketchOptions): CountSketch {
     return createOf(CountSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): CountSketch {
     return fromBytesOf(CountSketch, bytes)
   }
@@ -104,7 +104,7 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     for (let i = 0; i < count; i++) this.#top.offer(word, i * words, h1[i]!, this.#rows.median(h1[i]!, h2[i]!))
   }
 
-  /** Of the first key of the block. */
+  /** Returns the median of the first key of the block. */
   #median(): number {
     return this.#rows.median(this.keys.h1[0]!, this.keys.h2[0]!)
   }
@@ -113,7 +113,10 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     return Math.sqrt((spread * this.#rows.secondMoment()) / this.config.width)
   }
 
-  /** Unbiased for a row; after `subtract` the value and its bounds may be negative. The first one after an update passes over all counters. */
+  /**
+   * Returns an estimate that is unbiased for a row; after `subtract` the value and its bounds may be negative. The first call after an
+   * update reads all counters.
+   */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     return this.#estimated(this.#error())
@@ -141,7 +144,7 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
   }
 
   /**
-   * Takes away the counters of another stream: estimates are then of differences, negative where the other had more. `total` is
+   * Subtracts the counters of another stream: estimates are then of differences, negative if the other stream had more. `total` is
    * then the sum of both totals, which bounds every difference.
    */
   subtract(other: CountSketch): void {
@@ -159,7 +162,7 @@ export class CountSketch extends AmountSketch<CountSketchConfig> {
     if (this.config.candidates === 0) return
     for (const key of keys) {
       this.read(key)
-      // Of differences, large ones of either sign are wanted; the table keeps magnitudes, `kept` asks anew.
+      // After a subtraction, large differences of either sign are wanted; the table keeps magnitudes, and `kept` estimates them anew.
       this.#top.offer(this.keys.word, 0, this.keys.h1[0]!, Math.abs(this.#median()))
     }
   }
@@ -174,7 +177,7 @@ export function oddRows(rows: number): number {
   throw new SketchError('ERR_SKETCH_VALUE', `rows: ${rows} is even, the median needs an odd number`)
 }
 
-/** The probability that of `rows` events, each of probability `p`, more than half happen. */
+/** Returns the probability that more than half of `rows` events happen, each of probability `p`. */
 export function atLeastHalf(rows: number, p: number): number {
   let sum = 0
   let choose = 1

@@ -26,7 +26,7 @@ import { type SpreadOptions, SpreadSketch } from './spread.ts'
 import { UnivMon, type UnivMonOptions } from './univmon.ts'
 import { type WaveOptions, WaveSketch } from './wave.ts'
 
-/** The class and the options of each kind. */
+/** Class and options of each kind. */
 export interface SketchKinds {
   /** Count-Min: never below the truth; merges and subtracts. */
   'count-min': { sketch: CountMin; options: CountMinOptions }
@@ -40,21 +40,21 @@ export interface SketchKinds {
   elastic: { sketch: ElasticSketch; options: ElasticOptions }
   /** HeavyKeeper: the top k in little memory. */
   heavykeeper: { sketch: HeavyKeeper; options: HeavyKeeperOptions }
-  /** Space-Saving: the most frequent keys, never too little, with certain bounds; merges. */
+  /** Space-Saving: the most frequent keys, never underestimated, with certain bounds; merges. */
   'space-saving': { sketch: SpaceSaving; options: SketchOptions }
-  /** Misra-Gries: the most frequent keys, never too much, with certain bounds; merges. */
+  /** Misra-Gries: the most frequent keys, never overestimated, with certain bounds; merges. */
   'misra-gries': { sketch: MisraGries; options: SketchOptions }
-  /** HyperLogLog: how many keys; merges. */
+  /** HyperLogLog: number of keys; merges. */
   hyperloglog: { sketch: HyperLogLog; options: SketchOptions }
-  /** Linear counting: how many keys, up to a few for each bit; merges. */
+  /** Linear counting: number of keys, up to a few for each bit; merges. */
   'linear-counting': { sketch: LinearCounting; options: SketchOptions }
   /** DDSketch: quantiles of values, with a relative accuracy; merges. */
   ddsketch: { sketch: DDSketch; options: DDSketchOptions }
   /** KLL: quantiles of values, with an accuracy of ranks; merges. */
   kll: { sketch: Kll; options: KllOptions }
-  /** The fast path of SketchVisor: the most frequent keys at little cost, with certain bounds; merges. */
+  /** Fast path of SketchVisor: the most frequent keys at little cost, with certain bounds; merges. */
   'fast-path': { sketch: FastPath; options: SketchOptions }
-  /** SketchVisor: another kind, and the fast path for what comes while that cannot keep up; merges if that does. */
+  /** SketchVisor: another kind, and the fast path for the updates with which that cannot keep up; merges if that does. */
   sketchvisor: { sketch: SketchVisor; options: SketchVisorOptions }
   /** NitroSketch: Count Sketch of which a few rows are touched for each update; merges. */
   nitro: { sketch: NitroSketch; options: NitroOptions }
@@ -62,11 +62,11 @@ export interface SketchKinds {
   mrac: { sketch: Mrac; options: SketchOptions }
   /** UnivMon: sizes, top keys, and any sum over keys: cardinality, entropy, moments; merges. */
   univmon: { sketch: UnivMon; options: UnivMonOptions }
-  /** FlowRadar: every flow exactly, as long as there is room, and what was lost between two points. */
+  /** FlowRadar: every flow exactly, as long as there is room, and the losses between two points. */
   flowradar: { sketch: FlowRadar; options: SketchOptions }
   /** LD-Sketch: heavy hitters and changers with certain bounds, local or distributed; merges. */
   ld: { sketch: LdSketch; options: LdOptions }
-  /** How many different keys each source has: superspreaders; merges. */
+  /** Number of different keys of each source: superspreaders; merges. */
   spread: { sketch: SpreadSketch; options: SpreadOptions }
   /** SketchLearn: large keys without a threshold, with an error for each, and their partial keys; merges and subtracts. */
   sketchlearn: { sketch: SketchLearn; options: SketchOptions }
@@ -78,7 +78,7 @@ export type SketchOf<K extends SketchKind> = SketchKinds[K]['sketch']
 
 interface Maker {
   create(options: { bytes: number }): Sketch
-  /** Throws ERR_SKETCH_BYTES for impossible dimensions or an impossible block. */
+  /** Restores a sketch. Throws ERR_SKETCH_BYTES for impossible dimensions or an impossible block. */
   restore(decoded: Decoded): Sketch
 }
 
@@ -94,7 +94,7 @@ function maker<C extends object, O>(
   return parts as unknown as Maker
 }
 
-/** Two sketches in one: the normal path is of any kind that answers by key. */
+/** Maker of two sketches in one: the normal path is of any kind that answers by key. */
 const sketchVisor: Maker = {
   create(options: SketchVisorOptions) {
     checkOptions(options, true)
@@ -124,7 +124,7 @@ const sketchVisor: Maker = {
   },
 }
 
-/** Pure: a bundle of what does not use it leaves it out, and the classes with it. */
+/** Makers by kind. The expression is pure: a bundle that does not use it leaves it out, and the classes with it. */
 const makers: Readonly<Record<SketchKind, Maker>> = /* @__PURE__ */ (() => ({
   'count-min': maker(CountMin),
   conservative: maker(CountMin, (options: CountMinOptions) => CountMin.createConservative(options)),
@@ -152,7 +152,7 @@ const makers: Readonly<Record<SketchKind, Maker>> = /* @__PURE__ */ (() => ({
 
 export const sketchKinds: readonly SketchKind[] = /* @__PURE__ */ (() => Object.keys(makers) as SketchKind[])()
 
-/** A new sketch in the given memory. Throws ERR_SKETCH_VALUE, naming the option. */
+/** Creates a sketch in the given memory. Throws ERR_SKETCH_VALUE with the name of the option. */
 export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds[K]['options']): SketchOf<K> {
   const parts = Object.hasOwn(makers, kind) ? makers[kind] : undefined
   if (!parts)
@@ -164,8 +164,8 @@ export function createSketch<K extends SketchKind>(kind: K, options: SketchKinds
 }
 
 /**
- * The sketch of `toBytes`. Throws ERR_SKETCH_BYTES for bytes that are damaged, of another version, or impossible; ERR_SKETCH_MISMATCH if a
- * kind is asked for, and they are of another.
+ * Restores the sketch of `toBytes`. Throws ERR_SKETCH_BYTES for bytes that are damaged, of another version, or impossible, and
+ * ERR_SKETCH_MISMATCH if they are not of the `expected` kind.
  */
 export function sketchFromBytes<K extends SketchKind = SketchKind>(bytes: Uint8Array, expected?: K): SketchOf<K> {
   const decoded = decode(bytes)
@@ -174,8 +174,8 @@ export function sketchFromBytes<K extends SketchKind = SketchKind>(bytes: Uint8A
 }
 
 /**
- * The sketch of `toBytes`, which must have kind, dimensions and seed of `like`: that is compared before anything else is read, since restoring
- * some kinds takes long. Throws ERR_SKETCH_BYTES as `sketchFromBytes`, and ERR_SKETCH_MISMATCH.
+ * Restores the sketch of `toBytes`, which must have kind, dimensions and seed of `like`: these are compared before anything else is read,
+ * since restoring some kinds takes long. Throws ERR_SKETCH_BYTES as `sketchFromBytes`, and ERR_SKETCH_MISMATCH.
  */
 export function sketchLike<S extends Sketch>(bytes: Uint8Array, like: S): S {
   const decoded = decode(bytes)

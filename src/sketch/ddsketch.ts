@@ -1,9 +1,10 @@
 /**
- * DDSketch (Masson, Rim and Lee, "DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", PVLDB 12, 2019): values are
- * counted in bins (γ^(i − 1), γ^i] with γ = (1 + α) / (1 − α), and 2 γ^i / (γ + 1) stands for a bin.
+ * DDSketch (Masson, Rim and Lee, "DDSketch: a fast and fully-mergeable quantile sketch with relative-error guarantees", PVLDB 12, 2019):
+ * values are counted in bins (γ^(i − 1), γ^i] with γ = (1 + α) / (1 − α), and 2 γ^i / (γ + 1) stands for a bin.
  *
  * Proposition 3 there: a quantile that falls into a bin of its own is within the relative accuracy α. If there are more bins than
- * memory, the lowest ones are collapsed into one (section 2.2), so that high quantiles keep their accuracy; for what falls there, bounds say so.
+ * memory, the lowest ones are collapsed into one (section 2.2), so that high quantiles keep their accuracy; the bounds of values that fall
+ * there are wider.
  *
  * Where we differ: the bins are a ring below the highest one, so that neither the order of values nor how they were merged
  * matters to the state. Values are 0 or more: latencies, sizes, gaps. Bounds are wider by 10^−12 of the value, for rounding.
@@ -17,21 +18,21 @@ import { mostBytes, Scalar, Sketch, scalarCount } from './sketch.ts'
 
 export interface DDSketchConfig {
   bins: number
-  /** α. */
+  /** Relative accuracy α. */
   accuracy: number
 }
 
 export interface DDSketchOptions {
-  /** With α = 0.01, 8 KB span a factor of 400 million between the largest and the least value. */
+  /** Memory of the sketch. With α = 0.01, 8 KB span a factor of 400 million between the largest and the smallest value. */
   bytes: number
-  /** α, between 0 and 1 (default 0.01). */
+  /** Relative accuracy α, between 0 and 1 (default 0.01). */
   accuracy?: number
-  /** Nothing is hashed: the seed has no effect but that sketches to be merged need the same (default 0). */
+  /** Seed, which has no effect, since nothing is hashed, except that sketches to be merged need the same (default 0). */
   seed?: SeedLike
 }
 
 const zeros = Scalar.own
-/** The index of the highest bin. */
+/** Index of the highest bin. */
 const highest = Scalar.own + 1
 const least = Scalar.own + 2
 const most = Scalar.own + 3
@@ -67,12 +68,12 @@ export class DDSketch extends Sketch<DDSketchConfig> {
     return ['bins', 'accuracy']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: DDSketchOptions): DDSketch {
     return createOf(DDSketch, options, { seed: 0 })
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): DDSketch {
     return fromBytesOf(DDSketch, bytes)
   }
@@ -114,7 +115,7 @@ export class DDSketch extends Sketch<DDSketchConfig> {
     bins[this.#place(Math.max(index, this.scalars[highest]! - bins.length + 1))]! += count
   }
 
-  /** Whether all values were zeros before `count` was added to the total. */
+  /** Returns true if all values were zeros before `count` was added to the total. */
   #isEmpty(count: number): boolean {
     return this.scalars[Scalar.total]! - count === this.scalars[zeros]
   }
@@ -126,7 +127,7 @@ export class DDSketch extends Sketch<DDSketchConfig> {
     return rest < 0 ? rest + length : rest
   }
 
-  /** Moves the ring up: what falls out of it goes to its lowest bin. */
+  /** Moves the ring up: bins that fall out of it are added to its lowest bin. */
   #raise(index: number): void {
     const bins = this.#bins
     const before = this.scalars[highest]!
@@ -141,8 +142,8 @@ export class DDSketch extends Sketch<DDSketchConfig> {
   }
 
   /**
-   * The value of rank ⌊q (n − 1)⌋, from 0, in increasing order: q = 0.5 is the median. Within α, and within its bounds, always
-   * (confidence 1), unless it is in the lowest bin after a collapse: then only the bounds hold. Undefined while there are no values.
+   * Returns the value of rank ⌊q (n − 1)⌋, from 0, in increasing order: q = 0.5 is the median. The value is within α and within its bounds,
+   * always (confidence 1), unless it is in the lowest bin after a collapse: then only the bounds hold. Undefined while there are no values.
    */
   quantile(q: number): Estimate | undefined {
     if (!(typeof q === 'number' && q >= 0 && q <= 1)) throw wrongNumber('q', q, 'a number from 0 to 1')

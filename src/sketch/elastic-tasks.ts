@@ -1,35 +1,35 @@
 /**
  * Cardinality, entropy and distribution of sizes from an Elastic Sketch (section 5 of the paper).
  *
- * Each row of counters has all keys: bounds look at the first row only, and the distribution is that of all rows together, which has less of
- * the chance of one. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and the others
- * scaled up: which counter a key has does not depend on the other keys. (The paper counts what those keys have there as flows.)
+ * Each row of counters has all keys: bounds use the first row only, and the distribution is that of all rows together, which has less of
+ * the chance of one. Counters at which keys of the buckets have counts are left out where flows among the counters are estimated, and
+ * the result is scaled up: the counter of a key does not depend on the other keys. (The paper counts the amounts of those keys there as flows.)
  */
 import type { Estimate, SizeCount } from './answers.ts'
 import { expectedFlows } from './mrac.ts'
 
-/** Counters have 8 bits. */
+/** Value of a saturated counter: counters have 8 bits. */
 export const saturated = 255
 
 export interface ElasticParts {
   /** Amounts of keys that are in the buckets only. */
   exact: number[]
-  /** Votes of keys that may have counts at counters, too: their counter of each row (a place in `light`), and the least of these. */
+  /** Votes of keys that may have counts at counters, too: their counter of each row (an index in `light`), and the smallest of these. */
   shared: { votes: number; counters: number[]; least: number }[]
-  /** The rows of counters, one behind the other. */
+  /** Rows of counters, one after the other. */
   light: Uint8Array
   /** Counters of a row. */
   width: number
-  /** What the counters took. */
+  /** Total of the amounts that were added to the counters. */
   lightTotal: number
   total: number
 }
 
 const confidence = 0.99
-/** Standard deviations, from which 0.99 and more of a normal distribution are not farther away. */
+/** Number of standard deviations within which a normal distribution has at least 0.99. */
 const deviations = 3
 
-/** How many of the counters of `rows` that only small flows have are at each value, and how many those counters are. */
+/** Returns the histogram of those counters of `rows` that only small flows have, and their number. */
 function histogram({ shared, light, width }: ElasticParts, rows: number): { values: Float64Array; counters: number } {
   const left = new Uint8Array(light.length)
   for (const { counters } of shared) for (const counter of counters) left[counter] = 1
@@ -43,11 +43,11 @@ function histogram({ shared, light, width }: ElasticParts, rows: number): { valu
   return { values, counters }
 }
 
-/** Keys that have counts only at the counters: linear counting (Whang, Vander-Zanden and Taylor, TODS 15, 1990). */
+/** Returns the number of keys that have counts only at the counters: linear counting (Whang, Vander-Zanden and Taylor, TODS 15, 1990). */
 function lightCardinality(parts: ElasticParts): Estimate {
   const { values, counters } = histogram(parts, 1)
   const { width } = parts
-  // Without an empty counter there are more flows than linear counting can tell.
+  // Without an empty counter there are more flows than linear counting can estimate.
   const load = counters === 0 ? 0 : Math.log(counters / Math.max(1, values[0]!))
   const value = width * load
   const sigma = width * Math.sqrt((Math.exp(load) - load - 1) / Math.max(1, counters))
@@ -80,9 +80,11 @@ export function distributionOf(parts: ElasticParts): SizeCount[] {
 }
 
 /**
- * Upper bound: amounts split further have no less entropy, so the buckets count as keys of their own, and what the counters took is
- * spread evenly over the upper bound of their keys. Lower bound: amounts put together have no more, so all keys of a counter
- * count as one, with the votes of the keys of buckets that have counts there, and all saturated counters as one.
+ * Returns the entropy with bounds.
+ *
+ * Upper bound: amounts split further have no less entropy, so the buckets count as keys of their own, and the total of the counters is
+ * spread evenly over the upper bound of their keys. Lower bound: merged amounts have no more entropy, so all keys of a counter count as
+ * one, with the votes of the keys of buckets that have counts there, and all saturated counters as one.
  */
 export function entropyOf(parts: ElasticParts): Estimate {
   const { exact, shared, lightTotal, total } = parts

@@ -1,16 +1,16 @@
 /**
  * Elastic Sketch (Yang, Jiang, Liu, Huang, Gong, Zhou, Miao, Li, Uhlig, SIGCOMM 2018, and its technical report), the version for
- * software: buckets of seven keys with positive votes and one negative vote, and behind them rows of 8-bit counters. A key
- * that finds its bucket full counts against it; when the negative vote reaches eight times the least positive one, that key's
+ * software: buckets of seven keys with positive votes and one negative vote, followed by rows of 8-bit counters. A key
+ * that finds its bucket full counts against it; when the negative vote reaches eight times the smallest positive one, that key's
  * votes go to the counters (ostracism), and the new key takes its place, flagged as one that may have counts there.
  *
- * Theorem 1 of the paper: f ≤ f̂ ≤ f + ε L, where L is what the counters took. In a row of w counters the excess is above c L / w with a
+ * Theorem 1 of the paper: f ≤ f̂ ≤ f + ε L, where L is the total of the counters. In a row of w counters the excess is above c L / w with a
  * probability of at most 1 / c (Markov), in all of d rows 1 / c^d; answers take c^d = 20. A key with votes and without the flag is exact.
  *
- * Where we differ: the slots of a bucket are in the order of their votes, so that most keys are found in the first, and the least is the
- * last. There are two rows of counters, of which the least counts (the light part of the paper is a Count-Min sketch; its experiments
- * take one row, as `lightRows: 1` does). On Zipf traces of skew 0.8 to 1.4 two rows of half the length had smaller errors. Evicted votes
- * are added to their counters, as in the paper (its published code takes the larger of both); counters saturate at 255, and a
+ * Where we differ: the slots of a bucket are in the order of their votes, so that most keys are found in the first, and the smallest is the
+ * last. There are two rows of counters, of which the smallest counter is used (the light part of the paper is a Count-Min sketch; its
+ * experiments take one row, as `lightRows: 1` does). On Zipf traces of skew 0.8 to 1.4 two rows of half the length had smaller errors.
+ * Evicted votes are added to their counters, as in the paper (its published code takes the larger of both); counters saturate at 255, and a
  * saturated one answers with L as upper bound; tasks on distributions: elastic-tasks.ts.
  */
 import type { Estimate, KeyEstimate, SizeCount } from './answers.ts'
@@ -24,16 +24,16 @@ import { AmountSketch, mostBytes, Scalar, type SketchOptions, saturatingSum, sca
 
 export interface ElasticConfig {
   keyBytes: number
-  /** Of seven keys. */
+  /** Number of buckets, of seven keys each. */
   buckets: number
-  /** Rows of 8-bit counters behind them. */
+  /** Number of rows of 8-bit counters after the buckets. */
   rows: number
-  /** Of a row. */
+  /** Number of counters of a row. */
   counters: number
 }
 
 export interface ElasticOptions extends SketchOptions {
-  /** The share of the memory for the buckets (default 0.25, as the paper's 150 of 600 KB). */
+  /** Share of the memory for the buckets (default 0.25, as the paper's 150 of 600 KB). */
   heavyShare?: number
   /** Rows of small counters, 1 to 4 (default 2). */
   lightRows?: number
@@ -44,10 +44,10 @@ const slots = 7
 const votesOf = 8
 const ratio = 8
 const mostVotes = 2 ** 31 - 1
-/** In the top bit of positive votes. */
+/** Flag in the top bit of positive votes. */
 const flagged = 1 << 31
 const lightTotal = Scalar.own
-/** The probability that the bounds of an estimate do not hold. */
+/** Probability that the bounds of an estimate do not hold. */
 const doubt = 0.05
 
 const planOf = (config: ElasticConfig) =>
@@ -84,12 +84,12 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     return ['keyBytes', 'buckets', 'rows', 'counters']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: ElasticOptions): ElasticSketch {
     return createOf(ElasticSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): ElasticSketch {
     return fromBytesOf(ElasticSketch, bytes)
   }
@@ -154,7 +154,10 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     }
   }
 
-  /** Puts the key whose words begin at `from` into its bucket: in the first slot that is empty, or that of the least votes, which go to the counters. */
+  /**
+   * Puts the key whose words begin at `from` into its bucket: in the first empty slot, or in that of the fewest votes, which are added to
+   * the counters.
+   */
   #enter(bucket: number, from: number, amount: number): void {
     const { word, words } = this.keys
     const vote = bucket * votesOf
@@ -172,7 +175,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     this.#rise(bucket, slot)
   }
 
-  /** Moves a slot before those of fewer votes. */
+  /** Moves a slot before those with fewer votes. */
   #rise(bucket: number, from: number): void {
     const { words } = this.keys
     const votes = this.#votes
@@ -192,7 +195,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     }
   }
 
-  /** The counter of a hash in a row. */
+  /** Returns the counter of a hash in a row. */
   #counterOf(h1: number, h2: number, row: number): number {
     const { counters } = this.config
     return row * counters + placeOf(h1, h2, this.keys.multipliers[1 + row]!, counters / 2 ** 32)
@@ -210,14 +213,14 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     this.scalars[lightTotal]! += amount
   }
 
-  /** The least counter of a hash. */
+  /** Returns the smallest counter of a hash. */
   #leastLight(h1: number, h2: number): number {
     let least = saturated
     for (let row = 0; row < this.config.rows; row++) least = Math.min(least, this.#light[this.#counterOf(h1, h2, row)]!)
     return least
   }
 
-  /** The first vote of the slot that has the key in the first place of `keys`, or −1. */
+  /** Returns the first vote of the slot that has the first key of `keys`, or −1. */
   #slotOf(bucket: number): number {
     const { word, words } = this.keys
     for (let slot = 0; slot < slots; slot++) {
@@ -232,7 +235,10 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     return placeOf(h1, h2, this.keys.multipliers[0]!, this.config.buckets / 2 ** 32)
   }
 
-  /** Exact for a key that never left its bucket (confidence 1). For others see the head of this file (confidence 0.95). */
+  /**
+   * Returns an exact amount for a key that never left its bucket (confidence 1). For other keys see the head of this file (confidence
+   * 0.95).
+   */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const [h1, h2] = [this.keys.h1[0]!, this.keys.h2[0]!]
@@ -250,7 +256,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     return { value: votes + light, lower: Math.ceil(votes + Math.max(0, light - excess)), upper, confidence: 1 - doubt }
   }
 
-  /** The keys of the buckets. A key that has counts only among the counters is not known any more. */
+  /** Returns the keys of the buckets. A key that has counts only among the counters is not known any more. */
   protected override kept(): KeyEstimate[] {
     const keys: KeyEstimate[] = []
     this.#eachKept((vote, key) => {
@@ -260,7 +266,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     return keys
   }
 
-  /** Calls with the vote and the place of every kept key, hashed behind the block. */
+  /** Calls `each` with the vote and the location of every kept key, whose hashes are stored after those of the block. */
   #eachKept(each: (vote: number, key: number) => void): void {
     for (let slot = 0; slot < this.config.buckets * slots; slot++) {
       const vote = this.#votes[Math.floor(slot / slots) * votesOf + (slot % slots)]!
@@ -292,24 +298,27 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
     }
   }
 
-  /** How many keys there are: those of the buckets, and linear counting for the others. Bounds of three standard deviations, at 0.99. */
+  /** Returns the number of keys: those of the buckets, and linear counting for all others. Bounds of three standard deviations, at 0.99. */
   cardinality(): Estimate {
     return cardinalityOf(this.#parts())
   }
 
-  /** The entropy of the amounts in bits, Σ (f / N) log2(N / f), with bounds that follow from those of `cardinality`, at 0.99. */
+  /** Returns the entropy of the amounts in bits, Σ (f / N) log2(N / f), with bounds that follow from those of `cardinality`, at 0.99. */
   entropy(): Estimate {
     return entropyOf(this.#parts())
   }
 
-  /** How many keys have each amount: exact and large ones from the buckets, expectations (mrac.ts) for the others. No bound is known. */
+  /**
+   * Returns the number of keys of each amount: exact and large ones from the buckets, expectations (mrac.ts) for all others. No bound is
+   * known.
+   */
   distribution(): SizeCount[] {
     return distributionOf(this.#parts())
   }
 
   /**
-   * Adds a sketch of another stream: of each bucket the seven keys of the most votes stay, the others go to the counters. Estimates keep
-   * their bounds; it is not bit by bit the sketch of both streams.
+   * Adds a sketch of another stream: of each bucket the seven keys with the most votes stay, and all others are moved to the counters.
+   * Estimates keep their bounds; it is not bit by bit the sketch of both streams.
    */
   merge(other: ElasticSketch): void {
     this.assertFits(other)
@@ -323,7 +332,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
   #mergeBucket(other: ElasticSketch, bucket: number): void {
     const { words } = this.keys
     const [mine, theirs] = [this.#entries(bucket), other.#entries(bucket)]
-    // Where a full bucket does not have a key, the key may have counts behind it.
+    // If a full bucket does not have a key, the key may have counts at the counters.
     const merged = mine.map((entry) => ({ ...entry, flag: entry.flag | (theirs.length === slots ? flagged : 0) }))
     for (const entry of theirs) {
       const same = merged.find((known) => known.key.every((word, i) => word === entry.key[i]))
@@ -379,7 +388,7 @@ export class ElasticSketch extends AmountSketch<ElasticConfig> {
         if ((this.#votes[slot - 1]! & mostVotes) < (this.#votes[slot]! & mostVotes)) return 'votes are out of order'
     }
     if (!Number.isInteger(light) || light < 0 || sum > this.total) return 'the counts are more than the total'
-    // A counter has no more than the counters together, unless all of it went past 255.
+    // A counter has no more than the total of the counters, unless all of it was added beyond 255.
     if (this.#light.reduce((most, value) => Math.max(most, value), 0) > light) return 'a counter is above their total'
     return undefined
   }

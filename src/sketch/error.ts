@@ -1,16 +1,16 @@
-/** What the library throws: misuse, sketches that do not fit each other, and bytes that hold no sketch. */
+/** Code of an error of the library: misuse, sketches that do not match, and bytes that do not contain a sketch. */
 
 export type SketchErrorCode =
-  /** An option, a key, an amount or a threshold is not what it must be. */
+  /** Invalid option, key, amount or threshold. */
   | 'ERR_SKETCH_VALUE'
-  /** Two sketches differ in kind, dimensions or seed. */
+  /** Mismatch of two sketches in kind, dimensions or seed. */
   | 'ERR_SKETCH_MISMATCH'
-  /** The bytes are damaged, or of another version. */
+  /** Damaged bytes, or bytes of another version. */
   | 'ERR_SKETCH_BYTES'
-  /** The kind, or this configuration of it, has no such answer. */
+  /** Answer that the kind, or this configuration of it, does not have. */
   | 'ERR_SKETCH_UNSUPPORTED'
 
-/** The message names the subject and what to do, the code is stable. */
+/** Error whose message names the subject and the remedy; the code is stable. */
 export class SketchError extends Error {
   readonly code: SketchErrorCode
 
@@ -21,27 +21,30 @@ export class SketchError extends Error {
   }
 }
 
-/** The largest amount that one update counts: 32 bits. */
+/** Maximum amount of one update: 32 bits. */
 export const mostAmount = 0xffffffff
 
-/** `value` if it is a whole number from `least` to `most`; otherwise throws ERR_SKETCH_VALUE with its name. */
+/** Returns `value` if it is an integer from `least` to `most`; otherwise throws ERR_SKETCH_VALUE with its name. */
 export function wholeNumber(name: string, value: number, least: number, most: number): number {
   if (Number.isInteger(value) && value >= least && value <= most) return value
   throw new SketchError('ERR_SKETCH_VALUE', `${name}: ${shown(value)} is not a whole number from ${least} to ${most}`)
 }
 
-/** `value` if it lies strictly between `low` and `high`; otherwise throws ERR_SKETCH_VALUE with its name. */
+/** Returns `value` if it lies strictly between `low` and `high`; otherwise throws ERR_SKETCH_VALUE with its name. */
 export function between(name: string, value: number, low: number, high: number): number {
   if (typeof value === 'number' && value > low && value < high) return value
   throw new SketchError('ERR_SKETCH_VALUE', `${name}: ${shown(value)} is not a number between ${low} and ${high}`)
 }
 
-/** The error for a number that is not what it must be, or no number at all. */
+/** Returns the error for an invalid number, or for a value that is not a number. */
 export function wrongNumber(name: string, value: unknown, must: string): SketchError {
   return new SketchError('ERR_SKETCH_VALUE', `${name}: ${shown(value)} is not ${must}`)
 }
 
-/** Text, other typed arrays and array-likes would be read as keys that nobody meant: each element's lowest byte. */
+/**
+ * Throws unless the value is a Uint8Array: text, other typed arrays and array-likes would be read as unintended keys, the lowest byte of
+ * each element.
+ */
 export function mustBeBytes(name: string, value: Uint8Array): void {
   if (ArrayBuffer.isView(value) && (value as { BYTES_PER_ELEMENT?: number }).BYTES_PER_ELEMENT === 1) return
   const hint =
@@ -60,7 +63,10 @@ export function oneKey(name: string, key: Uint8Array, keyBytes: number): void {
     throw new SketchError('ERR_SKETCH_VALUE', `${name}: ${key.length} bytes, the sketch has keys of ${keyBytes}`)
 }
 
-/** How many keys of `keyBytes` are packed in a Uint8Array, with one amount for all, or a Uint32Array of one for each. Otherwise throws ERR_SKETCH_VALUE. */
+/**
+ * Returns the number of keys of `keyBytes` that are packed in a Uint8Array, with one amount for all, or a Uint32Array of one for each.
+ * Otherwise throws ERR_SKETCH_VALUE.
+ */
 export function manyKeys(keys: Uint8Array, keyBytes: number, amounts: Uint32Array | number): number {
   mustBeBytes('keys', keys)
   const count = keys.length / keyBytes
@@ -77,7 +83,7 @@ export function manyKeys(keys: Uint8Array, keyBytes: number, amounts: Uint32Arra
   return count
 }
 
-/** A value as it stands in a message: text in quotes, objects by their class. */
+/** Returns a value as it stands in a message: text in quotes, objects by their class. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return `'${value}'`
   if (typeof value === 'bigint') return `${value}n`

@@ -1,13 +1,14 @@
 /**
- * The fast path of SketchVisor (Huang, Jin, Lee, Li, Tang, Chen and Zhang, SIGCOMM 2017, section 4): a table of k keys in the way of Misra-Gries, in which one
- * scan of the table makes room for many keys, so that an update costs little however many keys come.
+ * Fast path of SketchVisor (Huang, Jin, Lee, Li, Tang, Chen and Zhang, SIGCOMM 2017, section 4): a table of k keys as in Misra-Gries, in
+ * which one scan of the table makes room for many keys, so that an update costs little, whatever the number of keys.
  *
- * Of each key there is what was counted since it came, c, and what it can have lost before, e; E is what a key outside can have. When the table is full, E rises by
- * ê, and the keys with c + e ≤ E leave. So c ≤ f ≤ c + e for keys in the table and f ≤ E for all others, always (lemma 4.1 there; r + d of the paper is c).
+ * The table has two numbers for each key: c, the amount counted since it entered, and e, the maximum that it lost before; E is the maximum
+ * of a key outside. When the table is full, E rises by ê, and the keys with c + e ≤ E leave. So c ≤ f ≤ c + e for keys in the table and f ≤
+ * E for all others, always (lemma 4.1 there; r + d of the paper is c).
  *
- * Where we differ: ê is the fourth of 32 keys of the table, taken at equal distances and ordered by what they have, instead of one that is computed
- * from a power law fitted to the largest and the smallest counts: an eighth of the table leaves in a scan whatever the distribution is. Then E is about
- * 8/7 N / k; the bounds have the E that there is.
+ * Where we differ: ê is the fourth of 32 keys of the table, taken at equal distances and ordered by their amounts, instead of one that is
+ * computed from a power law fitted to the largest and the smallest counts: an eighth of the table leaves in a scan whatever the
+ * distribution is. Then E is about 8/7 N / k; the bounds use the actual E.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -18,11 +19,11 @@ import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount }
 import { indexSize } from './top-table.ts'
 
 export interface FastPathConfig extends KeyConfig {
-  /** k. */
+  /** Number k of keys. */
   capacity: number
 }
 
-/** E. */
+/** Maximum E of a key outside of the table. */
 const outside = Scalar.own
 const samples = 32
 const leaving = 4
@@ -36,17 +37,17 @@ const planOf = (config: FastPathConfig) =>
   ] as const
 
 export class FastPath extends AmountSketch<FastPathConfig> {
-  /** c, by slot. Slots that are taken come first. */
+  /** Count c, by slot. Used slots come first. */
   readonly #counts: Float64Array
-  /** e, by slot. */
+  /** Error e, by slot. */
   readonly #errors: Float64Array
   readonly #stored: Int32Array
-  /** Slot + 1 by hash, 0 where there is none; not in the block. */
+  /** Slot + 1 by hash, 0 if there is none; not in the block. */
   readonly #index: Int32Array
   readonly #mask: number
-  /** By slot; not in the block. */
+  /** Hash by slot; not in the block. */
   readonly #hashes: Int32Array
-  /** No c + e is below it. */
+  /** Lower limit of all c + e. */
   #floor = Number.POSITIVE_INFINITY
 
   /** @internal */
@@ -73,12 +74,12 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     return ['keyBytes', 'capacity']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): FastPath {
     return createOf(FastPath, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): FastPath {
     return fromBytesOf(FastPath, bytes)
   }
@@ -115,7 +116,7 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     }
   }
 
-  /** The slot of the key whose words begin at `at`, or −1. */
+  /** Returns the slot of the key whose words begin at `at`, or −1. */
   #find(word: Int32Array, at: number, hash: number): number {
     const [index, mask, stored, words] = [this.#index, this.#mask, this.#stored, this.keys.words]
     for (let i = hash & mask; ; i = (i + 1) & mask) {
@@ -128,7 +129,7 @@ export class FastPath extends AmountSketch<FastPathConfig> {
   #enter(word: Int32Array, at: number, hash: number, amount: number): void {
     const before = this.scalars[outside]!
     if (this.#size === this.config.capacity) {
-      // As long as nobody would leave, E has the whole amount, without a scan.
+      // As long as no key would leave, E grows by the whole amount, without a scan.
       if (before + amount < this.#floor) {
         this.scalars[outside] = before + amount
         return
@@ -140,7 +141,7 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     this.#insert(word, at, hash, amount, before)
   }
 
-  /** ê. At least the keys that it was taken from leave. */
+  /** Returns ê. At least the keys from which it was taken leave. */
   #rise(): number {
     const { capacity } = this.config
     const many = Math.min(samples, capacity)
@@ -194,12 +195,12 @@ export class FastPath extends AmountSketch<FastPathConfig> {
     this.#point(hash, slot)
   }
 
-  /** Of the total, what no key in the table has: how much of it is only bounded. */
+  /** Part of the total that no key in the table has: the share of it that a key has is only bounded. */
   get unattributed(): number {
     return this.total - this.#counts.reduce((sum, count) => sum + count, 0)
   }
 
-  /** Certain (confidence 1): never too much. */
+  /** Returns a certain estimate (confidence 1): it is never too large. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const slot = this.#find(this.keys.word, 0, this.keys.h1[0]!)
@@ -220,8 +221,8 @@ export class FastPath extends AmountSketch<FastPathConfig> {
   }
 
   /**
-   * Adds both tables: a key that one of them does not have may have lost its E there. Of too many keys the largest stay, and E rises to what the
-   * others can have. Bounds stay certain, for both streams.
+   * Adds both tables: a key that one of them does not have may have lost its E there. If there are too many keys, the largest stay, and E
+   * rises to the maximum of all others. Bounds stay certain, for both streams.
    */
   merge(other: FastPath): void {
     this.assertFits(other)

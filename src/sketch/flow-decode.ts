@@ -4,32 +4,32 @@
  */
 
 export interface Cells {
-  /** Of one partition; there are three, and a flow has a cell in each. */
+  /** Cells of one partition; there are three, and a flow has a cell in each. */
   width: number
   /** Words of a key. */
   words: number
   xors: Int32Array
   flows: Int32Array
   amounts: Float64Array
-  /** The three cells of a key that is kept as words. */
+  /** Returns the three cells of a key that is stored as words. */
   cellsOf(words: Int32Array, at: number): readonly [number, number, number]
-  /** Whether the key was added, by the filter: never false if it was. */
+  /** Returns true if the key was added, according to the filter: never false if it was. */
   has(words: Int32Array, at: number): boolean
 }
 
 export interface DecodedFlow {
   key: Int32Array
   cells: readonly [number, number, number]
-  /** NaN if it is not known. */
+  /** Amount of the flow; NaN if it is unknown. */
   amount: number
 }
 
-/** What is left of cells while flows are taken out of them. */
+/** Remaining contents of cells while flows are taken out of them. */
 export class FlowDecoder {
   readonly #cells: Cells
   readonly #xors: Int32Array
   readonly #left: Int32Array
-  /** Amounts that are not of solved flows. */
+  /** Remaining amounts, without those of solved flows. */
   readonly rest: Float64Array
   readonly found: Map<string, DecodedFlow> = new Map()
 
@@ -40,12 +40,12 @@ export class FlowDecoder {
     this.rest = cells.amounts.slice()
   }
 
-  /** Whether every flow was found. */
+  /** True if every flow was found. */
   get isComplete(): boolean {
     return this.#left.every((flows) => flows === 0)
   }
 
-  /** Takes out what can be. Returns how many flows that were. */
+  /** Takes out all flows that can be decoded. Returns their number. */
   peel(): number {
     const before = this.found.size
     const queue = [...this.#left.keys()].filter((cell) => this.#left[cell] === 1)
@@ -53,14 +53,14 @@ export class FlowDecoder {
       if (this.#left[cell] !== 1) continue
       const { words } = this.#cells
       const key = this.#xors.slice(cell * words, (cell + 1) * words)
-      // A key that is not at home there is none: the cell has flows that the filter took for known ones, or was forged.
+      // A key that does not hash to this cell is not in it: the cell has flows that the filter took for known ones, or was forged.
       if (!this.#cells.cellsOf(key, 0).includes(cell)) continue
       for (const other of this.take(key)) if (this.#left[other] === 1) queue.push(other)
     }
     return this.found.size - before
   }
 
-  /** Takes out a flow of which the key is known. Returns its cells, none if it is not there (any more). */
+  /** Takes out a flow whose key is known. Returns its cells; none if it is not there (any more). */
   take(key: Int32Array): readonly number[] {
     const cells = this.#cells.cellsOf(key, 0)
     const name = String.fromCharCode(...new Uint8Array(key.buffer, key.byteOffset, key.byteLength))
@@ -73,7 +73,7 @@ export class FlowDecoder {
     return cells
   }
 
-  /** Takes out what another point found and this one has, too, until neither finds more. */
+  /** Takes out the flows that another point found and this one has, too, until neither finds more. */
   peelWith(other: FlowDecoder): void {
     for (let progress = 1; progress > 0; ) {
       progress = this.peel() + other.peel()
@@ -112,7 +112,7 @@ export class FlowDecoder {
     }
   }
 
-  /** The most that a flow without an amount can have: what is left in the fullest of its cells' limits. */
+  /** Returns the maximum amount of a flow without a solved amount: the smallest amount that is left in one of its cells. */
   mostOf(cells: readonly number[]): number {
     return Math.max(0, Math.min(...cells.map((cell) => this.rest[cell]!)))
   }

@@ -1,15 +1,16 @@
 /**
- * FlowRadar (Li, Miao, Kim and Yu, NSDI 2016): every flow with its amount, exactly, as long as there are not too many. A Bloom filter says whether a flow is new; a new one
- * goes to three cells, each with the XOR of its keys, how many they are, and the sum of their amounts. Cells with one flow are where decoding begins
- * (flow-decode.ts).
+ * FlowRadar (Li, Miao, Kim and Yu, NSDI 2016): every flow with its amount, exactly, as long as there are not too many. A Bloom filter shows
+ * whether a flow is new; a new one is added to three cells, each with the XOR of its keys, their number, and the sum of their amounts.
+ * Cells with one flow are where decoding begins (flow-decode.ts).
  *
- * With 1.24 cells for each flow nearly all decode, with a few less nearly none (section 4.1 there; the threshold of three cells is 1.222, Goodrich and Mitzenmacher,
- * Allerton 2011). A flow that the filter takes for a known one is not found, and its amount is another's. The probability that there is such a flow is at
- * most n p, n the flows and p = (share of bits that are set)^10: answers have a confidence of 1 − n p.
+ * With 1.24 cells for each flow nearly all decode, with a few less nearly none (section 4.1 there; the threshold of three cells is 1.222,
+ * Goodrich and Mitzenmacher, Allerton 2011). A flow that the filter takes for a known one is not found, and its amount is another's. The
+ * probability that there is such a flow is at most n p, n the flows and p = (share of bits that are set)^10: answers have a confidence of
+ * 1 − n p.
  *
- * Two points of a network with one seed help each other to decode, and the difference of their amounts is what was lost between them, flow by flow (section 4.2 and
- * 5.2 there). Where we differ: amounts that cannot be solved cell by cell get certain bounds instead of a least-squares solution; the filter has 48 bits and ten hashes
- * for a flow, so that n p stays small.
+ * Two points of a network with one seed help each other to decode, and the difference of their amounts is the loss between them, flow by
+ * flow (section 4.2 and 5.2 there). Where we differ: amounts that cannot be solved cell by cell get certain bounds instead of a
+ * least-squares solution; the filter has 48 bits and ten hashes for a flow, so that n p stays small.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -27,17 +28,17 @@ export interface FlowRadarConfig extends KeyConfig {
   filterWords: number
 }
 
-/** What was lost between two points. */
+/** Losses between two points. */
 export interface FlowLosses {
-  /** Whether all flows of both points were found. */
+  /** True if all flows of both points were found. */
   complete: boolean
-  /** Each flow with its amount before minus that behind: largest first. */
+  /** Flows, each with its amount at the first point minus that at the second: largest first. */
   flows: KeyEstimate[]
 }
 
 const partitions = 3
 const filterHashes = 10
-/** Cells for each flow, and bits of the filter for each flow. */
+/** Number of cells for each flow, and of bits of the filter for each flow. */
 const cellsEach = 1.24
 const filterBitsEach = 48
 
@@ -55,7 +56,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
   readonly #flows: Int32Array
   readonly #xors: Int32Array
   readonly #filter: Uint32Array
-  /** None after a change, until it is asked for. */
+  /** Decoder; none after a change, until an answer needs it. */
   #decoded: FlowDecoder | undefined
   #miss: number | undefined
 
@@ -81,12 +82,12 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     return ['keyBytes', 'width', 'filterWords']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): FlowRadar {
     return createOf(FlowRadar, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): FlowRadar {
     return fromBytesOf(FlowRadar, bytes)
   }
@@ -108,7 +109,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     return plannedBytes(planOf(config))
   }
 
-  /** Flows that decode, nearly certainly: 1.24 cells each. */
+  /** Number of flows that decode, nearly certainly: 1.24 cells each. */
   get capacity(): number {
     return Math.floor((partitions * this.config.width) / cellsEach)
   }
@@ -132,7 +133,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     }
   }
 
-  /** Sets the bits of a key in the filter. Returns whether one was not set. */
+  /** Sets the bits of a key in the filter. Returns true if one was not set. */
   #mark(h1: number, h2: number): boolean {
     let isNew = false
     for (let i = 0; i < filterHashes; i++) {
@@ -190,12 +191,12 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     return this.#decoded
   }
 
-  /** How many flows were new to the filter. */
+  /** Number of flows that were new to the filter. */
   get #known(): number {
     return this.#flows.reduce((sum, flows) => sum + flows, 0) / partitions
   }
 
-  /** n p: at most the probability that a flow was taken for a known one. */
+  /** Returns n p: the maximum probability that a flow was taken for a known one. */
   #doubt(): number {
     if (this.#miss === undefined) {
       this.#miss = Math.min(1, this.#known * (onesIn(this.#filter) / (32 * this.#filter.length)) ** filterHashes)
@@ -203,12 +204,15 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     return this.#miss
   }
 
-  /** Whether every flow was decoded: `topK` and `heavyHitters` then miss none. */
+  /** True if every flow was decoded: `topK` and `heavyHitters` then miss none. */
   get isComplete(): boolean {
     return this.#decode().isComplete
   }
 
-  /** Exact for flows that decode, and for keys that never came; the others have at most what is left in one of their cells. */
+  /**
+   * Returns an exact amount for flows that decode, and for keys that never occurred; all other keys have at most what is left in one of
+   * their cells.
+   */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const [h1, h2] = [this.keys.h1[0]!, this.keys.h2[0]!]
@@ -228,22 +232,26 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
     }))
   }
 
-  /** How many flows there are: those that were new to the filter, and perhaps a few that it took for known ones (three standard deviations, 0.99). */
+  /**
+   * Returns the number of flows: those that were new to the filter, and perhaps a few that it took for known ones (three standard
+   * deviations, 0.99).
+   */
   cardinality(): Estimate {
     const [value, missed] = [this.#known, this.#known * this.#missShare()]
     const upper = Math.min(this.total, Math.ceil(value + missed + 3 * Math.sqrt(missed)))
     return { value, lower: value, upper, confidence: 0.99 }
   }
 
-  /** Of flows that come now, the share that the filter takes for known ones. */
+  /** Returns the share of new flows that the filter would take for known ones now. */
   #missShare(): number {
     const known = this.#known
     return known === 0 ? 0 : this.#doubt() / known
   }
 
   /**
-   * What was lost of each flow between this point and one behind it; a sketch of the same dimensions and seed is there. Both help each other to
-   * decode. A flow whose amount is not solved at one of the points has bounds; negative values say that there was more behind.
+   * Returns the loss of each flow between this point and one after it; `behind` is the sketch there, of the same dimensions and seed. Each
+   * helps the other to decode. A flow whose amount is not solved at one of the points has bounds; negative values show that the amount at
+   * the second point was larger.
    */
   lossTo(behind: FlowRadar): FlowLosses {
     this.assertFits(behind)
@@ -290,7 +298,7 @@ export class FlowRadar extends AmountSketch<FlowRadarConfig> implements Cardinal
   }
 }
 
-/** A flow that was found and solved has its amount; others at most what is left in one of their cells. */
+/** Returns the amount of a flow that was found and solved; for any other flow, at most what is left in one of its cells. */
 function estimateOf(
   decoder: FlowDecoder,
   flow: DecodedFlow | undefined,

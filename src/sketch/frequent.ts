@@ -1,16 +1,17 @@
 /**
- * Keys that are frequent, with certain bounds: Space-Saving and Misra-Gries. Both keep k keys with counts and need no hash to be
- * lucky: what they answer holds for every stream and every seed.
+ * Frequent keys, with certain bounds: Space-Saving and Misra-Gries. Both keep k keys with counts, and their answers do not depend on the
+ * quality of a hash: they hold for every stream and every seed.
  *
- * Space-Saving (Metwally, Agrawal and El Abbadi, ICDT 2005): a key that is not kept takes the place of a least one, and inherits its
- * count as its error. Never too little; too much by at most its error, which is at most N / k (theorem 2 there); every key above
- * N / k is kept (theorem 3).
+ * Space-Saving (Metwally, Agrawal and El Abbadi, ICDT 2005): a key that is not kept replaces a key of the smallest count, and inherits its
+ * count as its error. A count is never too small, and too large by at most its error, which is at most N / k (theorem 2 there); every key
+ * above N / k is kept (theorem 3).
  *
- * Misra-Gries (Science of Computer Programming 2, 1982): a key that is not kept takes from all counts what it takes from its own, until one is
- * zero. Never too much; too little by at most D, all that was ever taken from one count, and D ≤ N / (k + 1). Counts are
+ * Misra-Gries (Science of Computer Programming 2, 1982): a key that is not kept takes from all counts what it takes from its own, until one
+ * is zero. A count is never too large, and too small by at most D, the total that was taken from one count, and D ≤ N / (k + 1). Counts are
  * kept with D added, so that taking from all of them is adding to D (Demaine, López-Ortiz and Munro, ESA 2002).
  *
- * Merging: Agarwal, Cormode, Huang, Phillips, Wei and Yi, "Mergeable summaries", PODS 2012; both keep their bounds, N then being that of both.
+ * Merging: Agarwal, Cormode, Huang, Phillips, Wei and Yi, "Mergeable summaries", PODS 2012; both keep their bounds, N then being that of
+ * both.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -21,7 +22,7 @@ import { AmountSketch, type KeyConfig, Scalar, type SketchOptions, scalarCount }
 import { TopTable } from './top-table.ts'
 
 export interface FrequentConfig extends KeyConfig {
-  /** k. */
+  /** Number k of keys. */
   capacity: number
 }
 
@@ -38,7 +39,7 @@ const planOf = (config: FrequentConfig) =>
 
 abstract class Frequent extends AmountSketch<FrequentConfig> {
   protected readonly top: TopTable
-  /** By slot; Misra-Gries has none. */
+  /** Error by slot; Misra-Gries has none. */
   protected readonly errors: Float64Array
 
   protected constructor(kind: string, config: FrequentConfig, seed: Uint8Array, block?: ArrayBuffer) {
@@ -53,7 +54,7 @@ abstract class Frequent extends AmountSketch<FrequentConfig> {
   static configure(options: SketchOptions): FrequentConfig {
     const left = options.bytes - 8 * scalarCount
     let capacity = Math.floor(left / (4 * ((options.keyBytes + 3) >> 2) + 8 + 28))
-    // The index is a power of two: fewer keys may have one of half the size.
+    // The index size is a power of two: fewer keys may need one of half the size.
     while (capacity > 0 && TopTable.bytesFor(capacity, options.keyBytes) + 8 * capacity > left)
       capacity = Math.floor(capacity * 0.99)
     if (capacity < 1) throw new SketchError('ERR_SKETCH_VALUE', `bytes: ${options.bytes} are too few for one key`)
@@ -66,7 +67,7 @@ abstract class Frequent extends AmountSketch<FrequentConfig> {
     return plannedBytes(planOf(config))
   }
 
-  /** The slot of a key, or −1. */
+  /** Returns the slot of a key, or −1. */
   protected slotOf(key: Uint8Array): number {
     this.read(key)
     return this.top.find(this.keys.word, 0, this.keys.h1[0]!)
@@ -83,7 +84,7 @@ abstract class Frequent extends AmountSketch<FrequentConfig> {
     this.errors[slot] = error
   }
 
-  /** What both have, and what follows of it, by the key's name. */
+  /** Returns the keys of both sketches, each with its slots in this one and in the other (−1: none). */
   protected union(other: Frequent): { key: Uint8Array; mine: number; theirs: number }[] {
     const found = new Map<string, { key: Uint8Array; mine: number; theirs: number }>()
     for (const [slot, key] of tableKeys(this.top).entries())
@@ -114,12 +115,12 @@ export class SpaceSaving extends Frequent {
     return ['keyBytes', 'capacity']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): SpaceSaving {
     return createOf(SpaceSaving, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): SpaceSaving {
     return fromBytesOf(SpaceSaving, bytes)
   }
@@ -139,12 +140,12 @@ export class SpaceSaving extends Frequent {
     }
   }
 
-  /** What a key that is not kept has at most. */
+  /** Maximum amount of a key that is not kept. */
   get #absent(): number {
     return this.top.isFull ? this.top.least : 0
   }
 
-  /** Certain (confidence 1). A key that is not kept has 0, and at most the least count. */
+  /** Returns a certain estimate (confidence 1). A key that is not kept has 0, and at most the smallest count. */
   override estimate(key: Uint8Array): Estimate {
     const slot = this.slotOf(key)
     if (slot < 0) return { value: 0, lower: 0, upper: this.#absent, confidence: 1 }
@@ -152,7 +153,10 @@ export class SpaceSaving extends Frequent {
     return { value, lower: value - this.errors[slot]!, upper: value, confidence: 1 }
   }
 
-  /** Adds the counts of both; where one does not have a key, its least count, as error too. The largest stay. */
+  /**
+   * Adds the counts of both; for a key that one sketch does not have, the smallest count of that sketch is added to count and error. The
+   * largest stay.
+   */
   merge(other: SpaceSaving): void {
     this.assertFits(other)
     const [mine, theirs] = [this.#absent, other.#absent]
@@ -194,12 +198,12 @@ export class MisraGries extends Frequent {
     return ['keyBytes', 'capacity']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): MisraGries {
     return createOf(MisraGries, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): MisraGries {
     return fromBytesOf(MisraGries, bytes)
   }
@@ -226,14 +230,14 @@ export class MisraGries extends Frequent {
     }
   }
 
-  /** Certain (confidence 1). */
+  /** Returns a certain estimate (confidence 1). */
   override estimate(key: Uint8Array): Estimate {
     const slot = this.slotOf(key)
     const value = slot < 0 ? 0 : this.top.counts[slot]! - this.scalars[taken]!
     return { value, lower: value, upper: value + this.scalars[taken]!, confidence: 1 }
   }
 
-  /** Adds the counts of both, and takes the largest that has no place from all of them. */
+  /** Adds the counts of both, and subtracts the largest count that does not fit from all of them. */
   merge(other: MisraGries): void {
     this.assertFits(other)
     const [mine, theirs] = [this.scalars[taken]!, other.scalars[taken]!]

@@ -1,31 +1,33 @@
 /**
- * Haar wavelets of series of amounts, one series in each bucket, transformed while it grows: a window that is complete goes up a tree of sums. Where
- * a right half completes its pair, the sum of both goes on, and left minus right, the detail, is kept if it is among the largest.
+ * Haar wavelets of series of amounts, one series in each bucket, transformed while it grows: a window that is complete goes up a tree of
+ * sums. Where a right half completes its pair, the sum of both goes on, and left minus right, the detail, is kept if it is among the
+ * largest.
  *
- * Nodes are numbered as in a heap: n / 2^l + p is pair p of level l (1 to `levels`) of n windows. The norm of a detail is its amount over 2^(l / 2): then
- * the squares of the errors of a series sum up to the squares of the norms that were dropped (Parseval), so the largest norms are the best to keep.
+ * Nodes are numbered as in a heap: n / 2^l + p is pair p of level l (1 to `levels`) of n windows. The norm of a detail is its amount over
+ * 2^(l / 2): then the squares of the errors of a series sum up to the squares of the norms that were dropped (Parseval), so the largest
+ * norms are the best to keep.
  *
- * What is dropped is accounted for: `energy` has the sum of the squares of norms, `largest` the largest one. A window is then wrong by no more than
- * √energy, and by no more than largest · (2^(−1/2) + 2^(−1) + …), one detail of each level. Details are kept as float32: what rounding takes is dropped
- * at once, and if the detail is dropped later, both together are.
+ * Dropped details are accounted for: `energy` has the sum of the squares of norms, `largest` the largest one. A window is then wrong by no
+ * more than √energy, and by no more than largest · (2^(−1/2) + 2^(−1) + …), one detail of each level. Details are kept as float32: the
+ * rounding error is dropped at once, and if the detail is dropped later, both together are.
  */
 
-/** The parts of a block. All are by bucket, one bucket after the other. */
+/** Parts of a block. All are by bucket, one bucket after the other. */
 export interface HaarArrays {
-  /** The amount of the current window, and for each level the sum of the left half that waits for its right one. */
+  /** Amount of the current window, and for each level the sum of the left half that waits for its right one. */
   left: Float64Array
   /** Sums of the highest level. */
   sums: Float64Array
-  /** Energy, and the largest norm, of what was dropped. */
+  /** Energy, and the largest norm, of the dropped details. */
   dropped: Float64Array
   details: Float32Array
-  /** The node of each detail. */
+  /** Node of each detail. */
   nodes: Uint16Array
-  /** The current window, −1 before the first; details that are kept. */
+  /** Current window, −1 before the first, and number of details that are kept. */
   state: Int32Array
 }
 
-/** What rounding to float32 takes at most, in parts of what is left; twice of it, for the rounding of the product. */
+/** Maximum error of rounding to float32, relative to the rounded value; doubled for the rounding of the product. */
 const roundedOff = 2 ** -23
 
 export class Haar {
@@ -34,11 +36,14 @@ export class Haar {
   /** Details that a bucket keeps. */
   readonly kept: number
   readonly #arrays: HaarArrays
-  /** What √(2^l) divides by. */
+  /** Factors 1 / √(2^l), by level. */
   readonly #norms: Float64Array
-  /** By bucket, while it keeps all that it can: where the detail of the least norm is, −1 if nobody has looked. Not in the block. */
+  /**
+   * Location of the detail with the smallest norm, by bucket, while the bucket keeps the maximum number of details; −1: not computed yet.
+   * Not in the block.
+   */
   readonly #least: Int32Array
-  /** Pairs that `#climb` completed, their details, and the sum behind the highest one. */
+  /** Pairs that `#climb` completed, their details, and the sum above the highest one. */
   readonly #pairs: Int32Array
   readonly #details: Float64Array
   #sum = 0
@@ -54,7 +59,7 @@ export class Haar {
     this.#details = new Float64Array(this.levels)
   }
 
-  /** Eight sums are above the highest level, as of 2048 windows and eight levels in the paper. */
+  /** Returns the number of levels: eight sums are above the highest level, as for 2048 windows and eight levels in the paper. */
   static levelsOf(windows: number): number {
     return Math.log2(windows) - 3
   }
@@ -73,7 +78,7 @@ export class Haar {
     return current <= window
   }
 
-  /** Completes the series: nothing can be added any more. */
+  /** Completes the series: no amount can be added any more. */
   finish(bucket: number): void {
     if (this.#arrays.state[2 * bucket]! < 0 || this.#arrays.state[2 * bucket] === this.windows) return
     this.#advance(bucket, this.windows)
@@ -90,8 +95,8 @@ export class Haar {
   }
 
   /**
-   * Takes the current window up the tree as far as pairs are complete before window `to`, with the sums of left halves from `at` on. Returns how many
-   * pairs that were: if it is one of each level, `#sum` leaves the highest.
+   * Takes the current window up the tree as far as pairs are complete before window `to`, with the sums of left halves from `at` on.
+   * Returns the number of completed pairs: if it is one of each level, `#sum` leaves the highest.
    */
   #climb(left: Float64Array, at: number, from: number, to: number): number {
     let sum = left[at]!
@@ -144,7 +149,7 @@ export class Haar {
     this.#least[bucket] = -1
   }
 
-  /** Where the detail of the least norm is. */
+  /** Returns the location of the detail with the smallest norm. */
   #leastOf(bucket: number): number {
     const { details, nodes } = this.#arrays
     const from = bucket * this.kept
@@ -159,7 +164,7 @@ export class Haar {
     return least
   }
 
-  /** Details are kept as float32: what rounding takes is dropped. */
+  /** Stores a detail as float32: the rounding error is dropped. */
   #put(bucket: number, at: number, node: number, detail: number): void {
     const { details, nodes } = this.#arrays
     nodes[at] = node
@@ -174,7 +179,7 @@ export class Haar {
     if (norm > dropped[2 * bucket + 1]!) dropped[2 * bucket + 1] = norm
   }
 
-  /** Writes the series of a bucket into `series`. Returns by how much a window can be wrong. */
+  /** Writes the series of a bucket into `series`. Returns the maximum error of a window. */
   read(bucket: number, series: Float64Array): number {
     const { left, sums, dropped, details, nodes, state } = this.#arrays
     const tree = new Float64Array(this.windows)
@@ -205,7 +210,7 @@ export class Haar {
     return Math.min(Math.sqrt(dropped[2 * bucket]!), ratio * dropped[2 * bucket + 1]!)
   }
 
-  /** Adds a finished series to a finished one. What both dropped adds up: norms by the triangle inequality. */
+  /** Adds a finished series to a finished one. The dropped norms of both are added, by the triangle inequality. */
   merge(bucket: number, other: Haar): void {
     const [mine, theirs] = [this.#arrays, other.#arrays]
     if (theirs.state[2 * bucket]! < 0) return
@@ -225,7 +230,7 @@ export class Haar {
     mine.dropped[2 * bucket + 1] = largest + before[0]![1]! + before[1]![1]!
   }
 
-  /** What is wrong with a state, if anything. */
+  /** Returns the defect of a state; undefined if it is valid. */
   restored(buckets: number): string | undefined {
     const { left, sums, dropped, details, nodes, state } = this.#arrays
     for (const amounts of [left, sums])

@@ -1,45 +1,46 @@
 /**
- * The hash of packed keys: MULTILINEAR-HM of Lemire and Kaser ("Strongly universal string hashing is fast", The Computer Journal 57, 2014) on 16-bit
- * halves: the sum of (low + k) · (high + k') modulo 2^32, all k random. Theorem 1 there: with one more
- * random number in the sum its top 17 bits are strongly universal, which means that those of two different keys are uniform and independent of each other, however the
- * keys were chosen, as long as the choice does not depend on k. Hashes that only take a seed as their initial state, such as MurmurHash3, have keys that collide
- * under every seed.
+ * Hash of packed keys: MULTILINEAR-HM of Lemire and Kaser ("Strongly universal string hashing is fast", The Computer Journal 57, 2014) on
+ * 16-bit halves: the sum of (low + k) · (high + k') modulo 2^32, all k random. Theorem 1 there: with one more
+ * random number in the sum its top 17 bits are strongly universal, which means that those of two different keys are uniform and independent
+ * of each other, however the keys were chosen, as long as the choice does not depend on k. Hashes that only take a seed as their initial
+ * state, such as MurmurHash3, have keys that collide under every seed.
  *
- * Where we differ: the sum has no such number, which took 5 to 8 % of the speed of Count-Min. The difference of two keys does not depend on it, so they collide no
- * more often. The bits of one key are uniform unless the product of each of its words ends with 16 zeros: for w words, (18 / 2^17)^w at most.
+ * Where we differ: the sum has no such number, which took 5 to 8 % of the speed of Count-Min. The difference of two keys does not depend on
+ * it, so they collide no more often. The bits of one key are uniform unless the product of each of its words ends with 16 zeros: for w
+ * words, (18 / 2^17)^w at most.
  *
- * Two such sums a and b with independent k give two hashes. In a ^ (b >>> 15), the low 17 bits are covered by the top bits of b, so that all 32 are as
- * good as those; likewise in b ^ (a >>> 15). Both together are a bijection of (a, b): two keys agree in both hashes with a probability of at most
- * 2^−34. Multiplications and shifts like those of MurmurHash3's finaliser, bijections too, then spread every bit, for keys with a structure
- * (numbers in a row) and for estimates that ask for more than pairs (how many keys there are).
+ * Two such sums a and b with independent k give two hashes. In a ^ (b >>> 15), the low 17 bits are covered by the top bits of b, so that
+ * all 32 are as good as those; likewise in b ^ (a >>> 15). Both together are a bijection of (a, b): two keys agree in both hashes with a
+ * probability of at most 2^−34. Multiplications and shifts like those of MurmurHash3's finaliser, bijections too, then spread every bit,
+ * for keys with a structure (numbers in a row) and for estimates that require more than pairwise independence (number of keys).
  *
  * Loops are written out by the number of 32-bit words of a key, with k in local variables: a loop over words costs twice as much.
  */
 
-/** Where a block of keys is packed, from byte `front` on. */
+/** Block of packed keys, from byte `front` on. */
 export interface Block {
   readonly view: DataView
   readonly keyBytes: number
-  /** By how much what is read of the last four bytes of a key is shifted to the right to be its last word. */
+  /** Bits by which the last four bytes read of a key are shifted to the right to give its last word. */
   readonly shift: number
   /** Four random numbers for each word: two for each of the two sums. */
   readonly k: Int32Array
-  /** The words of the keys, one key after the other. */
+  /** Words of the keys, one key after the other. */
   readonly word: Int32Array
-  /** Whether they are wanted: up to four words, the hash needs no array of them. */
+  /** True if the words are needed: up to four words, the hash itself needs no array of them. */
   withWords: boolean
   readonly h1: Int32Array
   readonly h2: Int32Array
 }
 
-/** Bytes before the first key, so that four bytes can be read that end with a key of one. */
+/** Bytes before the first key, so that four bytes can be read that end with a key of one byte. */
 export const front = 4
 
 function product(x: number, k: number, l: number): number {
   return Math.imul((x & 0xffff) + k, (x >>> 16) + l)
 }
 
-/** Of (a, b) or (b, a). */
+/** Returns the first hash of (a, b); `second` returns the other one. */
 function first(a: number, b: number): number {
   const x = Math.imul(a ^ (b >>> 15), 0x85ebca6b)
   const y = Math.imul(x ^ (x >>> 15), 0xc2b2ae35)
@@ -166,7 +167,7 @@ function manyWords(block: Block, count: number): void {
   }
 }
 
-/** Hashes a key that is there as words, from `at` on, into the hashes at `to`. */
+/** Hashes a key that is stored as words, from `at` on, into the hashes at `to`. */
 export function hashWords(
   { k, h1, h2 }: Pick<Block, 'k' | 'h1' | 'h2'>,
   words: number,
@@ -185,7 +186,7 @@ export function hashWords(
   h2[to] = second(a, b)
 }
 
-/** Reads and hashes the first `count` keys of a block, of keys with so many words. */
+/** Returns the function that reads and hashes the first `count` keys of a block, for keys with so many words. */
 export function hashOf(words: number): (block: Block, count: number) => void {
   return [oneWord, twoWords, threeWords, fourWords][words - 1] ?? manyWords
 }

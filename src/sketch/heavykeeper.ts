@@ -1,22 +1,25 @@
 /**
- * HeavyKeeper (Gong, Yang, Zhang, Li, Uhlig, Chen, Uden, Li, USENIX ATC 2018), the parallel version of section 3.4: d arrays of w buckets with a
- * fingerprint and a count. A key adds where its fingerprint is; elsewhere the count C decays by one with a probability of b^−C,
+ * HeavyKeeper (Gong, Yang, Zhang, Li, Uhlig, Chen, Uden, Li, USENIX ATC 2018), the parallel version of section 3.4: d arrays of w buckets
+ * with a fingerprint and a count. A key adds where its fingerprint is; elsewhere the count C decays by one with a probability of b^−C,
  * and the key takes a bucket whose count reaches zero. Keys of the k largest counts are in a table, with the paper's optimizations:
- * a bucket above the least count of the table adds only for keys of the table, and a key enters only with a count that it can just have reached.
+ * a bucket above the smallest count of the table adds only for keys of the table, and a key enters only with a count that it can just have
+ * reached.
  *
- * Theorem 1: a count is not above the truth, unless two keys of a bucket share their fingerprint (16 bits; 1 in 65,536 each). For a key that
- * keeps its bucket, theorem 2 bounds the loss by Markov's inequality: P(f − f̂ ≥ ε N) ≤ 1 / (ε w f (b − 1)), N the total, keys in
- * random order; the paper has half of that, for which it assumes more. Solved for f at 0.05: (f̂ + √(f̂² + 4 K)) / 2 with K = 20 N / (w (b − 1)).
+ * Theorem 1: a count is not above the truth, unless two keys of a bucket share their fingerprint (16 bits; 1 in 65,536 each). For a key
+ * that keeps its bucket, theorem 2 bounds the loss by Markov's inequality: P(f − f̂ ≥ ε N) ≤ 1 / (ε w f (b − 1)), N the total, keys in
+ * random order; the paper has half of that, for which it assumes more. Solved for f at 0.05: (f̂ + √(f̂² + 4 K)) / 2 with
+ * K = 20 N / (w (b − 1)).
  *
- * That says nothing of a key that lost its bucket to another one, or came to it late, as most do where keys are many for the buckets. So no upper bound is below
- * c t N / w, above which a key keeps a bucket with a probability of 0.95: by Markov's inequality all other keys of a bucket have more than t N / w
- * together with a probability of at most 1 / t; and a key of c times the others loses to one of them, in random order, only if that
- * one climbs to a count n at which it no longer falls, which needs n updates against the odds of c b^−C: at most the product of
- * b^C / c for C below n, 0.01 for c = b^n and n (n − 1) ln b = 2 ln 100. The d arrays are independent, and one is enough: (1 / t + 0.01)^d = 0.05.
+ * That bound does not hold for a key that lost its bucket to another one, or entered it late, as most do if there are many more keys than
+ * buckets. So no upper bound is below c t N / w, above which a key keeps a bucket with a probability of 0.95: by Markov's inequality all
+ * other keys of a bucket have more than t N / w together with a probability of at most 1 / t; and a key with c times the amount of all
+ * others loses to one of them, in random order, only if that one climbs to a count n at which it no longer falls, which needs n updates
+ * against the odds of c b^−C: at most the product of b^C / c for C below n, 0.01 for c = b^n and n (n − 1) ln b = 2 ln 100. The d arrays
+ * are independent, and one is enough: (1 / t + 0.01)^d = 0.05.
  *
- * Where we differ: b is 1.15; with the paper's 1.08, counts of large keys decay more: at 30 KB, on a Zipf trace of skew 0.8, 99.6 of the top 100 were
- * found on average over twelve seeds, and 99.9 with 1.15. An amount a counts as a updates in a row, drawn at once from geometric distributions.
- * An order that is chosen against the sketch breaks the upper bound. Two sketches cannot be merged.
+ * Where we differ: b is 1.15; with the paper's 1.08, counts of large keys decay more: at 30 KB, on a Zipf trace of skew 0.8, 99.6 of the
+ * top 100 were found on average over twelve seeds, and 99.9 with 1.15. An amount a counts as a updates in a row, drawn at once from
+ * geometric distributions. An order that is chosen against the sketch breaks the upper bound. Two sketches cannot be merged.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -33,16 +36,16 @@ export interface HeavyKeeperConfig {
   arrays: number
   width: number
   k: number
-  /** b. */
+  /** Base b. */
   base: number
 }
 
 export interface HeavyKeeperOptions extends SketchOptions {
   /** Keys that are kept (default 100). */
   k?: number
-  /** d, 1 to 4 (default 2). */
+  /** Number d of arrays, 1 to 4 (default 2). */
   arrays?: number
-  /** b, above 1 and up to 2 (default 1.15; the paper has 1.08). */
+  /** Base b, above 1 and up to 2 (default 1.15; the paper has 1.08). */
   base?: number
 }
 
@@ -60,11 +63,11 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
   readonly #prints: Uint16Array
   readonly #top: TopTable
   /**
-   * By count C: below which of the numbers from 0 to 2^31 − 1 a drawn one lets it decay, so that the probability is b^−C. The last one stands for all counts
-   * from there on, which do not decay; nor does 0.
+   * Threshold by count C: a random number from 0 to 2^31 − 1 below it lets the count decay, so that the probability is b^−C. The last entry
+   * is for all counts from there on, which do not decay; nor does 0.
    */
   readonly #decay: Int32Array
-  /** How many times the mean of a bucket a key must have to be sure of one: c t, at the head of this file. */
+  /** Multiple of the mean of a bucket that a key must have to be sure of a bucket: c t, at the head of this file. */
   readonly #sureTimes: number
 
   /** @internal */
@@ -94,12 +97,12 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     return ['keyBytes', 'arrays', 'width', 'k', 'base']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: HeavyKeeperOptions): HeavyKeeper {
     return createOf(HeavyKeeper, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): HeavyKeeper {
     return fromBytesOf(HeavyKeeper, bytes)
   }
@@ -141,11 +144,11 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
       const a = h1[i]!
       const b = h2[i]!
       const print = a & 0xffff
-      // Looked up only where it can matter: mostly the estimates of keys outside are below the least of the table.
+      // Looked up only if it can matter: mostly the estimates of keys outside are below the smallest count of the table.
       let slot = -2
       let best = 0
       if (isFast && amount === 1) {
-        // What happens to two buckets without a branch on it, since nobody can predict it: all masks are −1 for yes and 0 for no.
+        // Both buckets without branches, since these are unpredictable: all masks are −1 for yes and 0 for no.
         const at0 = placeOf(a, b, m0, scale)
         const at1 = width + placeOf(a, b, m1, scale)
         const here0 = counts[at0]!
@@ -191,7 +194,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
           if (here >= never) continue
           random = nextRandom(random)
           if (here === 0 || amount > 1) {
-            // An empty bucket is taken; several updates may decay one to nothing.
+            // An empty bucket is taken; several updates may decay one to zero.
             const left = here === 0 ? amount : this.#decayed(at, amount, random)
             if (left === 0) continue
             prints[at] = print
@@ -210,7 +213,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
       if (slot >= 0) {
         if (best <= top.counts[slot]!) continue
         top.set(slot, best)
-        // The least count is another one only if this was it.
+        // The smallest count changes only if it was this one.
         if (slot !== leastSlot) continue
       } else if (!top.isFull) top.insert(word, i * words, a, best)
       else if (best > least && best <= least + amount) top.replaceLeast(word, i * words, a, best)
@@ -222,7 +225,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     this.scalars[Scalar.random] = random
   }
 
-  /** Lets `amount` updates of another key decay a bucket. Returns how many are left for it once the count is zero. */
+  /** Lets `amount` updates of another key decay a bucket. Returns the number of updates that are left once the count is zero. */
   #decayed(at: number, amount: number, start: number): number {
     let random = start
     let left = amount
@@ -247,7 +250,7 @@ export class HeavyKeeper extends AmountSketch<HeavyKeeperConfig> {
     return here > 0 ? 0 : left
   }
 
-  /** Bounds: at the head of this file; confidence 0.95. */
+  /** Returns an amount with the bounds at the head of this file; confidence 0.95. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { arrays, width } = this.config

@@ -1,6 +1,6 @@
 /**
  * `verbena/sketch`: streams of keys and amounts in bounded memory, with bounds on every answer.
- * Pure: imports nothing, and runs in browsers.
+ * The module has no dependencies, and runs in browsers.
  */
 
 export type { Estimate, KeyEstimate, SizeCount } from './answers.ts'

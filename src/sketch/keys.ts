@@ -1,26 +1,27 @@
 /**
  * Reads packed keys, a block at a time, as 32-bit words with two 32-bit hashes each (hash.ts).
  *
- * A row r of a sketch takes `h1 + h2 · multipliers[r]`, with random odd multipliers, of which the top bits decide. Over the multipliers alone, two keys whose
- * h2 differ fall into the same of w places with a probability of at most 2 / w + 2^z / 2^31, where 2^z divides the difference of the h2, and in
- * each row independently (as in multiply-shift: Dietzfelbinger, Hagerup, Katajainen and Penttonen, J. Algorithms 25, 1997). The theorems on
- * sketches ask for 1 / w, which is what h1 and h2 have each alone, but is not proven of their sum. The tests hold every stated bound over 200 seeds.
+ * A row r of a sketch takes `h1 + h2 · multipliers[r]`, with random odd multipliers, of which the top bits decide. Over the multipliers
+ * alone, two keys whose h2 differ fall into the same of w places with a probability of at most 2 / w + 2^z / 2^31, where 2^z divides the
+ * difference of the h2, and in each row independently (as in multiply-shift: Dietzfelbinger, Hagerup, Katajainen and Penttonen, J.
+ * Algorithms 25, 1997). The theorems on sketches require 1 / w, which is what h1 and h2 have each alone, but is not proven of their sum.
+ * The tests hold every stated bound over 200 seeds.
  */
 import { type Block, front, hashOf, hashWords } from './hash.ts'
 import { Random } from './seed.ts'
 
-/** Keys that are read at once: with their words they stay in the first cache. */
+/** Number of keys that are read at once: with their words they stay in the first-level cache. */
 export const blockKeys = 256
 export const mostKeyBytes = 256
 const mostRows = 16
 
 export class KeyReader {
   readonly keyBytes: number
-  /** 32-bit words of a key; the last one is padded with zeros. */
+  /** Number of 32-bit words of a key; the last one is padded with zeros. */
   readonly words: number
-  /** The words of the keys of the block, one key after the other. */
+  /** Words of the keys of the block, one key after the other. */
   readonly word: Int32Array
-  /** Hashes of the keys of the block; behind them, at `blockKeys`, those that `rehash` makes. */
+  /** Hashes of the keys of the block, followed, at `blockKeys`, by those that `rehash` computes. */
   readonly h1: Int32Array = new Int32Array(blockKeys + 1)
   readonly h2: Int32Array = new Int32Array(blockKeys + 1)
   readonly multipliers: Int32Array = new Int32Array(mostRows)
@@ -50,7 +51,7 @@ export class KeyReader {
     this.#hash = hashOf(this.words)
   }
 
-  /** Has `load` leave out `word`: for sketches that keep no keys. */
+  /** Makes `load` leave out `word`: for sketches that keep no keys. */
   omitWords(): void {
     this.#block.withWords = false
   }
@@ -74,34 +75,37 @@ export class KeyReader {
     this.h2.set(other.h2.subarray(0, count))
   }
 
-  /** Hashes a key that is kept as words, into the place behind the block. */
+  /** Hashes a key that is stored as words, into the entry after the block. */
   rehash(words: Int32Array, at: number): void {
     hashWords(this.#block, this.words, words, at, blockKeys)
   }
 
-  /** Whether what is behind the last byte of a key that is kept as words is zero. */
+  /** Returns true if the padding after the last byte of a key that is stored as words is zero. */
   isPadded(words: Int32Array, at: number): boolean {
     const tail = this.keyBytes & 3
     return tail === 0 || words[at + this.words - 1]! >>> (8 * tail) === 0
   }
 }
 
-/** The hash of a key for a row with that multiplier. */
+/** Returns the hash of a key for a row with that multiplier. */
 export function hashIn(h1: number, h2: number, multiplier: number): number {
   return (h1 + Math.imul(h2, multiplier)) | 0
 }
 
-/** The place of a hash among `width`; `scale` is width / 2^32, which is exact. */
+/** Returns the index of a hash among `width`; `scale` is width / 2^32, which is exact. */
 export function placeAt(hash: number, scale: number): number {
   return ((hash >>> 0) * scale) | 0
 }
 
-/** The place of a key in a row. */
+/** Returns the index of a key in a row. */
 export function placeOf(h1: number, h2: number, multiplier: number, scale: number): number {
   return placeAt(hashIn(h1, h2, multiplier), scale)
 }
 
-/** Whether two keys whose first words are equal have equal words, which begin at `i` and `j`. Written out for up to four words, as loops cost more. */
+/**
+ * Returns true if two keys whose first words are equal have equal words, which begin at `i` and `j`. Written out for up to four words,
+ * since loops are slower.
+ */
 export function sameRest(a: Int32Array, i: number, b: Int32Array, j: number, words: number): boolean {
   if (words > 1 && a[i + 1] !== b[j + 1]) return false
   if (words > 2 && a[i + 2] !== b[j + 2]) return false
@@ -110,7 +114,7 @@ export function sameRest(a: Int32Array, i: number, b: Int32Array, j: number, wor
   return true
 }
 
-/** The bytes of a key that is kept as words. */
+/** Returns the bytes of a key that is stored as words. */
 export function keyOf(words: Int32Array, at: number, keyBytes: number): Uint8Array {
   const key = new Uint8Array(keyBytes)
   for (let i = 0; i < keyBytes; i++) key[i] = words[at + (i >> 2)]! >>> (8 * (i & 3))

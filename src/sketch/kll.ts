@@ -1,15 +1,16 @@
 /**
- * KLL (Karnin, Lang and Liberty, "Optimal quantile approximation in streams", FOCS 2016): levels of values, of which one at level h stands for 2^h
- * values. A level that is full is sorted, and every second value goes up, the odd ones or the even ones by a coin. Levels below the
+ * KLL (Karnin, Lang and Liberty, "Optimal quantile approximation in streams", FOCS 2016): levels of values, of which one at level h stands
+ * for 2^h values. A level that is full is sorted, and every second value goes up, the odd ones or the even ones by a coin. Levels below the
  * highest hold k, (2/3) k, (2/3)² k, … values, so that memory does not grow with the stream.
  *
- * The bound is that of the proof of theorem 1 there: a compaction at level h changes the rank of any fixed value by 0 or ±2^h, with mean 0. By
- * Hoeffding, with V the sum of 4^h over all compactions, the rank errs by more than √(2 V ln(2 / δ)) with a probability of at most δ.
- * When levels compact depends on how many values came, not on coins, so V is counted while they do, and the bound is that of the
- * stream, not of the worst one. Summed up, that worst one is 8 n / k (δ = 0.01): n 2^h / (k (2/3)^(H − h)) for each level below the highest,
- * H, and 2^H ≤ 2 n / k; values that come many times at once open no level above that.
+ * The bound is that of the proof of theorem 1 there: a compaction at level h changes the rank of any fixed value by 0 or ±2^h, with mean 0.
+ * By Hoeffding, with V the sum of 4^h over all compactions, the rank errs by more than √(2 V ln(2 / δ)) with a probability of at most δ.
+ * The times at which levels compact depend on the number of values, not on coins, so V is counted at each compaction, and the bound is that
+ * of the actual stream, not of the worst one. Summed up, that worst one is 8 n / k (δ = 0.01): n 2^h / (k (2/3)^(H − h)) for each level
+ * below the highest, H, and 2^H ≤ 2 n / k; values that are added many times at once open no level above that.
  *
- * Where we differ: levels take what memory is left before they compact; levels of fewer than two values stay, where the paper has a sampler.
+ * Where we differ: levels use all memory that is left before they compact; levels of fewer than two values stay, where the paper has a
+ * sampler.
  */
 import type { Estimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -24,18 +25,18 @@ export interface KllConfig {
 }
 
 export interface KllOptions {
-  /** Some 24 k and 900: 6 KB have a k of 200. */
+  /** Memory, about 24 k + 900: 6 KB have a k of 200. */
   bytes: number
-  /** Of the coins; random by default. Nothing is hashed, so sketches merge whatever their seeds; their coins should differ. */
+  /** Seed of the coins; random by default. Nothing is hashed, so sketches merge whatever their seeds; their coins should differ. */
   seed?: SeedLike
 }
 
 const levelCount = Scalar.own
-/** V. */
+/** Variance V. */
 const variance = Scalar.own + 1
 const least = Scalar.own + 2
 const most = Scalar.own + 3
-/** Totals are below 2^53. */
+/** Maximum number of levels: totals are below 2^53. */
 const mostLevels = 54
 const mostTotal = 2 ** 53
 const shrink = 2 / 3
@@ -58,9 +59,9 @@ const planOf = (config: KllConfig) =>
 
 export class Kll extends Sketch<KllConfig> {
   readonly #items: Float64Array
-  /** Where each level begins; the lowest is first, and begins where free memory ends. */
+  /** Beginning of each level; the lowest is first, and begins where free memory ends. */
   readonly #starts: Uint32Array
-  /** Values in increasing order and how many there are up to each, until something changes. */
+  /** Values in increasing order and the cumulative number up to each; undefined after a change. */
   #sorted: { values: Float64Array; sums: Float64Array } | undefined
 
   /** @internal */
@@ -88,12 +89,12 @@ export class Kll extends Sketch<KllConfig> {
     return ['k']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: KllOptions): Kll {
     return createOf(Kll, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): Kll {
     return fromBytesOf(Kll, bytes)
   }
@@ -123,7 +124,7 @@ export class Kll extends Sketch<KllConfig> {
     wholeNumber('count', count, 0, 2 ** 52)
     if (count === 0) return
     this.#extend(value, value, count)
-    // Not above the highest level that 2^H ≤ 2 n / k allows: the value is there several times then.
+    // Not above the highest level that 2^H ≤ 2 n / k allows: the value is stored several times then.
     const highest = Math.floor(Math.log2((2 * this.total) / this.config.k))
     let rest = count
     let level = 0
@@ -149,13 +150,13 @@ export class Kll extends Sketch<KllConfig> {
     this.#sorted = undefined
     if (scalars[levelCount]! <= level) scalars[levelCount] = level + 1
     if (starts[0] === 0) this.#compress()
-    // Levels are in no order within; the lower ones make room.
+    // Levels are not sorted inside; the lower ones make room.
     items.copyWithin(starts[0]! - 1, starts[0]!, starts[level]!)
     items[starts[level]! - 1] = value
     for (let at = 0; at <= level; at++) starts[at]!--
   }
 
-  /** Compacts the lowest level that is full: when there is no free memory, there is one. */
+  /** Compacts the lowest level that is full: if there is no free memory, there is such a level. */
   #compress(): void {
     const [starts, { k }] = [this.#starts, this.config]
     const levels = this.scalars[levelCount]!
@@ -168,7 +169,7 @@ export class Kll extends Sketch<KllConfig> {
     const [items, starts, scalars] = [this.#items, this.#starts, this.scalars]
     const [from, end] = [starts[level]!, starts[level + 1]!]
     items.subarray(from, end).sort()
-    // An odd one stays.
+    // The last of an odd number of values stays.
     const odd = (end - from) & 1
     const half = (end - from - odd) / 2
     const random = nextRandom(scalars[Scalar.random]! | 0)
@@ -197,7 +198,7 @@ export class Kll extends Sketch<KllConfig> {
     return this.#sorted
   }
 
-  /** By how much a rank may be wrong: √(2 V ln(2 / δ)). */
+  /** Maximum error of a rank: √(2 V ln(2 / δ)). */
   get #rankError(): number {
     return Math.sqrt(2 * this.scalars[variance]! * Math.log(2 / doubt))
   }
@@ -206,7 +207,7 @@ export class Kll extends Sketch<KllConfig> {
     return this.scalars[variance] === 0 ? 1 : 1 - doubt
   }
 
-  /** The first kept value with more than `rank` values up to it. */
+  /** Returns the first kept value with more than `rank` values up to it. */
   #at(rank: number): number {
     const { values, sums } = this.#view()
     if (rank < 0) return this.scalars[least]!
@@ -215,21 +216,21 @@ export class Kll extends Sketch<KllConfig> {
   }
 
   /**
-   * The value of rank ⌊q (n − 1)⌋, from 0, in increasing order: q = 0.5 is the median. Bounds: at the head of this file; confidence 0.99, and
-   * 1 as long as all values are kept. Undefined while there are none.
+   * Returns the value of rank ⌊q (n − 1)⌋, from 0, in increasing order: q = 0.5 is the median. Bounds: at the head of this file; confidence
+   * 0.99, and 1 as long as all values are kept. Undefined while there are none.
    */
   quantile(q: number): Estimate | undefined {
     if (!(typeof q === 'number' && q >= 0 && q <= 1)) throw wrongNumber('q', q, 'a number from 0 to 1')
     if (this.total === 0) return undefined
     const [rank, error] = [Math.floor(q * (this.total - 1)), this.#rankError]
     const confidence = this.#confidence
-    // The least and the largest value are exact.
+    // The smallest and the largest value are exact.
     if (rank === 0) return exact(this.scalars[least]!)
     if (rank === this.total - 1) return exact(this.scalars[most]!)
     return { value: this.#at(rank), lower: this.#at(rank - error), upper: this.#at(rank + error), confidence }
   }
 
-  /** How many values are not above `value`. Bounds as for `quantile`. */
+  /** Returns the number of values that are not above `value`. Bounds as for `quantile`. */
   rank(value: number): Estimate {
     if (typeof value !== 'number' || Number.isNaN(value)) throw wrongNumber('value', value, 'a number')
     const { total } = this
@@ -239,7 +240,7 @@ export class Kll extends Sketch<KllConfig> {
     const at = above(values, value)
     const rank = at === 0 ? 0 : sums[at - 1]!
     const error = this.#rankError
-    // The least value is not above, the largest one is.
+    // The smallest value is not above, the largest one is.
     const lower = Math.max(1, Math.ceil(rank - error))
     const upper = Math.min(total - 1, Math.floor(rank + error))
     return { value: Math.min(upper, Math.max(lower, rank)), lower, upper, confidence: this.#confidence }
@@ -282,7 +283,7 @@ function exact(value: number): Estimate {
   return { value, lower: value, upper: value, confidence: 1 }
 }
 
-/** The first place in an increasing array of a number above `limit`. */
+/** Returns the first index in an increasing array of a number above `limit`. */
 function above(numbers: Float64Array, limit: number): number {
   let [from, to] = [0, numbers.length]
   while (from < to) {

@@ -1,6 +1,6 @@
 /**
  * Distributed detection (Huang and Lee, INFOCOM 2014, section 4): each key has d of q workers, and each of its updates goes to one of these, so that workers share the load,
- * and false reports of one worker are not confirmed by the others. Every worker has a sketch of its own; seeds may differ.
+ * and false reports of one worker are not confirmed by the other workers. Every worker has a sketch of its own; seeds may differ.
  *
  * An update is in exactly one sketch, so the amount of a key is within the sums of the bounds of its d workers: more workers for a key, wider sums. A key is reported if that sum reaches the
  * threshold, and if each of its workers finds at least γ / d of it. Updates are spread evenly at random: by Chernoff a key of the amount f that comes in updates of at most a
@@ -13,14 +13,14 @@ import { Random, type SeedLike, seedFrom } from './seed.ts'
 import type { AmountSketch } from './sketch.ts'
 
 export interface WorkersOptions {
-  /** q, 1 to 1024. */
+  /** Number q of workers, 1 to 1024. */
   workers: number
-  /** d, 1 to 8, at most q (default 2). */
+  /** Number d of workers of a key, 1 to 8, at most q (default 2). */
   copies?: number
   keyBytes: number
-  /** Where keys are sent must be the same everywhere: give it to all who send. */
+  /** Seed of the assignment of keys to workers, which must be the same at all senders. */
   seed: SeedLike
-  /** The seed of the choice among the workers of a key; random by default. */
+  /** Seed of the choice among the workers of a key; random by default. */
   coins?: SeedLike
 }
 
@@ -38,13 +38,13 @@ export class Workers {
     this.#random = new Random(seedFrom(options.coins))
   }
 
-  /** The d different workers of a key. */
+  /** Returns the d different workers of a key. */
   of(key: Uint8Array): number[] {
     oneKey('key', key, this.#keys.keyBytes)
     this.#keys.load(key, 0, 1)
     const { h1, h2, multipliers } = this.#keys
     const chosen: number[] = []
-    // Of the workers that are left, one after the other.
+    // One after the other from the workers that are left.
     for (let i = 0; i < this.copies; i++) {
       let at = placeOf(h1[0]!, h2[0]!, multipliers[i]!, (this.workers - i) / 2 ** 32)
       for (const taken of chosen.toSorted((a, b) => a - b)) if (at >= taken) at++
@@ -53,12 +53,12 @@ export class Workers {
     return chosen
   }
 
-  /** The worker to which an update of a key is to go: one of its d, at random. */
+  /** Returns the worker for an update of a key: one of its d, at random. */
   next(key: Uint8Array): number {
     return this.of(key)[Math.floor(this.#random.unit() * this.copies)]!
   }
 
-  /** The amount of a key: the sums of what its workers say, with the confidence that all hold (Bonferroni). */
+  /** Returns the amount of a key: the sums of its workers' estimates, with the confidence that all hold (Bonferroni). */
   estimate(sketches: readonly AmountSketch[], key: Uint8Array): KeyEstimate {
     this.#assertAll(sketches)
     const sum: KeyEstimate = { key, value: 0, lower: 0, upper: 0, confidence: 1 }
@@ -72,7 +72,7 @@ export class Workers {
     return sum
   }
 
-  /** The keys that all their workers confirm, largest first; `sketches` are those of all workers in order. */
+  /** Returns the keys that all their workers confirm, largest first; `sketches` are those of all workers in order. */
   heavyHitters(sketches: readonly AmountSketch[], threshold: number, gamma: number = 0.5): KeyEstimate[] {
     this.#assertAll(sketches)
     between('gamma', gamma, 0, 1)

@@ -1,13 +1,16 @@
 /**
- * LD-Sketch (Huang and Lee, "A hybrid local and distributed sketching design for accurate and scalable heavy key detection in network data streams", INFOCOM 2014): rows
- * of buckets as in Count-Min, and in each bucket the total V, a table of keys in the way of Misra-Gries, and e, what a key can have lost there. The table of a
- * bucket grows with what the bucket gets: to (k + 1)(k + 2) − 1 keys, k = ⌊V / T⌋, T the expansion parameter (algorithm 1 there).
+ * LD-Sketch (Huang and Lee, "A hybrid local and distributed sketching design for accurate and scalable heavy key detection in network data
+ * streams", INFOCOM 2014): rows of buckets as in Count-Min, and in each bucket the total V, a table of keys as in Misra-Gries, and e, the
+ * maximum loss of a key there. The table of a bucket grows with the amount that the bucket gets: to (k + 1)(k + 2) − 1 keys, k = ⌊V / T⌋, T
+ * the expansion parameter (algorithm 1 there).
  *
- * Certain bounds (lemmas 1 and 2 there): a key has at least what the table of any of its buckets counts, and at most that and e. While tables can grow, e stays below T; so
- * every key above a threshold is found, and none that is more than T below it (theorem 1). The estimate is the upper bound: no heavy key is missed.
+ * Certain bounds (lemmas 1 and 2 there): a key has at least its count in the table of any of its buckets, and at most this count plus e.
+ * While tables can grow, e stays below T; so every key above a threshold is found, and none that is more than T below it (theorem 1). The
+ * estimate is the upper bound: no heavy key is missed.
  *
- * Where we differ: memory is fixed. Tables share one pool of entries; once it is empty, or a table has 512 keys, one that should grow counts down instead, and its e says so. Without a
- * `threshold` all tables have the same size. Distributed detection: ld-distributed.ts.
+ * Where we differ: memory is fixed. Tables share one pool of entries; once it is empty, or a table has 512 keys, one that should grow
+ * counts down instead, and its e contains the loss. Without a `threshold` all tables have the same size. Distributed detection:
+ * ld-distributed.ts.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -20,24 +23,27 @@ export interface LdConfig extends KeyConfig {
   rows: number
   /** Buckets of a row. */
   width: number
-  /** Entries that all tables share. */
+  /** Number of entries that all tables share. */
   entries: number
-  /** T; 0: tables of the same size. */
+  /** Expansion parameter T; 0: tables of the same size. */
   expansion: number
 }
 
 export interface LdOptions extends SketchOptions {
-  /** d, 1 to 8 (default 2). */
+  /** Number d of rows, 1 to 8 (default 2). */
   rows?: number
-  /** Keys with this amount and more are to be found: buckets that get more than half of it grow (T = threshold / 2, ε = 0.5 in the paper). */
+  /** Amount from which on keys are to be found: buckets that get more than half of it grow (T = threshold / 2, ε = 0.5 in the paper). */
   threshold?: number
 }
 
-/** Entries for each bucket on average. */
+/** Average number of entries for each bucket. */
 const entriesEach = 8
-/** What a table grows to: an update passes over all of its keys, which somebody could otherwise make as many as there is memory for. */
+/**
+ * Maximum number of keys in a table: an update reads all of its keys, and an attacker could otherwise make their number as large as the
+ * memory allows.
+ */
 const mostInTable = 512
-/** The first free entry + 1. */
+/** Index of the first free entry + 1. */
 const free = Scalar.own
 
 const planOf = ({ rows, width, entries, keyBytes }: LdConfig) =>
@@ -53,14 +59,14 @@ const planOf = ({ rows, width, entries, keyBytes }: LdConfig) =>
   ] as const
 
 export class LdSketch extends AmountSketch<LdConfig> {
-  /** V, and e, by bucket. */
+  /** Total V and loss e, by bucket. */
   readonly #totals: Float64Array
   readonly #errors: Float64Array
   readonly #counts: Float64Array
-  /** The first entry of a bucket + 1, and how many it has. */
+  /** First entry of a bucket + 1, and number of its entries. */
   readonly #heads: Int32Array
   readonly #sizes: Int32Array
-  /** The entry behind an entry + 1, in a bucket or among the free ones. */
+  /** Next entry after an entry + 1, in a bucket or among the free ones. */
   readonly #next: Int32Array
   readonly #stored: Int32Array
 
@@ -93,12 +99,12 @@ export class LdSketch extends AmountSketch<LdConfig> {
     return ['keyBytes', 'rows', 'width', 'entries', 'expansion']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: LdOptions): LdSketch {
     return createOf(LdSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): LdSketch {
     return fromBytesOf(LdSketch, bytes)
   }
@@ -158,7 +164,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     else if (amount > least) this.#errors[bucket]! += amount - least
   }
 
-  /** How many keys the table of a bucket may have. */
+  /** Returns the maximum number of keys in the table of a bucket. */
   #limit(bucket: number): number {
     const { expansion, entries, rows, width } = this.config
     if (expansion === 0) return Math.min(mostInTable, Math.max(1, Math.floor(entries / (rows * width))))
@@ -166,7 +172,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     return Math.min(mostInTable, (k + 1) * (k + 2) - 1)
   }
 
-  /** The entry of the key whose words begin at `at`, or −1. */
+  /** Returns the entry of the key whose words begin at `at`, or −1. */
   #find(bucket: number, word: Int32Array, at: number): number {
     const [next, stored, words] = [this.#next, this.#stored, this.keys.words]
     for (let entry = this.#heads[bucket]! - 1; entry >= 0; entry = next[entry]! - 1)
@@ -174,7 +180,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     return -1
   }
 
-  /** The least count of a bucket; infinite without one. */
+  /** Returns the smallest count of a bucket; infinity without one. */
   #least(bucket: number): number {
     let least = Number.POSITIVE_INFINITY
     for (let entry = this.#heads[bucket]! - 1; entry >= 0; entry = this.#next[entry]! - 1)
@@ -182,7 +188,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     return least
   }
 
-  /** Takes from all counts of a bucket; keys without a count leave. */
+  /** Subtracts from all counts of a bucket; keys without a count leave. */
   #decrement(bucket: number, amount: number): void {
     const { words } = this.keys
     this.#errors[bucket]! += amount
@@ -215,7 +221,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     for (let w = 0; w < words; w++) this.#stored[entry * words + w] = word[at + w]!
   }
 
-  /** Certain (confidence 1), never too little. */
+  /** Returns a certain estimate (confidence 1), which is never too small. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { rows, width } = this.config
@@ -231,7 +237,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     return { value: upper, lower, upper, confidence: 1 }
   }
 
-  /** The keys of all tables. A key that none has is at most the largest e. */
+  /** Returns the keys of all tables. A key that no table has is at most the largest e. */
   protected override kept(): KeyEstimate[] {
     const keys = new Map<string, Uint8Array>()
     for (const head of this.#heads)
@@ -242,14 +248,14 @@ export class LdSketch extends AmountSketch<LdConfig> {
     return [...keys.values()].map((key) => ({ key, ...this.estimate(key) }))
   }
 
-  /** Every key above it is among those of `topK` and `heavyHitters`: it is in the table of a bucket in each row. */
+  /** Maximum amount of a key that `topK` and `heavyHitters` can miss: a larger one is in the table of a bucket in each row. */
   get missable(): number {
     const { rows, width } = this.config
     const each = Array.from({ length: rows }, (_, row) => this.#errors.subarray(row * width, (row + 1) * width))
     return Math.min(...each.map((errors) => errors.reduce((most, error) => Math.max(most, error), 0)))
   }
 
-  /** Adds the tables bucket by bucket, and what keys can have lost in both. Bounds stay certain, for both streams. */
+  /** Adds the tables bucket by bucket, and the maximum losses of keys in both. Bounds stay certain, for both streams. */
   merge(other: LdSketch): void {
     this.assertFits(other)
     this.scalars[Scalar.total]! += other.total
@@ -274,7 +280,7 @@ export class LdSketch extends AmountSketch<LdConfig> {
     }
     if (sum !== rows * this.total) return 'the buckets are not the total'
     const seen = new Uint8Array(entries)
-    /** How long a list is; NaN if it is none. */
+    /** Returns the length of a list; NaN if it is not a valid list. */
     const length = (head: number): number => {
       let many = 0
       for (let entry = head; entry !== 0; entry = this.#next[entry - 1]!) {

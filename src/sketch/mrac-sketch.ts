@@ -1,11 +1,11 @@
 /**
- * MRAC (Kumar, Sung, Xu and Wang, SIGMETRICS 2004): one row of counters, each the sum of the keys that hash to it, from which the distribution
- * of their amounts is estimated (mrac.ts). The fastest there is: one addition for each update.
+ * MRAC (Kumar, Sung, Xu and Wang, SIGMETRICS 2004): one row of counters, each the sum of the keys that hash to it, from which the
+ * distribution of their amounts is estimated (mrac.ts). It is the fastest kind: one addition for each update.
  *
- * Cardinality is linear counting on the counters (cardinality.ts). Entropy has bounds that follow from it: keys of a counter put together have no
- * more entropy, so the counters are a lower bound; the upper bound shares the largest likely number of keys among the counters so that entropy is
- * largest (k keys in a counter of the share p add at most p log2 k). Once a counter is saturated, shares are not known: then it is between 0 and
- * the logarithm of the number of keys. For the distribution no bound is known.
+ * Cardinality is linear counting on the counters (cardinality.ts). Entropy has bounds that follow from it: keys of a counter put together
+ * have no more entropy, so the counters are a lower bound; the upper bound shares the largest likely number of keys among the counters so
+ * that entropy is largest (k keys in a counter of the share p add at most p log2 k). Once a counter is saturated, shares are not known:
+ * then it is between 0 and the logarithm of the number of keys. For the distribution no bound is known.
  *
  * Where we differ: counters above 1023 are taken for one key each: the paper splits them by few combinations.
  */
@@ -32,7 +32,7 @@ export interface MracConfig extends KeyConfig {
   counters: number
 }
 
-/** Sums up to here are split. */
+/** Maximum sum that is split. */
 const mostSplit = 1023
 
 const planOf = (config: MracConfig) =>
@@ -64,12 +64,12 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     return ['keyBytes', 'counters']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): Mrac {
     return createOf(Mrac, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): Mrac {
     return fromBytesOf(Mrac, bytes)
   }
@@ -97,13 +97,13 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     }
   }
 
-  /** How many keys there are: linear counting, with bounds of three standard errors (0.99). */
+  /** Returns the number of keys: linear counting, with bounds of three standard errors (0.99). */
   cardinality(): Estimate {
     const zeros = this.#counters.reduce((sum, value) => sum + (value === 0 ? 1 : 0), 0)
     return linearCount(this.#counters.length, zeros, this.total)
   }
 
-  /** How many keys have each amount: expectations (mrac.ts). No bound is known. */
+  /** Returns the number of keys of each amount: expectations (mrac.ts). No bound is known. */
   distribution(): SizeCount[] {
     const largest = this.#counters.reduce((most, value) => (value <= mostSplit ? Math.max(most, value) : most), 0)
     const values = new Float64Array(largest + 1)
@@ -111,7 +111,7 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     for (const value of this.#counters)
       if (value <= mostSplit) values[value]!++
       else large.set(value, (large.get(value) ?? 0) + 1)
-    // Large ones leave, as if their counters had only them: where small keys fall does not depend on them.
+    // Large ones are removed, as if their counters had only them: the counters of small keys do not depend on them.
     const small = values.reduce((sum, many) => sum + many, 0)
     const scale = small === 0 ? 0 : this.#counters.length / small
     const split = small === 0 ? [] : [...expectedFlows(values, small)]
@@ -121,14 +121,14 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     ]
   }
 
-  /** The entropy of the amounts in bits, with the bounds at the head of this file (0.99). */
+  /** Returns the entropy of the amounts in bits, with the bounds at the head of this file (0.99). */
   entropy(): Estimate {
     const { total } = this
     if (total === 0) return { value: 0, lower: 0, upper: 0, confidence: 1 }
     const { upper: most, confidence } = this.cardinality()
     let value = 0
     for (const { size, flows } of this.distribution()) value += flows * (size / total) * Math.log2(total / size)
-    // How many keys there are at most is all that a saturated counter leaves.
+    // A saturated counter leaves only the bound from the maximum number of keys.
     if (this.#counters.includes(mostCount)) {
       const highest = Math.log2(Math.max(1, most))
       return { value: Math.min(highest, value), lower: 0, upper: highest, confidence }
@@ -147,7 +147,7 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
     this.scalars[Scalar.total]! += other.total
   }
 
-  /** Takes away an earlier state of the same stream. Throws ERR_SKETCH_MISMATCH, and changes nothing, if `earlier` is none. */
+  /** Subtracts an earlier state of the same stream. Throws ERR_SKETCH_MISMATCH, and changes nothing, if `earlier` is not such a state. */
   subtract(earlier: Mrac): void {
     this.assertFits(earlier)
     if (this.#counters.some((value, at) => value < earlier.#counters[at]! || value === mostCount))
@@ -166,7 +166,7 @@ export class Mrac extends KeySketch<MracConfig> implements CardinalitySketch {
   }
 }
 
-/** The most of Σ p log2 k over counters of the share p, each with k ≥ 1 keys, `keys` in all: k = max(1, λ p). λ by bisection. */
+/** Returns the maximum of Σ p log2 k over counters of the share p, each with k ≥ 1 keys, `keys` in all: k = max(1, λ p). λ by bisection. */
 function spread(counters: Int32Array, total: number, keys: number): number {
   if (keys <= counters.length) return 0
   let [low, high] = [0, 2 * keys]

@@ -1,10 +1,10 @@
 /**
- * The distribution of flow sizes from a row of counters, each the sum of the flows that hash to it (Kumar, Sung, Xu and Wang, "Data streaming algorithms for
- * efficient and accurate estimation of flow size distribution", SIGMETRICS 2004: MRAC with expectation maximization).
+ * Distribution of flow sizes from a row of counters, each the sum of the flows that hash to it (Kumar, Sung, Xu and Wang, "Data streaming
+ * algorithms for efficient and accurate estimation of flow size distribution", SIGMETRICS 2004: MRAC with expectation maximization).
  *
- * With n_j flows of size j and m counters, the flows of size j in one counter are Poisson with mean λ_j = n_j / m. A step replaces n_j by its
- * expectation under the counters that were seen, which never makes their likelihood smaller (Dempster, Laird and Rubin 1977); there is no bound on the
- * error of the result.
+ * With n_j flows of size j and m counters, the flows of size j in one counter are Poisson with mean λ_j = n_j / m. A step replaces n_j by
+ * its expectation under the counters that were seen, which never makes their likelihood smaller (Dempster, Laird and Rubin 1977); there is
+ * no bound on the error of the result.
  *
  * Where we differ: the paper sums over the ways to split a value into few flows. All ways are summed here, in closed form:
  * the value of a counter is compound Poisson, its probabilities p follow Panjer's recursion (ASTIN Bulletin 12, 1981)
@@ -12,12 +12,10 @@
  */
 
 const mostSteps = 60
-/** Steps end when they move fewer flows than this share. */
+/** Share of the flows: steps end when they move fewer flows than this. */
 const settled = 1e-4
 
-/**
- * `counters[v]`: how many of `width` counters have the value v; flows larger than the array are not in it. Returns n_j, by size.
- */
+/** Returns n_j, by size. `counters[v]`: number of counters of `width` that have the value v; flows larger than the array are not in it. */
 export function expectedFlows(counters: Float64Array, width: number): Float64Array {
   const size = counters.length
   let flows = counters.slice()
@@ -41,9 +39,9 @@ export function expectedFlows(counters: Float64Array, width: number): Float64Arr
   return flows
 }
 
-/** Probabilities of the values of a counter. */
+/** Computes the probabilities of the values of a counter. */
 function probabilities(flows: Float64Array, width: number, all: number, p: Float64Array): void {
-  // At a load where e^−λ would be 0, only ratios matter.
+  // At a load at which e^−λ would be 0, only ratios matter.
   p[0] = Math.max(Math.exp(-all / width), 1e-290)
   for (let v = 1; v < p.length; v++) {
     let sum = 0

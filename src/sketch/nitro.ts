@@ -1,15 +1,16 @@
 /**
  * NitroSketch (Liu, Ben-Basat, Einziger, Kassner, Braverman, Friedman and Sekar, SIGCOMM 2019) around Count Sketch: of each update only
- * some rows are touched, each with a probability of p, and get the amount divided by p. How many are passed over is drawn from the geometric distribution, so that
- * what is passed over costs nothing: neither a random number nor a hash.
+ * some rows are touched, each with a probability of p, and get the amount divided by p. The number of skipped rows is drawn from the
+ * geometric distribution, so that a skipped row costs nothing: neither a random number nor a hash.
  *
- * Estimates stay unbiased. A row varies by (F2 + (s − 1) S2) / w because of other keys, s = 1 / p, F2 the sum of the squares of the amounts of keys, S2 that of
- * the updates; the sum of the squares of its counters has just that mean without the division by w. And by at most (s − 1) f a because of the key's own updates, a the largest one. By
- * Chebyshev a row errs by more than √8 standard deviations with a probability of at most 1/8, the median only if half of the rows do (0.984
- * for five rows). The paper's theorem 2 says the same in the form of ε once the stream is long enough; the bounds here hold from the first update on.
+ * Estimates stay unbiased. A row varies by (F2 + (s − 1) S2) / w because of other keys, s = 1 / p, F2 the sum of the squares of the amounts
+ * of keys, S2 that of the updates; the sum of the squares of its counters has exactly that mean without the division by w. It also varies
+ * by at most (s − 1) f a because of the key's own updates, a the largest one. By Chebyshev a row errs by more than √8 standard deviations
+ * with a probability of at most 1/8, the median only if half of the rows do (0.984 for five rows). The paper's theorem 2 states the same in
+ * the form of ε once the stream is long enough; the bounds here hold from the first update on.
  *
  * Where we differ: s is fixed and whole (the paper also adapts it to the rate). The wrapped sketch is Count Sketch, whose
- * median makes sampling harmless; the least of Count-Min's rows would not.
+ * median makes sampling harmless; the smallest of Count-Min's rows would not.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -26,24 +27,24 @@ export interface NitroConfig extends KeyConfig {
   rows: number
   width: number
   candidates: number
-  /** s. */
+  /** Sampling s. */
   sampling: number
 }
 
 export interface NitroOptions extends CountSketchOptions {
-  /** s, of how many rows one is touched, 1 to 65536 (default 20). */
+  /** Sampling s: one of s rows is touched, 1 to 65536 (default 20). */
   sampling?: number
-  /** The seed of the sampling; random by default, so that sketches of one seed that are to be merged sample apart. */
+  /** Seed of the sampling; random by default, so that sketches of one seed that are to be merged sample independently. */
   coins?: SeedLike
 }
 
-/** Rows to pass over before the next that is touched. */
+/** Number of rows to skip before the next that is touched. */
 const toPass = Scalar.own
-/** The largest amount of an update. */
+/** Maximum amount of an update. */
 const largest = Scalar.own + 1
-/** Whether a counter has saturated. */
+/** Flag among the scalars: a counter has saturated. */
 const clipped = Scalar.own + 2
-/** Chebyshev, as in count-sketch.ts. */
+/** Factor of Chebyshev's inequality, as in count-sketch.ts. */
 const spread = 8
 
 const planOf = (config: NitroConfig) =>
@@ -84,12 +85,12 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
     return ['keyBytes', 'rows', 'width', 'candidates', 'sampling']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: NitroOptions): NitroSketch {
     return createOf(NitroSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): NitroSketch {
     return fromBytesOf(NitroSketch, bytes)
   }
@@ -110,7 +111,7 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
     return plannedBytes(planOf(config))
   }
 
-  /** Draws how many rows are passed over: geometric with the probability 1 / s. */
+  /** Draws the number of rows to skip: geometric with the probability 1 / s. */
   #gap(): number {
     if (this.config.sampling === 1) return 0
     const random = nextRandom(this.scalars[Scalar.random]! | 0)
@@ -146,7 +147,7 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
     if (amount > this.scalars[largest]! && count > 0) this.scalars[largest] = amount
   }
 
-  /** Touches rows of the next `count` updates. `load` reads a key into the first place and returns its amount. */
+  /** Touches rows of the next `count` updates. `load` reads a key into the first entry and returns its amount. */
   #sample(count: number, load: (i: number) => number): void {
     const { rows, candidates, sampling } = this.config
     const { h1, h2 } = this.keys
@@ -165,7 +166,7 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
     throw new SketchError('ERR_SKETCH_UNSUPPORTED', 'nitro: updates do not come in blocks')
   }
 
-  /** Bounds: at the head of this file. The first one after an update passes over all counters. */
+  /** Returns an amount with the bounds at the head of this file. The first call after an update reads all counters. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { total } = this
@@ -190,7 +191,9 @@ export class NitroSketch extends AmountSketch<NitroConfig> {
     return tableKeys(this.#top).map((key) => ({ key, ...this.estimate(key) }))
   }
 
-  /** Adds the counters of a sketch of the same dimensions and seed: unbiased for both streams, as their rows were sampled apart. */
+  /**
+   * Adds the counters of a sketch of the same dimensions and seed: unbiased for both streams, since their rows were sampled independently.
+   */
   merge(other: NitroSketch): void {
     this.assertFits(other)
     this.#rows.combine(other.#rows, 1)

@@ -1,6 +1,6 @@
 /**
- * Sketches of one kind, by its class: new ones, and those in bytes. `create.ts` has them by the name of the kind, and so all of them: what
- * uses a class only takes its own kind along when it is bundled.
+ * Sketches of one kind, by its class: new ones, and those in bytes. `create.ts` has them by the name of the kind, and so all of them: a
+ * program that uses only a class bundles only this kind.
  */
 import { nearest } from '../spelling/index.ts'
 import { type Decoded, decode } from './bytes.ts'
@@ -9,28 +9,28 @@ import { mostKeyBytes } from './keys.ts'
 import { type SeedLike, seedFrom } from './seed.ts'
 import { type KeyConfig, mostBytes, type Sketch, type SketchOptions } from './sketch.ts'
 
-/** What a kind's class has. */
+/** Static members of a kind's class. */
 export interface KindClass<C extends object, O, S extends Sketch> {
-  /** The name of the kind; of more than one, if it has variants. */
+  /** Name of the kind; several if it has variants. */
   readonly kinds: readonly string[]
   /** Dimensions, in the order in which bytes have them. With `keyBytes` first there are keys. */
   readonly fields: readonly (keyof C & string)[]
-  /** Dimensions from options. */
+  /** Returns the dimensions for options. */
   configure(options: O): C
-  /** Bytes of a block with these dimensions. Throws ERR_SKETCH_VALUE for impossible ones. */
+  /** Returns the bytes of a block with these dimensions. Throws ERR_SKETCH_VALUE for impossible ones. */
   check(config: C): number
   new (config: C, seed: Uint8Array, block?: ArrayBuffer, options?: O): S
 }
 
 export const wrong = (what: string): SketchError => new SketchError('ERR_SKETCH_BYTES', `not a sketch: ${what}`)
 
-/** " Is 'byte' meant to be it?", if one of the given options is nearly called so. */
+/** Returns " Is 'byte' meant to be it?" if one of the given options has a similar name. */
 function lookalike(name: string, options: object): string {
   const near = nearest(name, Object.keys(options))
   return near === undefined ? '' : ` Is '${near}' meant to be it?`
 }
 
-/** Checks what all kinds have. Throws ERR_SKETCH_VALUE, naming the option. */
+/** Checks the options that all kinds have. Throws ERR_SKETCH_VALUE with the name of the option. */
 export function checkOptions(options: { bytes?: number | undefined }, isKeyed: boolean): void {
   if (options.bytes === undefined)
     throw new SketchError('ERR_SKETCH_VALUE', `bytes: missing.${lookalike('bytes', options)}`)
@@ -43,7 +43,7 @@ interface CommonOptions {
   seed?: SeedLike | undefined
 }
 
-/** A new sketch of a class. `seed`: if the options have none (default: random). */
+/** Creates a sketch of a class. `seed`: used if the options have none (default: random). */
 export function createOf<C extends object, O extends CommonOptions, S extends Sketch>(
   kind: KindClass<C, O, S>,
   options: O,
@@ -53,7 +53,7 @@ export function createOf<C extends object, O extends CommonOptions, S extends Sk
   return new kind(configure.call(kind, options), seedFrom(options.seed ?? seed), undefined, options)
 }
 
-/** The dimensions by their names; throws ERR_SKETCH_BYTES for as many as the kind does not have. */
+/** Returns the dimensions by their names; throws ERR_SKETCH_BYTES for a number of them that the kind does not have. */
 export function configOf(fields: readonly string[], { dimensions }: Decoded): object {
   if (dimensions.length !== fields.length) throw wrong(`${dimensions.length} dimensions`)
   const config = Object.fromEntries(fields.map((name, i) => [name, dimensions[i]!]))
@@ -62,7 +62,7 @@ export function configOf(fields: readonly string[], { dimensions }: Decoded): ob
   return config
 }
 
-/** What is impossible is damage of the bytes, where it came from these. */
+/** Turns errors of `make` into ERR_SKETCH_BYTES: an impossible value that comes from bytes is damage of these. */
 export function asBytes<T>(make: () => T): T {
   try {
     return make()
@@ -71,7 +71,7 @@ export function asBytes<T>(make: () => T): T {
   }
 }
 
-/** The sketch of bytes that were decoded. Throws ERR_SKETCH_BYTES for impossible dimensions and an impossible block. */
+/** Returns the sketch of decoded bytes. Throws ERR_SKETCH_BYTES for impossible dimensions and an impossible block. */
 export function restoreOf<C extends object, S extends Sketch>(kind: KindClass<C, never, S>, decoded: Decoded): S {
   const { seed, block } = decoded
   const config = configOf(kind.fields, decoded) as C
@@ -81,7 +81,7 @@ export function restoreOf<C extends object, S extends Sketch>(kind: KindClass<C,
   })
 }
 
-/** The sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+/** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
 export function fromBytesOf<C extends object, S extends Sketch>(kind: KindClass<C, never, S>, bytes: Uint8Array): S {
   const decoded = decode(bytes)
   if (!kind.kinds.includes(decoded.kind)) mustBe('kind', decoded.kind, kind.kinds.join(' or '))

@@ -1,9 +1,10 @@
 /**
- * From a task and an accuracy to a sketch and its memory: the idea of OpenSketch (Yu, Jose and Miao, NSDI 2013, section 5), whose sketches are one pipeline of hashing,
- * classifying and counting, and whose manager turns the accuracy of each task into counters by the theorem of its sketch.
+ * Derivation of a sketch and its memory from a task and an accuracy: the idea of OpenSketch (Yu, Jose and Miao, NSDI 2013, section 5),
+ * whose sketches are one pipeline of hashing, classifying and counting, and whose manager turns the accuracy of each task into counters by
+ * the theorem of its sketch.
  *
- * The theorems are those of the kinds; their files say where they are from. Tasks without a bound in advance (entropy, distributions, the top k of HeavyKeeper) have
- * no plan. The memory is the least with which the kind has the dimensions that its theorem asks for.
+ * The theorems are those of the kinds; their files contain the references. Tasks without a bound in advance (entropy, distributions, the
+ * top k of HeavyKeeper) have no plan. The memory is the minimum with which the kind has the dimensions that its theorem requires.
  */
 import { HyperLogLog, LinearCounting } from './cardinality.ts'
 import { CocoSketch } from './coco.ts'
@@ -19,33 +20,43 @@ import { mostBytes } from './sketch.ts'
 import { SpreadSketch, spreadConfidence } from './spread.ts'
 import { WaveSketch } from './wave.ts'
 
-/** What is wanted, and how accurately. */
+/** Task with the required accuracy. */
 export type SketchTask =
-  /** The amount of any key, and so heavy hitters: wrong by at most `error` of the total. */
+  /** Amount of any key, and thus heavy hitters: wrong by at most `error` of the total. */
   | { task: 'size' | 'heavy-hitters'; keyBytes: number; error: number; confidence?: number }
   /** Changes between two windows, one sketch for each: wrong by at most `error` of both totals together. Always certain. */
   | { task: 'heavy-changers'; keyBytes: number; error: number }
   /** Amounts by any partial key, for those of at most `share` (default 0.1) of the total: wrong by at most `error` of it (0.95). */
   | { task: 'partial-keys'; keyBytes: number; error: number; share?: number }
-  /** How many keys: wrong by at most `error` of them (0.99). If they are known to be at most `keys`, less memory may do. */
+  /** Number of keys: wrong by at most `error` of them (0.99). If they are known to be at most `keys`, less memory may be enough. */
   | { task: 'cardinality'; keyBytes: number; error: number; keys?: number }
-  /** Quantiles of values, whose largest is at most `range` times the least (default 10^9): wrong by at most `error` of the value. Always certain. */
+  /**
+   * Quantiles of values, whose largest is at most `range` times the smallest (default 10^9): wrong by at most `error` of the value.
+   * Always certain.
+   */
   | { task: 'quantiles'; error: number; range?: number }
   /** Quantiles of values of any range: their rank wrong by at most `error` of all (0.99). */
   | { task: 'ranks'; error: number }
-  /** The amount of each key in every window: too much by at most `error` of what all keys have in the window, and what wavelets drop. */
+  /**
+   * Amount of each key in every window: too large by at most `error` of the amount of all keys in the window, and by the details that
+   * wavelets drop.
+   */
   | { task: 'rates'; keyBytes: number; error: number; confidence?: number; windows?: number; coefficients?: number }
-  /** Every flow with its amount, exactly, of at most `keys`; and what was lost of each between two points. */
+  /** Exact amounts of all flows, at most `keys` of them; and the loss of each between two points. */
   | { task: 'flows'; keyBytes: number; keys: number }
-  /** How many keys each source has, at most `most` (default 2000): too much by at most `error` of all keys, and what its bitmap errs. */
+  /**
+   * Number of keys of each source, at most `most` (default 2000): too large by at most `error` of all keys, and by the error of its bitmap.
+   */
   | { task: 'superspreaders'; keyBytes: number; sourceBytes: number; error: number; confidence?: number; most?: number }
 
-/** For `createSketch(plan.kind, plan.options)`. */
+/** Kind and options for `createSketch(plan.kind, plan.options)`. */
 export type SketchPlan = {
   [K in SketchKind]: { kind: K; options: SketchKinds[K]['options'] & { bytes: number }; confidence: number }
 }[SketchKind]
 
-/** The kind and the memory for a task. Throws ERR_SKETCH_VALUE, naming what is wrong or needs more than 2 GB. */
+/**
+ * Returns the kind and the memory for a task. Throws ERR_SKETCH_VALUE with the name of the option that is wrong or requires more than 2 GB.
+ */
 export function planSketch(task: SketchTask): SketchPlan {
   if ('keyBytes' in task) wholeNumber('keyBytes', task.keyBytes, 1, mostKeyBytes)
   if ('error' in task) between('error', task.error, 0, 1)
@@ -85,9 +96,10 @@ export function planSketch(task: SketchTask): SketchPlan {
     case 'flows': {
       const { keyBytes } = task
       const keys = wholeNumber('keys', task.keys, 1, 2 ** 26)
-      // Of few flows some need more cells than the limit says: three standard deviations of a Poisson number.
+      // A small number of flows may need more cells than the limit: three standard deviations of a Poisson number.
       const peeled = (1.24 * (keys + 3 * Math.sqrt(keys))) / 3 + 3
-      // And two that share all three cells never decode: n (n − 1) / 2 pairs, each with a probability of 1 / w³; a half of the doubt is for them.
+      // Two flows that share all three cells never decode: n (n − 1) / 2 pairs, each with a probability of 1 / w³; half of the error
+      // probability is for them.
       const apart = Math.cbrt((keys * (keys - 1)) / 2 / 0.005)
       const width = Math.max(peeled, apart)
       const bytes = leastBytes((most) => FlowRadar.configure({ bytes: most, keyBytes }).width >= width)
@@ -98,7 +110,7 @@ export function planSketch(task: SketchTask): SketchPlan {
       const wanted = confidenceOf(task.confidence)
       const rows = [1, 2, 3, 4].find((d) => spreadConfidence(d) >= wanted)
       if (rows === undefined) throw new SketchError('ERR_SKETCH_VALUE', `confidence: ${wanted} is more than spread has`)
-      // Linear counting is good up to some four keys for each bit.
+      // Linear counting is accurate up to about four keys for each bit.
       const bits = 32 * Math.ceil(wholeNumber('most', task.most ?? 2000, 1, 2 ** 22) / 128)
       const own = { keyBytes, sourceBytes, rows, bits }
       const bytes = leastBytes((most) => SpreadSketch.configure({ ...own, bytes: most }).width >= Math.E / task.error)
@@ -109,7 +121,7 @@ export function planSketch(task: SketchTask): SketchPlan {
   }
 }
 
-/** Count-Min or Space-Saving, whichever needs less; only the latter is certain. */
+/** Returns a plan of Count-Min or Space-Saving, whichever needs less; only the latter is certain. */
 function sizes(keyBytes: number, error: number, confidence: number): SketchPlan {
   const sure = certain(keyBytes, error)
   if (confidence === 1) return sure
@@ -120,13 +132,13 @@ function sizes(keyBytes: number, error: number, confidence: number): SketchPlan 
   return { kind: 'count-min', options: options(bytes), confidence: 1 - Math.exp(-rows) }
 }
 
-/** Space-Saving errs by at most N / k. */
+/** Returns a plan of Space-Saving, which errs by at most N / k. */
 function certain(keyBytes: number, error: number): SketchPlan {
   const bytes = leastBytes((most) => SpaceSaving.configure({ bytes: most, keyBytes }).capacity >= 1 / error)
   return { kind: 'space-saving', options: { bytes, keyBytes }, confidence: 1 }
 }
 
-/** HyperLogLog, or linear counting if there are few keys: three standard errors are to be below `error`. */
+/** Returns a plan of HyperLogLog, or of linear counting if there are few keys: three standard errors have to be below `error`. */
 function cardinality(keyBytes: number, error: number, keys?: number): SketchPlan {
   const confidence = 0.99
   const registers = (3 * 1.04 * (1 + error)) / error
@@ -139,7 +151,7 @@ function cardinality(keyBytes: number, error: number, keys?: number): SketchPlan
   const isEnough = (bytes: number) => {
     const bits = 32 * LinearCounting.configure({ bytes, keyBytes }).words
     const load = keys / bits
-    // Some bits are to stay clear, or nothing is known: twenty on average.
+    // Some bits have to stay clear, otherwise nothing is known: twenty on average.
     return 3 * Math.sqrt(bits * (Math.exp(load) - load - 1)) <= error * keys && bits * Math.exp(-load) >= 20
   }
   try {
@@ -151,7 +163,7 @@ function cardinality(keyBytes: number, error: number, keys?: number): SketchPlan
   return hyperloglog
 }
 
-/** The least memory that is enough. More is enough, too. */
+/** Returns the minimum memory that is enough. More is enough, too. */
 function leastBytes(isEnough: (bytes: number) => boolean): number {
   const enough = (bytes: number) => {
     try {

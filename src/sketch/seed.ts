@@ -1,20 +1,20 @@
 /**
- * Seeds and the random numbers made from them. A seed is 128 bits. Whoever does not know it cannot choose keys that collide
+ * Seeds and the random numbers made from them. A seed is 128 bits. An attacker who does not know it cannot choose keys that collide
  * (keys.ts), so by default it comes from the platform's cryptographic generator.
  */
 import { mustBeBytes, SketchError } from './error.ts'
 
 export const seedBytes = 16
 
-/** 16 bytes, or a whole number from 0 to 2^53 − 1 that is spread over them: for tests and traces that must be repeated. */
+/** Seed of 16 bytes, or an integer from 0 to 2^53 − 1 that is spread over them: for tests and traces that must be repeatable. */
 export type SeedLike = Uint8Array | number
 
-/** A seed that nobody can guess. */
+/** Returns a seed that cannot be guessed. */
 export function randomSeed(): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(seedBytes))
 }
 
-/** The 16 bytes of a seed. Throws ERR_SKETCH_VALUE for another length, or a number that is not whole or not exact. */
+/** Returns the 16 bytes of a seed. Throws ERR_SKETCH_VALUE for another length, or a number that is not an integer or not exact. */
 export function seedFrom(seed: SeedLike | undefined): Uint8Array {
   if (seed === undefined) return randomSeed()
   if (typeof seed !== 'number') {
@@ -31,7 +31,10 @@ export function seedFrom(seed: SeedLike | undefined): Uint8Array {
   return bytes
 }
 
-/** Marsaglia's xorshift of 32 bits: the number after a given one, which is not 0. For coins of sketches, whose state is one of their scalars. */
+/**
+ * Returns the number after a given one, which is not 0, by Marsaglia's xorshift of 32 bits. For coins of sketches, whose state is one of
+ * their scalars.
+ */
 export function nextRandom(random: number): number {
   let x = random
   x ^= x << 13
@@ -40,7 +43,7 @@ export function nextRandom(random: number): number {
   return x
 }
 
-/** sfc32 of Doty-Humphrey's PractRand: 128 bits of state, the first twelve outputs dropped. Not for cryptography. */
+/** Generator sfc32 of Doty-Humphrey's PractRand: 128 bits of state, the first twelve outputs dropped. Not for cryptography. */
 export class Random {
   #a: number
   #b: number
@@ -56,7 +59,7 @@ export class Random {
     for (let i = 0; i < 12; i++) this.bits()
   }
 
-  /** 32 random bits, as a signed number. */
+  /** Returns 32 random bits, as a signed number. */
   bits(): number {
     const result = (((this.#a + this.#b) | 0) + this.#count) | 0
     this.#count = (this.#count + 1) | 0
@@ -66,7 +69,7 @@ export class Random {
     return result
   }
 
-  /** 0 ≤ value < 1, a multiple of 2^−53. */
+  /** Returns a number from 0 to below 1, a multiple of 2^−53. */
   unit(): number {
     const high = this.bits() >>> 5
     return (high * 0x4000000 + (this.bits() >>> 6)) / 2 ** 53

@@ -1,9 +1,9 @@
 /**
- * Rows of signed counters, those of Count Sketch (Charikar, Chen and Farach-Colton, ICALP 2002): a key adds its amount times a random sign to one counter
- * of a row, and its estimate is the median over the rows of counter times sign.
+ * Rows of signed counters, those of Count Sketch (Charikar, Chen and Farach-Colton, ICALP 2002): a key adds its amount times a random sign
+ * to one counter of a row, and its estimate is the median over the rows of counter times sign.
  *
- * Counters have 31 bits and a sign, and saturate. As a saturated one can come back by amounts of the other sign, a flag in the scalars of the sketch
- * remembers that there was one: from then on no bound follows from the counters.
+ * Counters have 31 bits and a sign, and saturate. As a saturated one can come back by amounts of the other sign, a flag in the scalars of
+ * the sketch records that there was one: from then on no bound follows from the counters.
  */
 import { hashIn, type KeyReader, placeAt } from './keys.ts'
 
@@ -18,10 +18,10 @@ export class SignedRows {
   readonly #scale: number
   readonly #scalars: Float64Array
   readonly #flag: number
-  /** NaN after a change, until it is asked for. */
+  /** Second moment; NaN after a change, until an answer needs it. */
   #moment = Number.NaN
 
-  /** @param flag where among the scalars it is kept that a counter has saturated */
+  /** @param flag index of the scalar that records that a counter has saturated */
   constructor(
     rows: number,
     width: number,
@@ -40,12 +40,12 @@ export class SignedRows {
     this.#flag = flag
   }
 
-  /** Whether a counter has ever been at its end. */
+  /** True if a counter has ever reached its limit. */
   get isSaturated(): boolean {
     return this.#scalars[this.#flag] !== 0
   }
 
-  /** What is wrong with the flag, if anything. */
+  /** Returns the defect of the flag; undefined if it is valid. */
   restored(): string | undefined {
     const flag = this.#scalars[this.#flag]
     return flag === 0 || flag === 1 ? undefined : 'it is neither saturated nor not'
@@ -65,7 +65,7 @@ export class SignedRows {
     this.#counters[at] = this.#clipped(this.#counters[at]! + signOf(hash) * amount)
   }
 
-  /** Adds a block of keys to all rows. `small` says that nothing can saturate. */
+  /** Adds a block of keys to all rows. `small`: no counter can saturate. */
   addBlock(keys: KeyReader, amounts: Uint32Array, count: number, small: boolean): void {
     this.#moment = Number.NaN
     let row = 0
@@ -103,7 +103,7 @@ export class SignedRows {
     }
   }
 
-  /** The median over the rows. */
+  /** Returns the median over the rows. */
   median(h1: number, h2: number): number {
     const row = this.#row
     for (let r = 0; r < this.rows; r++) {
@@ -117,8 +117,8 @@ export class SignedRows {
   }
 
   /**
-   * The second moment of what was added: the median over the rows of the sum of the squares of counters (Thorup and Zhang, SODA 2004), enlarged by four
-   * of its standard deviations √(2 / w). The first time after a change it passes over all counters.
+   * Returns the second moment of all additions: the median over the rows of the sum of the squares of counters (Thorup and Zhang, SODA
+   * 2004), enlarged by four of its standard deviations √(2 / w). The first call after a change reads all counters.
    */
   secondMoment(): number {
     if (!Number.isNaN(this.#moment)) return this.#moment
@@ -131,7 +131,7 @@ export class SignedRows {
     return this.#moment
   }
 
-  /** Adds the counters of others, or takes them away. */
+  /** Adds or subtracts the counters of another sketch. */
   combine(other: SignedRows, sign: 1 | -1): void {
     this.#moment = Number.NaN
     const [mine, theirs] = [this.#counters, other.#counters]
@@ -140,7 +140,10 @@ export class SignedRows {
   }
 }
 
-/** 1 or −1: the place depends on the high bits of the hash, the sign on all of them. No branch: nobody can predict it. */
+/**
+ * Returns 1 or −1: the index depends on the high bits of the hash, the sign on all of them. No branch is used, since it would be
+ * unpredictable.
+ */
 function signOf(hash: number): number {
   return (Math.imul(hash, 0x9e3779b1) >> 31) | 1
 }

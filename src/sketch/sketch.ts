@@ -1,6 +1,7 @@
 /**
- * What sketches share. `Sketch`: bytes, and refusing what does not fit; a subclass gives the plan of its block, of which the first array is
- * always `scalars`. `KeySketch`: reading keys and amounts; a subclass adds a block of keys at a time in `add`. `AmountSketch`: answers by key.
+ * Base classes of sketches. `Sketch`: bytes, and rejection of sketches that do not match; a subclass supplies the plan of its block, of
+ * which the first array is always `scalars`. `KeySketch`: reading keys and amounts; a subclass adds a block of keys at a time in `add`.
+ * `AmountSketch`: answers by key.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { type Plan, plannedBytes, views } from './block.ts'
@@ -10,11 +11,11 @@ import { blockKeys, KeyReader } from './keys.ts'
 import type { SeedLike } from './seed.ts'
 
 export interface SketchOptions {
-  /** Memory for all that the sketch keeps, tables of top keys included. */
+  /** Memory of all contents of the sketch, tables of top keys included. */
   bytes: number
   /** Length of every key, 1 to 256. */
   keyBytes: number
-  /** Whoever knows it can choose keys that collide: random by default. Sketches that are to be merged need the same. */
+  /** Seed; an attacker who knows it can choose keys that collide: random by default. Sketches that are to be merged need the same. */
   seed?: SeedLike
 }
 
@@ -22,26 +23,26 @@ export interface KeyConfig {
   keyBytes: number
 }
 
-/** At which counters saturate: V8 keeps what is below 2^31 in integer registers. */
+/** Count at which counters saturate: V8 keeps numbers below 2^31 in integer registers. */
 export const mostCount: number = 2 ** 31 - 1
 
 /**
- * A count and an amount, not above `mostCount`. `small` says that the total of the sketch is below 2^31, so that no count can be above: then
- * the sum stays an integer for V8, and costs half as much.
+ * Returns the sum of a count and an amount, not above `mostCount`. `small`: the total of the sketch is below 2^31, so that no count can be
+ * above; then the sum stays an integer for V8, and takes half the time.
  */
 export function saturatingSum(count: number, amount: number, small: boolean): number {
   return small ? (count + amount) | 0 : Math.min(count + amount, mostCount)
 }
 export const mostBytes: number = 2 ** 31
 
-/** Places in the first array of a block. Those from `own` on are the kind's. */
+/** Indices in the first array of a block. Those from `own` on belong to the kind. */
 export const Scalar = { total: 0, random: 1, tableSize: 2, own: 3 } as const
 export const scalarCount = 8
 
-/** `C`, the dimensions: numbers, kept in the bytes in the order of the kind's fields. */
+/** Sketch with dimensions `C`: numbers, kept in the bytes in the order of the kind's fields. */
 export abstract class Sketch<C extends object = object> {
   readonly kind: string
-  /** The dimensions that `bytes` and the other options gave. */
+  /** Dimensions that `bytes` and the other options gave. */
   readonly config: Readonly<C>
   readonly #seed: Uint8Array
   protected readonly block: ArrayBuffer
@@ -61,25 +62,25 @@ export abstract class Sketch<C extends object = object> {
     return this.block.byteLength
   }
 
-  /** The seed, 16 bytes. Keep it from whoever chooses keys. */
+  /** Seed of 16 bytes. Keep it secret from those who choose keys. */
   get seed(): Uint8Array {
     return this.#seed.slice()
   }
 
-  /** The sum of all amounts, exact up to 2^53. */
+  /** Sum of all amounts, exact up to 2^53. */
   get total(): number {
     return this.scalars[Scalar.total]!
   }
 
-  /** Makes what is derived from the block after another state was put there. Returns what is wrong with the state, if anything. */
+  /** Computes the data that are derived from the block after another state was put there. Returns the defect of the state, if any. */
   protected abstract restored(): string | undefined
 
-  /** Version, kind, dimensions, seed and state, with a checksum. `sketchFromBytes` reads them. */
+  /** Returns version, kind, dimensions, seed and state, with a checksum. `sketchFromBytes` reads them. */
   toBytes(): Uint8Array {
     return encode(this.kind, this.config as Record<string, number>, this.#seed, this.block)
   }
 
-  /** Checks what is true of every state, then what is true of the kind's. */
+  /** Checks the properties of every state, then those of the kind's. */
   protected verify(): void {
     const sound = Number.isSafeInteger(this.total) && this.total >= 0
     const wrong = sound ? this.restored() : 'the total is impossible'
@@ -118,7 +119,7 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
     if (block === undefined) this.scalars[Scalar.random] = this.keys.multipliers[0]!
   }
 
-  /** Whether no counter can have reached 2^31. */
+  /** True if no counter can have reached 2^31. */
   protected get isSmall(): boolean {
     return this.total < 2 ** 31
   }
@@ -132,8 +133,8 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
   }
 
   /**
-   * The same for many keys that are packed in one array, in order; `amounts` is one number for each of them, or one for all.
-   * This is the fast form.
+   * Adds many keys that are packed in one array, in order; `amounts` is one number for each of them, or one for all. This is the fast form
+   * of `update`.
    */
   updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
     const { keyBytes } = this
@@ -145,7 +146,7 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
     }
   }
 
-  /** Checks keys and amounts. Returns how many there are. */
+  /** Checks keys and amounts. Returns their number. */
   #start(keys: Uint8Array, amounts: Uint32Array | number): number {
     const count = manyKeys(keys, this.keyBytes, amounts)
     if (typeof amounts === 'number') this.amounts.fill(amounts)
@@ -158,8 +159,9 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
   }
 
   /**
-   * `updateMany` of several sketches with the same keys, each with amounts of its own: keys are read and hashed once. Throws ERR_SKETCH_MISMATCH unless they have the same
-   * length of keys and the same seed, and are of kinds that keep keys and take them as they come.
+   * Executes `updateMany` of several sketches with the same keys, each with amounts of its own: keys are read and hashed once. Throws
+   * ERR_SKETCH_MISMATCH unless they have the same length of keys and the same seed, and are of kinds that keep keys and take them
+   * unchanged.
    */
   static updateAll(sketches: readonly KeySketch[], keys: Uint8Array, amounts: readonly (Uint32Array | number)[]): void {
     const [first] = sketches
@@ -185,7 +187,7 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
     }
   }
 
-  /** Whether keys that this sketch has read are as good as those that the other one reads. */
+  /** Returns true if the keys that this sketch has read can be used for the other one. */
   #sharesKeys(other: KeySketch): boolean {
     return (
       other.keyBytes === this.keyBytes &&
@@ -205,10 +207,10 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
     return sum
   }
 
-  /** Adds the first `count` keys that `keys` has read, with `amounts`. `total` has them already. */
+  /** Adds the first `count` keys that `keys` has read, with `amounts`. `total` already contains them. */
   protected abstract add(count: number): void
 
-  /** Reads one key into the first place of `keys`. Throws ERR_SKETCH_VALUE if it has another length. */
+  /** Reads one key into the first entry of `keys`. Throws ERR_SKETCH_VALUE if it has another length. */
   protected read(key: Uint8Array): void {
     oneKey('key', key, this.keyBytes)
     this.keys.load(key, 0, 1)
@@ -224,19 +226,19 @@ export abstract class KeySketch<C extends KeyConfig = KeyConfig> extends Sketch<
 
 /** Sketches that answer by key: estimates, top keys, heavy hitters. */
 export abstract class AmountSketch<C extends KeyConfig = KeyConfig> extends KeySketch<C> {
-  /** The amount of a key, with its bounds. Throws ERR_SKETCH_VALUE if the key has another length. */
+  /** Returns the amount of a key, with its bounds. Throws ERR_SKETCH_VALUE if the key has another length. */
   abstract estimate(key: Uint8Array): Estimate
 
-  /** All keys that are kept, with their estimates, in no order. */
+  /** Returns all keys that are kept, with their estimates, in no order. */
   protected abstract kept(): KeyEstimate[]
 
-  /** The `k` kept keys of the largest estimates, largest first. */
+  /** Returns the `k` kept keys with the largest estimates, largest first. */
   topK(k: number): KeyEstimate[] {
     wholeNumber('k', k, 1, 2 ** 31)
     return this.kept().sort(descending).slice(0, k)
   }
 
-  /** The kept keys whose estimate is at least `threshold`, largest first. */
+  /** Returns the kept keys whose estimate is at least `threshold`, largest first. */
   heavyHitters(threshold: number): KeyEstimate[] {
     if (!(typeof threshold === 'number' && threshold > 0)) throw wrongNumber('threshold', threshold, 'a number above 0')
     return this.kept()

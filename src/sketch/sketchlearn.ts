@@ -1,14 +1,17 @@
 /**
- * SketchLearn (Huang, Lee and Bao, "SketchLearn: relieving user burdens in approximate measurement with automated statistical inference", SIGCOMM 2018): columns of
- * counters, one for all keys of the column, and one for each bit of a key, for the keys that have it. Large keys are read off the columns (bit-inference.ts), without a threshold
- * that somebody has to choose; each has an error of its own, which the data say.
+ * SketchLearn (Huang, Lee and Bao, "SketchLearn: relieving user burdens in approximate measurement with automated statistical inference",
+ * SIGCOMM 2018): columns of counters, one for all keys of the column, and one for each bit of a key, for the keys that have it. Large keys
+ * are read off the columns (bit-inference.ts), without a threshold that a user has to choose; each has an error of its own, derived from
+ * the data.
  *
- * Bounds: with the large keys taken away, a key of the amount f adds f (b_k − p_k) to what the counter of bit k has above its share p_k of the column. Least squares over all
- * bits estimate f; the standard error comes from what they leave. By Chebyshev f is within √20 of them with a probability of 0.95, if the keys' bits
- * are no more alike than chance. Certain are 0 and the least of the column's counters of the key's bits: of those set, and of the column minus those not set.
+ * Bounds: with the large keys taken away, a key of the amount f adds f (b_k − p_k) to what the counter of bit k has above its share p_k of
+ * the column. Least squares over all bits estimate f; the standard error comes from the residuals. By Chebyshev f is within √20 of them
+ * with a probability of 0.95, if the keys' bits are no more alike than chance. Certain bounds are 0 and the smallest of the column's
+ * counters of the key's bits: of those set, and of the column minus those not set.
  *
- * Where we differ: amounts by least squares, jointly for the large keys of a column (the paper takes the median over the bits, which two large keys in a column
- * mislead); one row; cardinality, entropy and distribution are left to kinds that are better at them. Counters have 31 bits and saturate.
+ * Where we differ: amounts by least squares, jointly for the large keys of a column (the paper takes the median over the bits, which two
+ * large keys in a column mislead); one row; cardinality, entropy and distribution are left to kinds that are better at them. Counters have
+ * 31 bits and saturate.
  */
 import { descending, type Estimate, type KeyEstimate } from './answers.ts'
 import { BitInference, type LargeKey } from './bit-inference.ts'
@@ -33,7 +36,7 @@ export interface SketchLearnConfig extends KeyConfig {
 }
 
 const confidence = 0.95
-/** Chebyshev: standard errors of which at most 1 in 20 is more. */
+/** Number of standard errors that at most 1 in 20 exceeds, by Chebyshev. */
 const deviations = Math.sqrt(20)
 
 const planOf = ({ columns, keyBytes }: SketchLearnConfig) =>
@@ -44,7 +47,7 @@ const planOf = ({ columns, keyBytes }: SketchLearnConfig) =>
 
 export class SketchLearn extends AmountSketch<SketchLearnConfig> {
   readonly #counters: Int32Array
-  /** None after a change, until it is asked for. */
+  /** Inferred large keys; none after a change, until an answer needs them. */
   #inferred: BitInference | undefined
 
   /** @internal */
@@ -66,12 +69,12 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
     return ['keyBytes', 'columns']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SketchOptions): SketchLearn {
     return createOf(SketchLearn, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): SketchLearn {
     return fromBytesOf(SketchLearn, bytes)
   }
@@ -106,7 +109,7 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
       for (let w = 0, left = bits; w < words; w++, left -= 32) {
         const x = word[i * words + w]!
         const end = Math.min(left, 32)
-        // Nobody can predict a bit: where nothing can saturate, there is no branch.
+        // A bit is unpredictable: if no counter can saturate, there is no branch.
         for (let bit = 0; bit < end; bit++) {
           at++
           if (small) counters[at] = (counters[at]! + (amount & -((x >>> bit) & 1))) | 0
@@ -128,7 +131,7 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
     return this.#inferred
   }
 
-  /** Bounds: at the head of this file; confidence 0.95. */
+  /** Returns an amount with the bounds at the head of this file; confidence 0.95. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const words = this.keys.word.slice(0, this.keys.words)
@@ -141,7 +144,7 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
   #bounded(column: number, words: Int32Array, { amount, error }: { amount: number; error: number }): Estimate {
     const { total } = this
     const most = this.#infer().mostOf(words, column)
-    // The counter of the column has at least what those of bits have: if it is not saturated, none is.
+    // The counter of the column has at least the amounts of those of bits: if it is not saturated, none is.
     if (this.#counters[column * (8 * this.keyBytes + 1)] === mostCount)
       return { value: Math.min(total, most), lower: 0, upper: total, confidence }
     const value = Math.round(Math.max(0, Math.min(most, amount)))
@@ -154,14 +157,14 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
     return { key: keyOf(words, 0, this.keyBytes), ...this.#bounded(column, words, { amount, error }) }
   }
 
-  /** The large keys. The first call after an update infers them, which takes some milliseconds. */
+  /** Returns the large keys. The first call after an update infers them, which takes some milliseconds. */
   protected override kept(): KeyEstimate[] {
     return this.#infer().large.map((large) => this.#estimateOf(large))
   }
 
   /**
-   * The amounts by a partial key of the large keys, largest first. The upper bounds have what no large key has: that could all be of one
-   * partial key.
+   * Returns the amounts by a partial key of the large keys, largest first. The upper bounds contain the amount that no large key has: all
+   * of it could belong to one partial key.
    */
   aggregate(partialKey: PartialKey): KeyEstimate[] {
     const sums = new Map<string, KeyEstimate>()
@@ -189,7 +192,7 @@ export class SketchLearn extends AmountSketch<SketchLearnConfig> {
     this.scalars[Scalar.total]! += other.total
   }
 
-  /** Takes away an earlier state of the same stream. Throws ERR_SKETCH_MISMATCH, and changes nothing, if `earlier` is none. */
+  /** Subtracts an earlier state of the same stream. Throws ERR_SKETCH_MISMATCH, and changes nothing, if `earlier` is not such a state. */
   subtract(earlier: SketchLearn): void {
     this.assertFits(earlier)
     if (this.#counters.some((value, at) => value < earlier.#counters[at]! || value === mostCount))

@@ -1,15 +1,17 @@
 /**
- * Protection from overload in the way of SketchVisor (Huang, Jin, Lee, Li, Tang, Chen and Zhang, SIGCOMM 2017): any sketch that answers by key as the
- * normal path, and beside it a small table (fast-path.ts) for what comes while the normal path cannot keep up.
+ * Protection from overload as in SketchVisor (Huang, Jin, Lee, Li, Tang, Chen and Zhang, SIGCOMM 2017): any sketch that answers by key as
+ * the normal path, and beside it a small table (fast-path.ts) for the updates that arrive while the normal path cannot keep up.
  *
- * Each update goes to exactly one of both, so the truth is the sum of two truths, and bounds add. What the fast path adds to them is certain: at
- * most what a key can have lost there. `fast.total` says how much went that way, `fast.unattributed` how much of it no key has.
+ * Each update goes to exactly one of both, so the truth is the sum of two truths, and bounds add. The contribution of the fast path to them
+ * is certain: at most the loss of a key there. `fast.total` is the amount that was added there, `fast.unattributed` the part of it that no
+ * key has.
  *
- * It pays where the normal path is slower than the fast one: here UnivMon (a tenth), SketchLearn (half), FlowRadar; Elastic Sketch is as fast. For less work yet there is
- * NitroSketch.
+ * It pays where the normal path is slower than the fast one: here UnivMon (a tenth), SketchLearn (half), FlowRadar; Elastic Sketch is as
+ * fast. NitroSketch takes even less work.
  *
- * Where we differ: the caller says when there is overload (the paper has a buffer before the normal path). The paper restores the normal path's counters by
- * compressive sensing, so that its other tasks are answered, too, without a bound; here only what has bounds is answered: sizes and largest keys.
+ * Where we differ: the caller signals the overload (the paper has a buffer before the normal path). The paper restores the normal path's
+ * counters by compressive sensing, so that its other tasks are answered, too, without a bound; here only answers with bounds are available:
+ * sizes and largest keys.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { encode } from './bytes.ts'
@@ -18,23 +20,23 @@ import type { FastPath } from './fast-path.ts'
 import { AmountSketch, type KeyConfig, type SketchOptions, scalarCount } from './sketch.ts'
 
 export interface SketchVisorConfig extends KeyConfig {
-  /** The length of the normal path in bytes; that of the fast path follows it. */
+  /** Length of the normal path in bytes; that of the fast path follows it. */
   normalLength: number
 }
 
 export interface SketchVisorOptions extends SketchOptions {
-  /** The kind of the normal path (default 'elastic'); its own options may be given, too. */
+  /** Kind of the normal path (default 'elastic'); its own options may be given, too. */
   normal?: string
-  /** The share of the memory for the fast path (default 0.125). */
+  /** Share of the memory for the fast path (default 0.125). */
   fastShare?: number
 }
 
 export class SketchVisor extends AmountSketch<SketchVisorConfig> {
-  /** What counts unless there is overload. */
+  /** Path for updates unless there is overload. */
   readonly normal: AmountSketch
-  /** What counts while there is. */
+  /** Path for updates during overload. */
   readonly fast: FastPath
-  /** Set it while updates come faster than the normal path takes them: they go the fast path. */
+  /** Flag to set while updates arrive faster than the normal path takes them: they take the fast path. */
   overloaded = false
 
   /** @internal */
@@ -53,7 +55,7 @@ export class SketchVisor extends AmountSketch<SketchVisorConfig> {
     return this.normal.total + this.fast.total
   }
 
-  /** Both paths, one after the other, each with what `toBytes` of a sketch has. */
+  /** Returns both paths, one after the other, each as the `toBytes` of a sketch. */
   override toBytes(): Uint8Array {
     const [normal, fast] = [this.normal.toBytes(), this.fast.toBytes()]
     const both = new Uint8Array(normal.length + fast.length)
@@ -76,7 +78,7 @@ export class SketchVisor extends AmountSketch<SketchVisorConfig> {
     throw new SketchError('ERR_SKETCH_UNSUPPORTED', 'sketchvisor: its paths count')
   }
 
-  /** The sum of both paths; the confidence is that of the normal one. */
+  /** Returns the sum of both paths; the confidence is that of the normal one. */
   override estimate(key: Uint8Array): Estimate {
     const [a, b] = [this.normal.estimate(key), this.fast.estimate(key)]
     return {
@@ -99,7 +101,7 @@ export class SketchVisor extends AmountSketch<SketchVisorConfig> {
     this.assertFits(other)
     const normal = this.normal as AmountSketch & { merge?(other: AmountSketch): void }
     if (!normal.merge) throw new SketchError('ERR_SKETCH_UNSUPPORTED', `sketchvisor: ${normal.kind} does not merge`)
-    // What does not fit is found before anything changes.
+    // A mismatch is found before anything changes.
     if (this.fast.config.capacity !== other.fast.config.capacity)
       throw new SketchError('ERR_SKETCH_MISMATCH', 'sketchvisor: the fast paths differ in size')
     normal.merge(other.normal)

@@ -1,11 +1,12 @@
 /**
- * Superspreaders: keys that come with many different others, such as hosts that talk to many hosts. The first bytes of each key are the source, and what is counted
- * is how many different keys a source has. The sketch of OpenSketch (Yu, Jose and Miao, NSDI 2013, section 4.2): a Count-Min sketch with a
- * bitmap in each place instead of a counter.
+ * Superspreaders: sources with many different destinations, such as hosts that send to many hosts. The first bytes of each key are the
+ * source, and the number of different keys of a source is counted. The sketch of OpenSketch (Yu, Jose and Miao, NSDI 2013, section 4.2): a
+ * Count-Min sketch with a bitmap in each place instead of a counter.
  *
- * A bitmap has the keys of all sources that hash to it, so that the least of d estimates is too much by at most e D / w with a confidence of 1 − e^−d, D the
- * keys of all sources (theorem 1 of Count-Min); and it is linear counting (cardinality.ts), whose three standard errors are added on both sides, as D is.
- * Each of these d + 1 may be wrong by 0.01: confidence is 1 − e^−d − 0.01 (d + 1). A full bitmap says only that there are many: then the upper bound is D.
+ * A bitmap has the keys of all sources that hash to it, so that the smallest of d estimates is too large by at most e D / w with a
+ * confidence of 1 − e^−d, D the keys of all sources (theorem 1 of Count-Min); and it is linear counting (cardinality.ts), whose three
+ * standard errors are added on both sides, as D is. Each of these d + 1 may be wrong by 0.01: confidence is 1 − e^−d − 0.01 (d + 1). A full
+ * bitmap shows only that there are many: then the upper bound is D.
  *
  * Where we differ: all keys are counted, the paper samples them; D is counted by a bitmap of its own.
  */
@@ -20,7 +21,7 @@ import { type KeyConfig, KeySketch, Scalar, type SketchOptions, scalarCount } fr
 import { TopTable } from './top-table.ts'
 
 export interface SpreadConfig extends KeyConfig {
-  /** The first bytes of a key, which are its source. */
+  /** Number of first bytes of a key that are its source. */
   sourceBytes: number
   rows: number
   width: number
@@ -32,11 +33,11 @@ export interface SpreadConfig extends KeyConfig {
 }
 
 export interface SpreadOptions extends SketchOptions {
-  /** The first bytes of a key, which are its source: fewer than `keyBytes`. */
+  /** Number of first bytes of a key that are its source: fewer than `keyBytes`. */
   sourceBytes: number
-  /** d, 1 to 4 (default 3). */
+  /** Number d of rows, 1 to 4 (default 3). */
   rows?: number
-  /** Bits of a bitmap, a multiple of 32 (default 512: up to some 2000 keys of a source). */
+  /** Bits of a bitmap, a multiple of 32 (default 512: up to about 2000 keys of a source). */
   bits?: number
   /** Sources that are kept for `topK` and `heavyHitters` (default 100). */
   candidates?: number
@@ -52,7 +53,7 @@ const planOf = (config: SpreadConfig) =>
     [Uint32Array, config.rows * config.width],
   ] as const
 
-/** Of answers of so many rows, as at the head of this file. */
+/** Returns the confidence of answers of so many rows, as at the head of this file. */
 export function spreadConfidence(rows: number): number {
   return Math.max(0, 1 - Math.exp(-rows) - 0.01 * (rows + 1))
 }
@@ -89,12 +90,12 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
     return ['keyBytes', 'sourceBytes', 'rows', 'width', 'words', 'allWords', 'candidates']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: SpreadOptions): SpreadSketch {
     return createOf(SpreadSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): SpreadSketch {
     return fromBytesOf(SpreadSketch, bytes)
   }
@@ -141,7 +142,7 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
     this.updateMany(key, wholeNumber('amount', amount, 0, mostAmount))
   }
 
-  /** Amounts only add to `total`: what is counted is which keys there are. A key with the amount 0 is none. */
+  /** Adds keys. Amounts are only added to `total`: different keys are counted. A key with the amount 0 is ignored. */
   override updateMany(keys: Uint8Array, amounts: Uint32Array | number = 1): void {
     const count = manyKeys(keys, this.keyBytes, amounts)
     for (let i = 0; i < count; i++) {
@@ -183,12 +184,12 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
     return least
   }
 
-  /** How many different keys there are, of all sources (0.99). */
+  /** Returns the number of different keys of all sources (0.99). */
   cardinality(): Estimate {
     return linearCount(32 * this.#all.length, 32 * this.#all.length - onesIn(this.#all), this.total)
   }
 
-  /** How many different keys a source has. Bounds: at the head of this file. */
+  /** Returns the number of different keys of a source. Bounds: at the head of this file. */
   estimate(source: Uint8Array): Estimate {
     oneKey('source', source, this.config.sourceBytes)
     return this.#estimated(source, this.cardinality().upper)
@@ -209,18 +210,18 @@ export class SpreadSketch extends KeySketch<SpreadConfig> {
     return tableKeys(this.#top).map((key) => ({ key, ...this.#estimated(key, all) }))
   }
 
-  /** The `k` kept sources of the most keys. */
+  /** Returns the `k` kept sources with the most keys. */
   topK(k: number): KeyEstimate[] {
     wholeNumber('k', k, 1, 2 ** 31)
     return this.#kept().sort(descending).slice(0, k)
   }
 
-  /** The kept sources with at least `threshold` keys: the superspreaders. */
+  /** Returns the kept sources with at least `threshold` keys: the superspreaders. */
   heavyHitters(threshold: number): KeyEstimate[] {
     return this.topK(2 ** 31).filter(({ value }) => value >= threshold)
   }
 
-  /** The bits of either: exactly the sketch of both streams; of the kept sources of both the largest. */
+  /** Combines the bits of both by OR: exactly the sketch of both streams; of the kept sources of both, the largest stay. */
   merge(other: SpreadSketch): void {
     this.assertFits(other)
     for (const [mine, theirs] of [

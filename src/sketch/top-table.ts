@@ -1,9 +1,9 @@
 /**
- * Keys with counts, at most `capacity` of them: a heap with the least count at its root, and an index by hash (open addressing, linear
+ * Keys with counts, at most `capacity` of them: a heap with the smallest count at its root, and an index by hash (open addressing, linear
  * probing, deletion by shifting back). Slots of keys and counts are in the block of a sketch; heap and index are derived.
  *
- * Counts mostly grow, and those of large keys most often. So a count that grows leaves the heap as it is, ordered by what counts were; only when the
- * least one is asked for, the root sinks until what it was is what it is.
+ * Counts mostly grow, and those of large keys most often. So a count that grows leaves the heap as it is, ordered by earlier counts; only
+ * when the smallest one is needed, the root sinks until its recorded count is its present one.
  */
 import { blockKeys, type KeyReader, keyOf, sameRest } from './keys.ts'
 import { Scalar } from './sketch.ts'
@@ -16,12 +16,12 @@ export class TopTable {
   readonly #reader: KeyReader
   readonly #words: number
   readonly #hash: Int32Array
-  /** By slot: a count that it had, by which the heap is ordered. Never above the count. */
+  /** Earlier count of each slot, by which the heap is ordered. Never above the count. */
   readonly #order: Float64Array
-  /** Slots in heap order, and where each slot is in it. */
+  /** Slots in heap order, and position of each slot in the heap. */
   readonly #heap: Int32Array
   readonly #place: Int32Array
-  /** Slot + 1 by hash, 0 where there is none. */
+  /** Slot + 1 by hash, 0 if there is none. */
   readonly #index: Int32Array
   readonly #mask: number
 
@@ -40,7 +40,7 @@ export class TopTable {
     this.#index = new Int32Array(this.#mask + 1)
   }
 
-  /** Memory of one key, with its share of heap and index. */
+  /** Returns the bytes of `capacity` keys, with heap and index. */
   static bytesFor(capacity: number, keyBytes: number): number {
     return capacity === 0 ? 0 : capacity * (4 * ((keyBytes + 3) >> 2) + 16 + 12) + 4 * indexSize(capacity)
   }
@@ -53,12 +53,12 @@ export class TopTable {
     return this.#scalars[Scalar.tableSize] === this.capacity
   }
 
-  /** The least count; 0 if there is none. */
+  /** Smallest count; 0 if there is none. */
   get least(): number {
     return this.#scalars[Scalar.tableSize] === 0 ? 0 : this.counts[this.leastSlot]!
   }
 
-  /** The slot of a least count. */
+  /** Slot of a smallest count. */
   get leastSlot(): number {
     const heap = this.#heap
     const order = this.#order
@@ -70,7 +70,7 @@ export class TopTable {
     }
   }
 
-  /** The slot of the key whose words begin at `at`, or −1. */
+  /** Returns the slot of the key whose words begin at `at`, or −1. */
   find(words: Int32Array, at: number, hash: number): number {
     const keys = this.keys
     const hashes = this.#hash
@@ -93,7 +93,7 @@ export class TopTable {
     this.#up(this.#place[slot]!)
   }
 
-  /** A new key; the table is not full and does not have it. Returns its slot. */
+  /** Inserts a new key; the table must not be full, and must not have it. Returns its slot. */
   insert(words: Int32Array, at: number, hash: number, count: number): number {
     const slot = this.#scalars[Scalar.tableSize]!++
     this.#put(slot, words, at, hash)
@@ -105,7 +105,7 @@ export class TopTable {
     return slot
   }
 
-  /** Puts a new key in the place of a least one. Returns its slot. */
+  /** Replaces a key of the smallest count by a new key. Returns its slot. */
   replaceLeast(words: Int32Array, at: number, hash: number, count: number): number {
     const slot = this.leastSlot
     this.#forget(slot)
@@ -116,7 +116,7 @@ export class TopTable {
     return slot
   }
 
-  /** Removes a least key: the last slot moves into its place. */
+  /** Removes a key of the smallest count: the last slot moves into its place. */
   removeLeast(): void {
     const slot = this.leastSlot
     const last = --this.#scalars[Scalar.tableSize]!
@@ -157,7 +157,7 @@ export class TopTable {
     this.#scalars[Scalar.tableSize] = 0
   }
 
-  /** Makes heap and index for the slots that are in the block. Returns what is wrong with them. */
+  /** Builds heap and index for the slots that are in the block. Returns their defect, if any. */
   restored(): string | undefined {
     const size = this.size
     if (!Number.isInteger(size) || size < 0 || size > this.capacity) return 'the number of top keys is impossible'
@@ -192,7 +192,7 @@ export class TopTable {
     let hole = this.#hash[slot]! & mask
     while (index[hole] !== slot + 1) hole = (hole + 1) & mask
     for (let i = (hole + 1) & mask; index[i] !== 0; i = (i + 1) & mask) {
-      // What probed past the hole moves into it.
+      // Keys that probed past the hole move into it.
       const home = this.#hash[index[i]! - 1]! & mask
       if (((i - home) & mask) < ((i - hole) & mask)) continue
       index[hole] = index[i]!
@@ -241,7 +241,7 @@ export class TopTable {
   }
 }
 
-/** A power of two, so that at most half of the index is taken. */
+/** Returns a power of two, so that at most half of the index is used. */
 export function indexSize(capacity: number): number {
   return 2 ** Math.ceil(Math.log2(2 * Math.max(1, capacity)))
 }

@@ -1,18 +1,19 @@
 /**
- * UnivMon (Liu, Manousis, Vorsanger, Sekar and Braverman, "One sketch to rule them all", SIGCOMM 2016): levels of Count Sketches with the largest keys of each; a key
- * is in level 0, and in every next one with a probability of 1/2. From them any sum Σ g(f) over all keys is estimated, g chosen afterwards, as
- * long as g does not grow faster than f² (theorem 1 there, after Braverman and Ostrovsky, STOC 2010).
+ * UnivMon (Liu, Manousis, Vorsanger, Sekar and Braverman, "One sketch to rule them all", SIGCOMM 2016): levels of Count Sketches with the
+ * largest keys of each; a key is in level 0, and in every next one with a probability of 1/2. From them any sum Σ g(f) over all keys is
+ * estimated, g chosen afterwards, as long as g does not grow faster than f² (theorem 1 there, after Braverman and Ostrovsky, STOC 2010).
  *
- * The estimate goes down from the highest level (algorithm 2 there): Y_j = Σ_Q g + 2 (Y_(j+1) − Σ g of those of Q that are in level j + 1), Q the kept keys of
- * level j. So what is not kept is estimated by twice its sample.
+ * The estimate goes down from the highest level (algorithm 2 there): Y_j = Σ_Q g + 2 (Y_(j+1) − Σ g of those of Q that are in level j + 1),
+ * Q the kept keys of level j. So the keys that are not kept are estimated by twice their sample.
  *
- * Bounds: sampling what is not kept, T_j, with 1/2 adds a variance of Σ g² ≤ g_max T_j, g_max the larger one of g(1) and that of the smallest kept key, as g either
- * never falls or never grows, and 18 g_max², since a few sampled keys, or none, say little of how many there are; the noise of Count Sketch, with a variance of
- * F2 / w, adds (g'(f))² F2 / w for each kept key; a level doubles what the next one errs, so V_j is the sum of both and 4 V_(j+1). Answers are three
- * √V_0 wide (0.99). With k kept keys, cardinality errs by about 1 / √k. Sizes have the bounds of Count Sketch (count-sketch.ts).
+ * Bounds: sampling the keys that are not kept, T_j, with 1/2 adds a variance of Σ g² ≤ g_max T_j, g_max the larger one of g(1) and that of
+ * the smallest kept key, as g either never falls or never grows, and 18 g_max², since a few sampled keys, or none, reveal little about
+ * their number; the noise of Count Sketch, with a variance of F2 / w, adds (g'(f))² F2 / w for each kept key; a level doubles the error of
+ * the next one, so V_j is the sum of both and 4 V_(j+1). Answers are three √V_0 wide (0.99). With k kept keys, cardinality errs by about
+ * 1 / √k. Sizes have the bounds of Count Sketch (count-sketch.ts).
  *
- * Where we differ: the estimate begins at the first level whose table is not full, since all its keys are there; the paper has no such bounds. If all are full, nothing
- * bounds what there is besides: the upper bound is infinite.
+ * Where we differ: the estimate begins at the first level whose table is not full, since all its keys are there; the paper has no such
+ * bounds. If all are full, the rest is unbounded: the upper bound is infinite.
  */
 import type { Estimate, KeyEstimate } from './answers.ts'
 import { plannedBytes, views } from './block.ts'
@@ -29,26 +30,26 @@ export interface UnivMonConfig extends KeyConfig {
   levels: number
   rows: number
   width: number
-  /** Kept keys of a level. */
+  /** Number of kept keys of a level. */
   candidates: number
 }
 
 export interface UnivMonOptions extends SketchOptions {
-  /** 1 to 24 (default 12): enough if so many halvings leave fewer keys than a level keeps. */
+  /** Number of levels, 1 to 24 (default 12): enough if so many halvings leave fewer keys than a level keeps. */
   levels?: number
-  /** d of each Count Sketch, odd (default 5). */
+  /** Number d of rows of each Count Sketch, odd (default 5). */
   rows?: number
-  /** The share of the memory for kept keys (default 0.5). */
+  /** Share of the memory for kept keys (default 0.5). */
   keptShare?: number
 }
 
-/** Whether a counter has saturated. */
+/** Flag among the scalars: a counter has saturated. */
 const clipped = Scalar.own
 const deviations = 3
 const confidence = 0.99
-/** Added to the variance of a sum of which each part was sampled with 1/2: as the sample shows it, it is too small where that is small. */
+/** Addition to the variance of a sum of which each part was sampled with 1/2: the variance estimated from a small sample is too small. */
 const fewSamples: number = 2 * deviations ** 2
-/** Chebyshev, as in count-sketch.ts. */
+/** Factor of Chebyshev's inequality, as in count-sketch.ts. */
 const spread = 8
 
 const planOf = ({ levels, rows, width, candidates, keyBytes }: UnivMonConfig) =>
@@ -103,12 +104,12 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     return ['keyBytes', 'levels', 'rows', 'width', 'candidates']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: UnivMonOptions): UnivMon {
     return createOf(UnivMon, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): UnivMon {
     return fromBytesOf(UnivMon, bytes)
   }
@@ -151,17 +152,17 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     }
   }
 
-  /** The highest level of a key: one more with a probability of 1/2 each. */
+  /** Returns the highest level of a key: one more with a probability of 1/2 each. */
   #highest(h1: number, h2: number): number {
     return Math.min(this.config.levels - 1, Math.clz32(Math.imul(h1 ^ h2, 0x9e3779b1)))
   }
 
-  /** All levels share the flag: the lowest has all keys. */
+  /** True if a counter has saturated. All levels share the flag: the lowest has all keys. */
   get #isSaturated(): boolean {
     return this.#levels[0]!.rows.isSaturated
   }
 
-  /** As of Count Sketch, not below zero. The first one after an update passes over all counters. */
+  /** Returns an amount as Count Sketch does, not below zero. The first call after an update reads all counters. */
   override estimate(key: Uint8Array): Estimate {
     this.read(key)
     const { total } = this
@@ -185,8 +186,10 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
   }
 
   /**
-   * Σ g(f) over all keys, f their amounts from 1 on, with bounds (at the head of this file; 0.99). g is to be smooth, not negative, either never to fall or never to grow, and not to grow faster than f²; for 1
-   * it is the cardinality, for f log2 f what entropy needs, for f² the second moment. Once a counter has saturated, or the tables of all levels are full, the upper bound is infinite.
+   * Returns Σ g(f) over all keys, f their amounts from 1 on, with bounds (at the head of this file; 0.99). g has to be smooth, not
+   * negative, either never decreasing or never increasing, and must not grow faster than f²; for 1 the sum is the cardinality, for f log2 f
+   * the term of the entropy, for f² the second moment. If a counter has saturated, or the tables of all levels are full, the upper bound is
+   * infinite.
    */
   sum(g: (amount: number) => number): Estimate {
     const free = this.#levels.findIndex(({ top }) => !top.isFull)
@@ -216,7 +219,7 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     return { value, lower: Math.max(0, value - error), upper: value + error, confidence }
   }
 
-  /** How many different keys there are. */
+  /** Returns the number of different keys. */
   cardinality(): Estimate {
     if (this.total === 0) return { value: 0, lower: 0, upper: 0, confidence: 1 }
     const { value, lower, upper } = this.sum(() => 1)
@@ -229,7 +232,7 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     }
   }
 
-  /** The entropy of the amounts in bits: log2 N − Σ f log2 f / N. */
+  /** Returns the entropy of the amounts in bits: log2 N − Σ f log2 f / N. */
   entropy(): Estimate {
     const { total } = this
     if (total === 0) return { value: 0, lower: 0, upper: 0, confidence: 1 }
@@ -243,7 +246,7 @@ export class UnivMon extends AmountSketch<UnivMonConfig> implements CardinalityS
     }
   }
 
-  /** Adds the counters of each level, and looks anew at the kept keys of both: the counters are exactly those of both streams. */
+  /** Adds the counters of each level, and estimates the kept keys of both anew: the counters are exactly those of both streams. */
   merge(other: UnivMon): void {
     this.assertFits(other)
     this.scalars[Scalar.total]! += other.total

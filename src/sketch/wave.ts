@@ -1,14 +1,14 @@
 /**
- * WaveSketch (uMon, SIGCOMM 2024): rows of buckets as in Count-Min, and in each bucket not one count, but the amounts of all windows of some
- * microseconds, as a Haar wavelet of which the largest details are kept (haar.ts). So every key has a curve of its rate.
+ * WaveSketch (uMon, SIGCOMM 2024): rows of buckets as in Count-Min, and in each bucket not one count, but the amounts of all windows of
+ * some microseconds, as a Haar wavelet of which the largest details are kept (haar.ts). So every key has a curve of its rate.
  *
- * Bounds: a bucket has the amounts of its keys, so its curve is never below that of a key, but for what its wavelet dropped, which is counted
- * (haar.ts). In each window Count-Min's theorem 1 holds: the least of d rows is above the truth by at most e N_t / w with a probability of at least
- * 1 − e^−d; N_t, the amount of all keys in the window, is kept exactly.
+ * Bounds: a bucket has the amounts of its keys, so its curve is never below that of a key, except for the details that its wavelet dropped,
+ * which are counted (haar.ts). In each window Count-Min's theorem 1 holds: the smallest of d rows is above the truth by at most e N_t / w
+ * with a probability of at least 1 − e^−d; N_t, the amount of all keys in the window, is kept exactly.
  *
  * Where we differ: the version with rows only (section 4.2 of the paper has heavy keys in buckets of their own, too). The paper gives no
- * bounds. Amounts for a window that a bucket has passed go to its current window; their sum, `late`, widens all bounds. What is before or after the
- * period is not added, but counted in `outside`.
+ * bounds. Amounts for a window that a bucket has passed go to its current window; their sum, `late`, widens all bounds. Amounts before or
+ * after the period are not added, but counted in `outside`.
  */
 import { plannedBytes, views } from './block.ts'
 import { atLeast } from './count-min.ts'
@@ -21,24 +21,24 @@ import { type KeyConfig, mostBytes, Scalar, Sketch, type SketchOptions, scalarCo
 export interface WaveConfig extends KeyConfig {
   rows: number
   width: number
-  /** Of a period, a power of two. */
+  /** Number of windows of a period, a power of two. */
   windows: number
   windowNs: number
   coefficients: number
-  /** The first window of the period; −1: that of the first update. */
+  /** First window of the period; −1: that of the first update. */
   first: number
 }
 
 export interface WaveOptions extends SketchOptions {
-  /** d, 1 to 8 (default 3). */
+  /** Number d of rows, 1 to 8 (default 3). */
   rows?: number
-  /** Windows of a period: 16, 32, … 65536 (default 2048, as in the paper). */
+  /** Number of windows of a period: 16, 32, … 65536 (default 2048, as in the paper). */
   windows?: number
-  /** Length of a window (default 8192, as in the paper: 2048 of them are 16.8 ms). */
+  /** Length of a window in nanoseconds (default 8192, as in the paper: 2048 of them are 16.8 ms). */
   windowNs?: number
-  /** Details that a bucket keeps (default 64, as in the paper). */
+  /** Number of details that a bucket keeps (default 64, as in the paper). */
   coefficients?: number
-  /** When the period begins; by default in the window of the first update. Sketches that are to be merged need the same. */
+  /** Beginning of the period, nanoseconds; by default in the window of the first update. Sketches that are to be merged need the same. */
   startNs?: number | undefined
 }
 
@@ -49,7 +49,7 @@ export interface RateCurve {
   values: Float64Array
   lower: Float64Array
   upper: Float64Array
-  /** With which each window is within its bounds. */
+  /** Confidence with which each window is within its bounds. */
   confidence: number
 }
 
@@ -105,12 +105,12 @@ export class WaveSketch extends Sketch<WaveConfig> {
     return ['keyBytes', 'rows', 'width', 'windows', 'windowNs', 'coefficients', 'first']
   }
 
-  /** A new one, as `createSketch` makes it. Throws ERR_SKETCH_VALUE, naming the option. */
+  /** Creates a sketch, as `createSketch` does. Throws ERR_SKETCH_VALUE with the name of the option. */
   static create(options: WaveOptions): WaveSketch {
     return createOf(WaveSketch, options)
   }
 
-  /** The one of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if they are of another kind. */
+  /** Returns the sketch of `toBytes`. Throws ERR_SKETCH_BYTES, and ERR_SKETCH_MISMATCH if the bytes are of another kind. */
   static fromBytes(bytes: Uint8Array): WaveSketch {
     return fromBytesOf(WaveSketch, bytes)
   }
@@ -140,7 +140,7 @@ export class WaveSketch extends Sketch<WaveConfig> {
     return wholeNumber('bytes', plannedBytes(planOf(config)), 1, mostBytes)
   }
 
-  /** The begin of the period in nanoseconds; undefined before the first update, unless it was given. */
+  /** Beginning of the period in nanoseconds; undefined before the first update, unless it was given. */
   get startNs(): number | undefined {
     const first = this.scalars[firstWindow]!
     return first < 0 ? undefined : first * this.config.windowNs
@@ -156,14 +156,14 @@ export class WaveSketch extends Sketch<WaveConfig> {
     return this.scalars[outsideAmount]!
   }
 
-  /** Adds `amount`, a whole number from 0 to 2^32 − 1, to a key at a time. Throws ERR_SKETCH_VALUE for what is no key, amount or time. */
+  /** Adds `amount`, an integer from 0 to 2^32 − 1, to a key at a time. Throws ERR_SKETCH_VALUE for an invalid key, amount or time. */
   update(key: Uint8Array, amount: number, timeNs: number): void {
     this.#read(key)
     wholeNumber('amount', amount, 0, mostAmount)
     this.#add(amount, timeNs)
   }
 
-  /** The same for many keys that are packed in one array; there is a time for each of them, and amounts are as many, or one for all. */
+  /** Adds many keys that are packed in one array; there is a time for each of them, and amounts are as many, or one for all. */
   updateMany(keys: Uint8Array, amounts: Uint32Array | number, timesNs: Float64Array): void {
     const count = manyKeys(keys, this.keyBytes, amounts)
     if (timesNs.length !== count)
@@ -174,14 +174,14 @@ export class WaveSketch extends Sketch<WaveConfig> {
     }
   }
 
-  /** Writes the two hashes of a key to `at` and behind it, for `updateHashed` of sketches of this seed and length of keys. */
+  /** Writes the two hashes of a key to `at` and the next entry, for `updateHashed` of sketches of this seed and length of keys. */
   hash(key: Uint8Array, hashes: Int32Array, at: number): void {
     this.#read(key)
     hashes[at] = this.#keys.h1[0]!
     hashes[at + 1] = this.#keys.h2[0]!
   }
 
-  /** The same as `updateMany` for the first `count` keys of which `hashes` has two numbers each, all at one time: for keys that come often. */
+  /** Adds as `updateMany` the first `count` keys of which `hashes` has two numbers each, all at one time: for frequent keys. */
   updateHashed(hashes: Int32Array, amounts: Uint32Array, count: number, timeNs: number): void {
     if (hashes.length < 2 * count || amounts.length < count)
       throw new SketchError('ERR_SKETCH_VALUE', `count: ${count} is more than there are hashes or amounts`)
@@ -221,7 +221,7 @@ export class WaveSketch extends Sketch<WaveConfig> {
     if (!inTime) scalars[lateAmount]! += amount
   }
 
-  /** The amounts of a key by window, with their bounds (at the head of this file). Undefined before the first update. */
+  /** Returns the amounts of a key by window, with their bounds (at the head of this file). Undefined before the first update. */
   curve(key: Uint8Array): RateCurve | undefined {
     this.#read(key)
     const startNs = this.startNs
@@ -235,7 +235,7 @@ export class WaveSketch extends Sketch<WaveConfig> {
       const error = this.#haar.read(this.#bucket(row), series) + this.late
       for (let t = 0; t < windows; t++) {
         values[t] = Math.max(0, Math.min(values[t]!, series[t]!))
-        // Amounts are whole; the margin is for the rounding of sums.
+        // Amounts are integers; the margin is for the rounding of sums.
         upper[t] = Math.min(upper[t]!, Math.max(0, Math.floor(series[t]! + error + rounding)))
         lower[t] = Math.min(lower[t]!, series[t]! - error)
       }
@@ -248,14 +248,14 @@ export class WaveSketch extends Sketch<WaveConfig> {
     return { startNs, windowNs, values, lower, upper, confidence: 1 - Math.exp(-rows) }
   }
 
-  /** The amounts of all keys by window, exact. */
+  /** Returns the amounts of all keys by window, exact. */
   totals(): Float64Array {
     return this.#all.slice()
   }
 
   /**
-   * Adds a sketch of another stream in the same period: curves of the sums, with what both wavelets dropped. Completes both first: later
-   * updates count as outside. Throws ERR_SKETCH_MISMATCH if the periods begin at different times.
+   * Adds a sketch of another stream in the same period: curves of the sums, with the details that both wavelets dropped. Completes both
+   * first: later updates count as outside. Throws ERR_SKETCH_MISMATCH if the periods begin at different times.
    */
   merge(other: WaveSketch): void {
     this.assertFits(other)

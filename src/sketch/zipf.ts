@@ -1,36 +1,36 @@
 /**
  * Traces whose flows have sizes by Zipf's law, as those of networks nearly have: the flow of rank r is drawn with a probability in
- * proportion to r^−skew. What a seed gives is the same everywhere.
+ * proportion to r^−skew. The trace of a seed is the same on every platform.
  */
 import { wholeNumber } from './error.ts'
 import { Random, type SeedLike, seedFrom } from './seed.ts'
 
 export interface ZipfOptions {
-  /** Flows to draw from; those of small ranks may get no packet. */
+  /** Number of flows to draw from; those of high ranks may get no packet. */
   flows: number
   packets: number
-  /** 0 is uniform; networks have 0.8 to 1.4. */
+  /** Skew: 0 is uniform; networks have 0.8 to 1.4. */
   skew: number
-  /** At least 4 (default 13: two IPv4 addresses, two ports, a protocol). */
+  /** Length of a key, at least 4 (default 13: two IPv4 addresses, two ports, a protocol). */
   keyBytes?: number
   /**
-   * So many hosts, of which some are in more flows than others (Zipf's law with the same skew): a key of at least 12 bytes then begins with two of their
-   * addresses. Without it (the default), every part of a key is as different as the keys.
+   * Number of hosts, of which some are in more flows than others (Zipf's law with the same skew): a key of at least 12 bytes then begins
+   * with two of their addresses. Without it (the default), every part of a key is as different as the keys.
    */
   hosts?: number
   seed: SeedLike
 }
 
 export interface ZipfTrace {
-  /** A key for each packet, packed, for `updateMany`. */
+  /** Keys of the packets, packed, for `updateMany`. */
   keys: Uint8Array
-  /** The key of each flow that has packets, packed, the flow of rank 1 first. */
+  /** Keys of the flows that have packets, packed, the flow of rank 1 first. */
   flowKeys: Uint8Array
-  /** Packets of those flows, in the same order. */
+  /** Number of packets of those flows, in the same order. */
   counts: Uint32Array
 }
 
-/** Throws ERR_SKETCH_VALUE, naming the option. */
+/** Returns a trace. Throws ERR_SKETCH_VALUE with the name of the option. */
 export function zipfTrace(options: ZipfOptions): ZipfTrace {
   const flows = wholeNumber('flows', options.flows, 1, 2 ** 26)
   const packets = wholeNumber('packets', options.packets, 0, 2 ** 27)
@@ -46,7 +46,7 @@ export function zipfTrace(options: ZipfOptions): ZipfTrace {
     const end = at + keyBytes
     if (hosts > 0)
       for (const last = at + 8; at < last; at += 4) view.setUint32(at, Math.imul(drawHost() + 1, 0x85ebca6b))
-    // The rank makes keys different, a multiplication by an odd number hides it; the other bytes are random.
+    // The rank makes keys different, and a multiplication by an odd number hides it; the other bytes are random.
     view.setUint32(at, Math.imul(flow + 1, 0x9e3779b1))
     for (at += 4; at < end; at++) all[at] = random.bits()
   }
@@ -74,7 +74,7 @@ function zipf(ranks: number, skew: number, random: Random): () => number {
   }
 }
 
-/** For each entry its share of its cell, and which entry has the rest of it. */
+/** Returns for each entry its share of its cell, and the entry that has the rest of it. */
 function aliasTable(weights: Float64Array): { share: Float64Array; alias: Int32Array } {
   const sum = weights.reduce((all, weight) => all + weight, 0)
   const share = weights.map((weight) => (weight / sum) * weights.length)
@@ -87,7 +87,7 @@ function aliasTable(weights: Float64Array): { share: Float64Array; alias: Int32A
     share[more] = share[more]! + share[less]! - 1
     if (share[more] < 1) small.push(large.pop()!)
   }
-  // What rounding left is whole.
+  // Entries that are left because of rounding get a whole cell.
   for (const i of [...small, ...large]) share[i] = 1
   return { share, alias }
 }

@@ -1,28 +1,28 @@
-/** Why a group of ranks could not meet, or cannot go on. The message says who and what to do. */
+/** Reason for which a group of ranks could not meet, or cannot go on. The message names the ranks concerned and the remedy. */
 export type GroupErrorCode =
-  /** No launcher says which rank this is, or what it says makes no sense. */
+  /** Unknown rank: no launcher has set it, or the values that are set make no sense. */
   | 'ERR_GROUP_PLACE'
-  /** There is no key that all ranks have, or others may read it. */
+  /** Missing key: there is none that all ranks have, or other users may read it. */
   | 'ERR_GROUP_KEY'
-  /** Rank 0 cannot listen where the ranks meet. */
+  /** Failure of rank 0 to listen where the ranks meet. */
   | 'ERR_GROUP_MEET'
-  /** Some ranks did not come in time, or not to a barrier. */
+  /** Timeout: some ranks did not join in time, or did not reach a barrier. */
   | 'ERR_GROUP_MISSING'
-  /** Two processes say that they are the same rank. */
+  /** Two processes that claim the same rank. */
   | 'ERR_GROUP_TWICE'
-  /** A rank has another size of the group, or other settings. */
+  /** Disagreement of a rank on the size of the group or on the settings. */
   | 'ERR_GROUP_DIFFERS'
-  /** A rank ended without leaving the group. */
+  /** Rank that ended without leaving the group. */
   | 'ERR_GROUP_GONE'
-  /** A rank gave up and says why. */
+  /** Rank that gave up; the message contains its reason. */
   | 'ERR_GROUP_FAILED'
-  /** The group was left, or the wait was interrupted. */
+  /** Group that was left, or wait that was interrupted. */
   | 'ERR_GROUP_CLOSED'
 
 export class GroupError extends Error {
   override readonly name = 'GroupError'
   readonly code: GroupErrorCode
-  /** The rank that it is about; −1: none, or several. */
+  /** Rank that the error concerns; −1: none, or several. */
   readonly rank: number
 
   constructor(code: GroupErrorCode, message: string, rank = -1) {

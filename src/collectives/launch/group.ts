@@ -1,9 +1,9 @@
-/** What a program has of its group. */
+/** Interface of a group to a program. */
 import { hostname } from 'node:os'
 import { GroupError, type GroupErrorCode } from './error.ts'
 import type { PlaceOptions } from './place.ts'
 
-/** A rank as the others see it. */
+/** Description of a rank for the other ranks. */
 export interface Member {
   readonly rank: number
   readonly host: string
@@ -11,51 +11,51 @@ export interface Member {
 }
 
 export interface WaitOptions {
-  /** Milliseconds from when this rank is there until all are; 0: for ever. Default: the group's. */
+  /** Milliseconds from this rank's arrival to that of the last one; 0: no limit. Default: the group's. */
   timeoutMs?: number
 }
 
 export interface Group {
   readonly rank: number
   readonly size: number
-  /** What said which rank this is: `Open MPI`, `Slurm`, … */
+  /** Source of this process's rank: `Open MPI`, `Slurm`, … */
   readonly launcher: string
-  /** In the order of ranks. */
+  /** Members in the order of ranks. */
   readonly members: readonly Member[]
-  /** Aborted when the group has failed, with a GroupError: a rank died, gave up or did not come. */
+  /** Signal that is aborted with a GroupError when the group has failed: a rank died, gave up or did not join. */
   readonly signal: AbortSignal
   /** Resolves when all ranks have called it. All ranks call barriers and allgathers in the same order. */
   barrier(options?: WaitOptions): Promise<void>
-  /** What each rank gave, in the order of ranks: at most 1 MiB each, not of one length. */
+  /** Returns the contributions of all ranks, in the order of ranks: at most 1 MiB each; their lengths may differ. */
   allgather(bytes: Uint8Array, options?: WaitOptions): Promise<Uint8Array[]>
   /** Ends the group at all ranks, with this rank's name and the reason. */
   fail(why: string): void
-  /** Leaves; the others may go on to their ends. Rank 0 waits until all others have left, or the group has failed. */
+  /** Leaves the group; the other ranks may run to their ends. Rank 0 waits until all other ranks have left, or the group has failed. */
   close(): Promise<void>
 }
 
 export interface GroupOptions extends PlaceOptions {
-  /** What must be the same at all ranks, as JSON can say it. The error names the first key in which they differ. */
+  /** Values that must be the same at all ranks, representable in JSON. The error names the first key in which they differ. */
   settings?: Readonly<Record<string, unknown>>
-  /** Milliseconds to meet, and to each barrier or allgather; 0: for ever. Default: 60,000. */
+  /** Milliseconds until all ranks have joined, and for each barrier or allgather; 0: no limit. Default: 60,000. */
   timeoutMs?: number
   signal?: AbortSignal
 }
 
 export const defaultTimeoutMs = 60_000
-/** What a timer of Node takes. */
+/** Maximum delay of a timer in Node.js. */
 export const maxTimeoutMs = 0x7fffffff
-/** A limit of time as timers take it. Throws RangeError for what is none. */
+/** Returns a time limit in the range of timers. Throws a RangeError for an invalid one. */
 export function limitOf(timeoutMs: number): number {
   if (!(timeoutMs >= 0)) throw new RangeError(`timeoutMs must be milliseconds, 0 or more, not ${timeoutMs}`)
   return Math.min(timeoutMs, maxTimeoutMs)
 }
 export const mostGathered: number = 1 << 20
 
-/** What a rank says of itself when it comes. */
+/** Description of a rank that joins. */
 export interface Introduction extends Member {
   size: number
-  /** Canonical JSON. */
+  /** Settings as canonical JSON. */
   settings: string
 }
 
@@ -63,7 +63,7 @@ export function introduce(rank: number, size: number, settings: GroupOptions['se
   return { rank, size, host: hostname(), pid: process.pid, settings: canonical(settings) }
 }
 
-/** One text for equal settings, whatever the order of their keys. */
+/** Returns the same text for equal settings, whatever the order of their keys. */
 function canonical(settings: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(settings, (_, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -76,7 +76,7 @@ export function nameOf({ rank, host, pid }: Member): string {
   return `rank ${rank} (${host}, process ${pid})`
 }
 
-/** The content of a Fail frame, and back; what is none makes an error as well. */
+/** Returns the content of a Fail frame; `failureOf` is the inverse, and returns an error for invalid content as well. */
 export function failureText({ code, message, rank }: GroupError): string {
   return JSON.stringify({ code, rank, message: message.slice(0, 4000) })
 }
@@ -87,12 +87,12 @@ export function failureOf(content: Buffer): GroupError {
     if (typeof message === 'string' && /^ERR_GROUP_[A-Z]+$/.test(String(code)))
       return new GroupError(code as GroupErrorCode, message, Number(rank))
   } catch {
-    // Told below.
+    // The error below is returned.
   }
   return new GroupError('ERR_GROUP_FAILED', 'the group has failed, and rank 0 does not say why')
 }
 
-/** `1, 3 to 5 and 7` */
+/** Returns a text such as `1, 3 to 5 and 7`. */
 export function ranksText(ranks: readonly number[]): string {
   const runs: [number, number][] = []
   for (const rank of ranks) {

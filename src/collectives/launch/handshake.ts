@@ -1,6 +1,6 @@
 /**
- * How two ends of a connection find that they belong together. Rank 0 speaks first; a listener that does not speak like it, or does not know
- * the key, is somebody else.
+ * Mutual authentication of the two ends of a connection. Rank 0 sends first; a listener that sends another greeting, or does not know the
+ * key, is a stranger.
  *
  *     rank 0 ── Challenge: "verbena group 2", nonce ──▶ rank
  *     rank 0 ◀── Hello: nonce, proof, introduction ──── rank
@@ -11,27 +11,27 @@ import { type Introduction, nameOf } from './group.ts'
 import { Kind, type Link } from './link.ts'
 import { makeNonce, nonceBytes, proofBytes, proofOf, sameProof } from './proof.ts'
 
-/** What both have from elsewhere. */
+/** Data that both ends have from another source. */
 export interface Secret {
   key: Uint8Array
   job: string
-  /** At which rank 0 listens; 0 where the ranks were told one port, which may be mapped to another on the way. */
+  /** Port at which rank 0 listens; 0 if the ranks were given a single port, which may be mapped to another between them. */
   port: number
 }
 
-/** What is proved to a rank 0 that listens at one of these ports. */
+/** Returns the data to prove to a rank 0 that listens at one of these ports. */
 export function secretAt(secret: Omit<Secret, 'port'>, ports: readonly number[], port: number): Secret {
   return { ...secret, port: ports.length > 1 ? port : 0 }
 }
 
 const greeting = Buffer.from('verbena group 2\n')
 
-/** How long a stranger may hold a connection. */
+/** Milliseconds for which a stranger may hold a connection. */
 export const handshakeMs = 5000
 
 /**
- * Rank 0's side. `stranger`: a connection that ended, or said nothing in time; `refused`: one that does not know the key. Both are closed
- * then.
+ * Authenticates a rank at rank 0. Returns `stranger` if the connection ended or nothing arrived in time, and `refused` if the other end
+ * does not know the key; the connection is closed in both cases.
  */
 export async function admit(link: Link, secret: Secret): Promise<Introduction | 'stranger' | 'refused'> {
   const challenge = makeNonce()
@@ -52,10 +52,12 @@ export async function admit(link: Link, secret: Secret): Promise<Introduction | 
   return introduction
 }
 
-/** What a rank finds at an address: rank 0, who has taken it in; or someone who is not, or does not know the key. */
+/**
+ * Result of an attempt at an address: rank 0, which has admitted this rank; another program; or an end that has refused this rank's proof.
+ */
 export type Found = 'ours' | 'stranger' | 'refused'
 
-/** Another rank's side. Closes the connection of a stranger. */
+/** Introduces a rank to rank 0. Closes the connection of a stranger. */
 export async function introduceTo(link: Link, secret: Secret, self: Introduction, timeoutMs: number): Promise<Found> {
   const challenge = await nextFrame(link, Math.min(handshakeMs, timeoutMs))
   const words = challenge.content.subarray(0, greeting.length)
@@ -75,8 +77,9 @@ export async function introduceTo(link: Link, secret: Secret, self: Introduction
 }
 
 /**
- * The next frame; kind 0 if none comes in time. Later ones wait for who sets `onFrame` in the same turn. `looksAgain`: what has come while
- * this thread was busy has come in time. (Rank 0 does not: a rank that has waited for it has gone, and comes again.)
+ * Returns the next frame; kind 0 if none arrives in time. Later frames wait for the caller, which sets `onFrame` in the same turn.
+ * `looksAgain`: a frame that arrived while this thread was busy has arrived in time. (Not so at rank 0: a rank that has waited for it has
+ * given up, and connects again.)
  */
 function nextFrame(link: Link, timeoutMs: number, looksAgain = false): Promise<{ kind: number; content: Buffer }> {
   return new Promise((resolve) => {
@@ -94,7 +97,7 @@ function nextFrame(link: Link, timeoutMs: number, looksAgain = false): Promise<{
       if (looksAgain) look = setImmediate(nothing)
       else nothing()
     }
-    // The socket keeps the process alive, if anything.
+    // The socket, not the timer, keeps the process alive.
     const timer = setTimeout(late, timeoutMs).unref()
     let look: NodeJS.Immediate | undefined
     link.onFrame = settle
@@ -114,7 +117,7 @@ function introductionOf(said: Buffer): Introduction | null {
   }
 }
 
-/** Why an introduction does not fit to rank 0's; null if it does. */
+/** Returns the reason for which an introduction does not match rank 0's; null if it does. */
 export function misfit(self: Introduction, other: Introduction, taken: Introduction | null): GroupError | null {
   if (other.size !== self.size)
     return new GroupError(

@@ -1,6 +1,6 @@
 /**
- * Rank 0 of a group: the others connect to it, and it passes on what they give to barriers and allgathers. A connection that ends
- * without a word is a rank that died; then the group has failed, and all hear of it.
+ * Rank 0 of a group: the other ranks connect to it, and it distributes their contributions to barriers and allgathers. A connection that
+ * ends without a Bye frame belongs to a rank that died; then the group has failed, and all ranks are notified.
  */
 import { lookup } from 'node:dns/promises'
 import { createServer, type Server } from 'node:net'
@@ -26,14 +26,14 @@ interface Collecting {
   parts: (Uint8Array | undefined)[]
   count: number
   first: number
-  /** When the first of those that wait gives up, on the clock of `performance.now`. */
+  /** Time at which the first of the waiting ranks gives up, on the clock of `performance.now`. */
   endMs: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** Who knows no key may hold so many connections besides. */
+/** Number of additional connections that ends without the key may hold. */
 const strangers = 64
-/** How long late ones are told why the group has failed before it began. */
+/** Milliseconds for which ranks that join late still receive the reason of the group's failure. */
 const tellMs = 1000
 
 export class Hub implements Port {
@@ -49,7 +49,7 @@ export class Hub implements Port {
   /** Connections that have not proved anything yet. */
   readonly #unknown = new Set<Link>()
   #arrived = 1
-  /** Connections that did not know the key, and those that ended before they said who they are. */
+  /** Number of connections that did not know the key, and of those that ended before their introduction. */
   #refused = 0
   #silent = 0
   #onChange: () => void = () => {}
@@ -72,7 +72,7 @@ export class Hub implements Port {
       await this.#listen(place)
       await this.#until(() => this.#arrived === this.#self.size || this.failure !== null, this.#timeoutMs, signal)
       if (this.failure === null && this.#arrived < this.#self.size) this.fail(this.#missing(signal))
-      // Who comes now hears it, too.
+      // A rank that joins now receives the failure, too.
       if (this.failure !== null && !signal?.aborted)
         await this.#until(() => this.#arrived === this.#self.size, tellMs, signal)
     } catch (error) {
@@ -120,19 +120,19 @@ export class Hub implements Port {
     await Promise.all(this.#links.map((link) => link?.close()))
   }
 
-  /** On the first port of the place that can be had. */
+  /** Listens on the first port of the place that is free. */
   async #listen({ host, ports }: Place): Promise<void> {
     let why: NodeJS.ErrnoException | undefined
     const address = await addressOf(host)
     for (const port of ports) {
-      // The address may be that of a gateway before this host: then it listens on all of its own.
+      // The address may be that of a gateway before this host: then rank 0 listens on all addresses of the host.
       for (const local of [address, undefined]) {
         try {
           this.#servers.push(await this.#listenAt(port, local, secretAt(this.#secret, ports, port)))
           return
         } catch (error) {
           why = error as NodeJS.ErrnoException
-          // Who has it may be a rank 0 of this group.
+          // The program that has the port may be a rank 0 of this group.
           await this.#lookAt(address, port, secretAt(this.#secret, ports, port))
           if (why.code !== 'EADDRNOTAVAIL') break
         }
@@ -152,14 +152,14 @@ export class Hub implements Port {
       server.once('error', reject)
       server.listen({ port, ...(host !== undefined && { host }), backlog: this.#self.size + strangers }, () => {
         server.off('error', reject)
-        // A connection that cannot be taken is one that comes again.
+        // A rank whose connection cannot be accepted connects again.
         server.on('error', () => {})
         resolve(server)
       })
     })
   }
 
-  /** Throws what another rank 0 of this group says. */
+  /** Throws the error that another rank 0 of this group reports. */
   async #lookAt(host: string, port: number, secret: Secret): Promise<void> {
     const link = await connectOnce(host, port, 1000).catch(() => null)
     if (link === null) return
@@ -251,7 +251,7 @@ export class Hub implements Port {
     own?.(parts as Uint8Array[])
   }
 
-  /** A rank that has left will not come to what others wait at. */
+  /** Fails the group if a rank that has left is missing in the present exchange. */
   #checkLeft(): void {
     const now = this.#collecting
     if (now === null) return
@@ -289,7 +289,7 @@ export class Hub implements Port {
     return nameOf(this.#known[rank]!)
   }
 
-  /** Until the condition holds, or the time is over (0: for ever), or the signal says so. */
+  /** Waits until the condition holds, the time is over (0: no limit), or the signal is aborted. */
   #until(holds: () => boolean, timeoutMs: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve) => {
       const settle = (): void => {

@@ -1,6 +1,6 @@
 /**
- * Groups of processes: which rank this is, how the ranks find each other, barriers and the exchange of addresses. Over TCP, and with no
- * MPI library: `mpirun`, `mpiexec`, `srun`, Kubernetes or `runRanks` start the processes, and rank 0 is where they meet.
+ * Groups of processes: the rank of this process, how the ranks find each other, barriers and the exchange of addresses. Groups use TCP, and
+ * no MPI library: `mpirun`, `mpiexec`, `srun`, Kubernetes or `runRanks` start the processes, and the ranks meet at rank 0.
  */
 export { GroupError, type GroupErrorCode } from './error.ts'
 export type { Group, GroupOptions, Member, WaitOptions } from './group.ts'

@@ -19,8 +19,9 @@ import { Spoke } from './member.ts'
 import { placeOf } from './place.ts'
 
 /**
- * Meets the other ranks. Who this is, of how many and where rank 0 listens, comes from the options or from what a launcher has set
- * (`placeOf`); the key from `groupKey`. A process that `runRanks` has started ends with it from here on. Throws GroupError: who is missing, there twice or different is named, within the timeout.
+ * Joins the group of this process and waits for the other ranks. Rank, size and the address of rank 0 come from the options or from the
+ * variables of a launcher (`placeOf`); the key comes from `groupKey`. From this call on, a process that `runRanks` has started ends with
+ * its parent. Throws a GroupError within the timeout, which names the ranks that are missing, present twice or different.
  */
 export async function joinGroup(options: GroupOptions = {}): Promise<Group> {
   endWithParent()
@@ -49,7 +50,7 @@ class RankGroup implements Group {
   readonly #controller = new AbortController()
   readonly #failed: Promise<never>
   #stop: (error: GroupError) => void = () => {}
-  /** Exchanges are in order, also those that nobody awaits. */
+  /** End of the last exchange. Exchanges are executed in order, including those that no caller awaits. */
   #last: Promise<unknown> = Promise.resolve()
   #closed: Promise<void> | null = null
 
@@ -93,7 +94,7 @@ class RankGroup implements Group {
   }
 
   close(): Promise<void> {
-    // What waits for the others waits no longer.
+    // Calls that wait for the other ranks end now.
     this.#stop(left(this.rank))
     this.#closed ??= this.#port.close()
     return this.#closed

@@ -1,5 +1,5 @@
 /**
- * The secret that the ranks of a user have and strangers do not. The ranks prove to each other that they know it, and it never crosses
+ * Secret that the ranks of a user have and strangers do not. The ranks prove to each other that they know it, and it never crosses
  * the network. In this order: VERBENA_KEY; the random key that Open MPI gives to all ranks of a job; a file in the user's home, made
  * by the first rank that needs it, which the ranks of other hosts have if they share the home.
  */
@@ -10,10 +10,10 @@ import { join } from 'node:path'
 import { GroupError } from './error.ts'
 import type { Environment } from './place.ts'
 
-/** Of a text of fewer characters anyone could try all. */
+/** Minimum number of characters of a key text: all shorter ones can be tried. */
 const fewestCharacters = 16
 
-/** 32 bytes. Throws GroupError ERR_GROUP_KEY. */
+/** Returns 32 bytes. Throws GroupError ERR_GROUP_KEY. */
 export function groupKey(environment: Environment = process.env): Buffer {
   const given = environment.VERBENA_KEY ?? environment.OMPI_MCA_orte_precondition_transports
   if (given === undefined) return digest(keyFromFile(keyFile(environment)))
@@ -51,7 +51,7 @@ function keyFromFile(file: string): string {
   }
 }
 
-/** Ranks that start at the same time find the same file: it appears whole, and once. */
+/** Creates the file atomically: ranks that start at the same time find the same, complete file. */
 function makeFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })) return
   mkdirSync(join(file, '..'), { recursive: true, mode: 0o700 })

@@ -1,27 +1,27 @@
 /**
- * One TCP connection between a rank and rank 0, as frames: length (4 bytes, big-endian, of what follows), kind (1 byte), content. What
- * may come is bounded before it is kept: 64 KiB until the other end has proved that it belongs to the group.
+ * One TCP connection between a rank and rank 0, as frames: length (4 bytes, big-endian, of the rest), kind (1 byte), content. Incoming data
+ * are limited before they are buffered: 64 KiB until the other end has proved that it belongs to the group.
  */
 import type { Socket } from 'node:net'
 
 /** Kinds of frames. */
 export const Kind = {
-  /** Rank 0 first: the version and a nonce of 32 bytes. */
+  /** Version and a nonce of 32 bytes, from rank 0: the first frame. */
   Challenge: 1,
-  /** A rank: nonce, proof, and who it is as JSON. */
+  /** Nonce, proof and introduction (JSON), from a rank. */
   Hello: 2,
-  /** Rank 0: its proof. */
+  /** Proof of rank 0. */
   Welcome: 3,
-  /** Rank 0: all are there; who they are, as JSON. */
+  /** Introductions of all ranks (JSON), from rank 0, when all have joined. */
   Ready: 4,
-  /** A part of a barrier or an allgather; rank 0: the result. */
+  /** Contribution to a barrier or an allgather; from rank 0: the result. */
   Barrier: 5,
   Gather: 6,
-  /** The group has failed: code, rank and reason, as JSON. */
+  /** Failure of the group: code, rank and reason, as JSON. */
   Fail: 7,
-  /** The end leaves in order. */
+  /** Regular end: the sender leaves the group. */
   Bye: 8,
-  /** Rank 0: the proof was wrong. */
+  /** Rejection by rank 0: the proof was wrong. */
   Refused: 9,
 } as const
 export type Kind = (typeof Kind)[keyof typeof Kind]
@@ -30,24 +30,24 @@ const headBytes = 5
 export const mostBeforeProof: number = 1 << 16
 
 export class Link {
-  /** Gets each frame; its bytes may be kept. */
+  /** Callback for each frame; it may keep the bytes. */
   onFrame: (kind: number, content: Buffer) => void = () => {}
-  /** Called once, with the reason, when nothing more will come. */
+  /** Callback that is called once, with the reason, when no more frames will arrive. */
   onEnd: (why: string) => void = () => {}
-  /** Most bytes of a frame. */
+  /** Maximum bytes of a frame. */
   limit: number = mostBeforeProof
   readonly #socket: Socket
   #chunks: Buffer[] = []
   #buffered = 0
   #paused = false
-  /** Why nothing more comes. */
+  /** Reason for which no more frames will arrive. */
   #lost: string | null = null
   #ended = false
 
   constructor(socket: Socket) {
     this.#socket = socket
     socket.setNoDelay(true)
-    // A host that is gone without a word is noticed by the kernel.
+    // The kernel detects a host that disappeared without closing the connection.
     socket.setKeepAlive(true, 10_000)
     socket.on('data', (chunk: Buffer) => this.#receive(chunk))
     socket.on('error', (error) => this.#end(error.message))
@@ -63,12 +63,12 @@ export class Link {
     head[4] = kind
     this.#socket.cork()
     this.#socket.write(head)
-    // What the caller changes later must not change what is sent.
+    // Later changes by the caller must not change the data to send.
     if (bytes.length > 0) this.#socket.write(bytes === content ? Buffer.from(bytes) : bytes)
     this.#socket.uncork()
   }
 
-  /** Frames that have come wait. */
+  /** Pauses the delivery of frames that have arrived. */
   pause(): void {
     this.#paused = true
     this.#socket.pause()
@@ -77,12 +77,14 @@ export class Link {
   resume(): void {
     this.#paused = false
     this.#socket.resume()
-    // Those that came with one before.
+    // Frames that arrived together with an earlier one.
     if (this.#buffered > 0) queueMicrotask(() => this.#deliver())
     if (this.#lost !== null) queueMicrotask(() => this.#tellEnd())
   }
 
-  /** Sends what is left, and closes; what still comes is dropped. Resolves when the kernel has all of it, or the connection is gone. */
+  /**
+   * Sends the remaining data, and closes; drops data that still arrive. Resolves when the kernel has all data, or the connection is gone.
+   */
   async close(): Promise<void> {
     this.#ended = true
     this.#chunks = []
@@ -91,14 +93,14 @@ export class Link {
       this.#socket.once('close', () => resolve())
       this.#socket.end(() => {
         resolve()
-        // The other end has what was sent when it closes; one that does not holds nobody up.
+        // The other end has received all data when it closes; an end that does not close delays no caller.
         setTimeout(() => this.#socket.destroy(), lingerMs).unref()
       })
       this.#socket.resume().unref()
     })
   }
 
-  /** At once, without what is left. */
+  /** Closes at once, and drops unsent data. */
   destroy(): void {
     this.#ended = true
     this.#socket.destroy()
@@ -141,7 +143,7 @@ export class Link {
     this.#tellEnd()
   }
 
-  /** Behind all frames that came before. */
+  /** Reports the end of the connection, after all earlier frames. */
   #tellEnd(): void {
     if (this.#ended || this.#paused || this.#lost === null) return
     this.#ended = true

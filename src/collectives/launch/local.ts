@@ -1,4 +1,4 @@
-/** Ranks of this host, started by a parent that is no rank: what `mpirun -np N` does, where there is none. */
+/** Ranks of this host, started by a parent that is not a rank: a substitute for `mpirun -np N`. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { constants } from 'node:os'
@@ -6,29 +6,34 @@ import { createInterface } from 'node:readline'
 import { killWithParent } from '../../memory/index.ts'
 
 export interface LocalRanks {
-  /** How many. */
+  /** Number of ranks. */
   size: number
-  /** Of each process: options of Node, a module, its arguments. */
+  /** Arguments of each process: options of Node.js, a module, its arguments. */
   args: readonly string[]
-  /** Each line that a rank other than 0 writes to stderr, and what became of a rank that was killed. */
+  /** Receives each line that a rank other than 0 writes to stderr, and a message about each rank that was killed. */
   onLine(rank: number, line: string): void
 }
 
-/** When one has failed, the others are asked to end: they may still wait for one that never joined. Then they are ended. */
+/**
+ * Milliseconds between the failure of a rank and the SIGTERM to the other ranks, which may wait for one that never joined. SIGKILL follows.
+ */
 const askMs = 2000
 const graceMs = 10_000
-/** Those that have been interrupted or asked to end may have much to save: both come this much later, from that signal on. */
+/**
+ * Milliseconds by which both are later for ranks that have received SIGINT or SIGTERM, since they may have much to save; counted from that
+ * signal on.
+ */
 const saveMs = 60_000
-/** What this process gets and its ranks do not: they are in sessions of their own. */
+/** Signals that this process receives and its ranks do not: they are in sessions of their own. */
 const passedOn: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGCONT']
 
 /**
- * Starts the ranks; `joinGroup` in them finds the others. Rank 0 has this process's terminal. Resolves when all have ended: 0, or the
- * exit code of the first that failed, 128 and the signal's number for one that was killed. Ranks get each SIGINT, SIGTERM, SIGHUP and
- * SIGQUIT of this process once, whether it came from the terminal or from another process, and stop and continue with it. When one has
- * failed, the others get SIGTERM after 2 s and SIGKILL after 10 s; both come later where this process has had SIGINT or SIGTERM before,
- * 62 and 70 s after that. When this process ends, or the thread of it that called this, those that have called `joinGroup` or
- * `endWithParent` do.
+ * Starts the ranks; `joinGroup` connects them. Rank 0 has this process's terminal. Resolves when all ranks have ended: to 0, or to the exit
+ * code of the first rank that failed, 128 plus the signal's number for a rank that was killed. Ranks get each SIGINT, SIGTERM, SIGHUP and
+ * SIGQUIT of this process once, whether it came from the terminal or from another process, and stop and continue with it. When a rank has
+ * failed, the other ranks get SIGTERM after 2 s and SIGKILL after 10 s; if this process has received SIGINT or SIGTERM before, both come
+ * later, 62 and 70 s after that signal. When this process ends, or the thread of it that called this function, the ranks that have called
+ * `joinGroup` or `endWithParent` end, too.
  */
 export async function runRanks({ size, args, onLine }: LocalRanks): Promise<number> {
   const shared = {
@@ -50,7 +55,7 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
     send(signal)
   }
   const stop = (): void => {
-    // SIGTSTP does nothing in a session without a terminal.
+    // SIGTSTP has no effect in a session without a terminal.
     send('SIGSTOP')
     process.kill(process.pid, 'SIGSTOP')
   }
@@ -76,7 +81,7 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
           if (signal !== null) onLine(rank, `was killed (${signal})`)
           end(signal === null ? code! : 128 + constants.signals[signal])
         })
-        // All that it has written has been passed on.
+        // All output of the rank has been passed on.
         child.once('close', () => resolve())
       })
     })
@@ -97,7 +102,7 @@ function start(
 ): ChildProcess {
   const output = rank === 0 ? 'inherit' : 'ignore'
   const child = spawn(process.execPath, args, {
-    // What the terminal sends to all of its processes would come twice, or only to some.
+    // Signals that the terminal sends to all of its processes would arrive twice, or only at some of the ranks.
     ...{ env, detached: true, stdio: [output, output, rank === 0 ? 'inherit' : 'pipe', 'ipc'] },
   })
   if (child.stderr) createInterface({ input: child.stderr }).on('line', (line) => onLine(rank, line))
@@ -107,9 +112,9 @@ function start(
 let bound = false
 
 /**
- * In a process that `runRanks` may have started: ends it when its parent is gone. `joinGroup` calls it; for programs that have much to do
- * before. On Linux with koffi the kernel kills it, whatever it does; what it has for its exit does not run then. Elsewhere it ends when it next looks at its events, which a rank
- * in blocking calls alone never does.
+ * Ends this process, which `runRanks` may have started, when its parent is gone. `joinGroup` calls it; programs with long work before that
+ * call it themselves. On Linux with koffi the kernel kills the process, whatever it executes; its exit handlers do not run then. Elsewhere
+ * it ends when it next polls its event loop, which a rank that executes only blocking calls never does.
  */
 export function endWithParent(): void {
   if (bound || process.env.VERBENA_RANK === undefined || !process.channel) return
@@ -117,11 +122,14 @@ export function endWithParent(): void {
   process.on('disconnect', () => process.exit(1))
   process.channel.unref()
   killWithParent()
-  // It may have gone before.
+  // The parent may have ended before.
   if (isGone(Number(process.env.VERBENA_PARENT))) process.exit(1)
 }
 
-/** There may be a process between the two that has the module run, such as one that compiles it. */
+/**
+ * Returns true if the parent has ended. It need not be the direct parent: a process that runs the module, such as one that compiles it, may
+ * be between the two.
+ */
 function isGone(parent: number): boolean {
   if (!(parent > 0) || process.ppid === parent) return false
   try {

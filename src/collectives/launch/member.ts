@@ -1,4 +1,4 @@
-/** A rank other than 0: one connection to rank 0. */
+/** Rank other than 0: one connection to rank 0. */
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { GroupError } from './error.ts'
@@ -10,7 +10,7 @@ import type { Place } from './place.ts'
 
 const pauseMs = 50
 const connectMs = 5000
-/** Rank 0 is the first to know who is late; this one speaks only if rank 0 does not. */
+/** Milliseconds that this rank waits longer than rank 0, which knows first which rank is late; this rank reports only if rank 0 does not. */
 const graceMs = 5000
 
 export class Spoke implements Port {
@@ -30,7 +30,7 @@ export class Spoke implements Port {
     this.#timeoutMs = timeoutMs
   }
 
-  /** Finds rank 0 and waits until all are there. Throws GroupError. */
+  /** Finds rank 0 and waits until all ranks have joined. Throws GroupError. */
   async meet(place: Place, signal: AbortSignal | undefined): Promise<Member[]> {
     const link = await this.#find(place, signal)
     link.limit = (mostGathered + 4) * this.#self.size + 64
@@ -108,7 +108,7 @@ export class Spoke implements Port {
     this.onFailure(error)
   }
 
-  /** Tries all ports of the place until rank 0 is there. */
+  /** Tries all ports of the place until rank 0 answers. */
   async #find({ host, ports }: Place, signal: AbortSignal | undefined): Promise<Link> {
     const end = this.#timeoutMs > 0 ? performance.now() + this.#timeoutMs : Number.POSITIVE_INFINITY
     const seen = new Map<number, Found | string>()
@@ -141,7 +141,7 @@ export class Spoke implements Port {
   }
 }
 
-/** Throws the error of the system. */
+/** Connects once. Throws the error of the system. */
 export function connectOnce(host: string, port: number, timeoutMs: number): Promise<Link> {
   return new Promise((resolve, reject) => {
     const socket = connect({ host, port })
@@ -156,7 +156,7 @@ export function connectOnce(host: string, port: number, timeoutMs: number): Prom
     socket.once('connect', () => {
       clearTimeout(timer)
       socket.removeAllListeners('error')
-      // A socket may meet itself where nobody listens, if the system chose that very port for it.
+      // A socket may connect to itself if no process listens and the system chose the same port for the client.
       if (socket.localPort === port && socket.localAddress === socket.remoteAddress) {
         socket.destroy()
         reject(Object.assign(new Error('nobody listens'), { code: 'ECONNREFUSED' }))

@@ -1,6 +1,5 @@
 /**
- * Which rank a process is, of how many, and where the ranks meet: from options, from `VERBENA_*`, or from the variables that a
- * launcher sets.
+ * Rank of a process, number of ranks, and meeting point of the ranks: from options, from `VERBENA_*`, or from a launcher's variables.
  *
  * | launcher | rank | size | one host? | the job is named by |
  * | --- | --- | --- | --- | --- |
@@ -19,31 +18,31 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export interface PlaceOptions {
   rank?: number | undefined
   size?: number | undefined
-  /** `HOST:PORT` or `HOST` of rank 0. */
+  /** Address of rank 0: `HOST:PORT` or `HOST`. */
   meet?: string | undefined
-  /** Default: that of the process. */
+  /** Environment; default: that of the process. */
   environment?: Environment
-  /** Default: of this system. */
+  /** Source of processes' states; default: this system. */
   statOf?: StatOf
 }
 
-/** Fields of /proc/PID/stat from the number of the parent on. Throws where there is no such process. */
+/** Returns the fields of /proc/PID/stat from the number of the parent on. Throws if the process does not exist. */
 export type StatOf = (pid: string) => readonly string[]
 
 export interface Place {
   rank: number
   size: number
-  /** For people: `Open MPI`, `Slurm`, … */
+  /** Name of the launcher for messages: `Open MPI`, `Slurm`, … */
   launcher: string
-  /** The same at all ranks, another one at those of other jobs. */
+  /** Name of the job: the same at all of its ranks, and different from those of other jobs. */
   job: string
-  /** Where rank 0 listens: it takes the first of these ports that it can have, and the others try all. */
+  /** Host and ports of rank 0: it listens at the first of these ports that is free, and the other ranks try all. */
   host: string
   ports: readonly number[]
 }
 
 const mostRanks = 4096
-/** Where rank 0 listens if `meet` names no port. */
+/** Port at which rank 0 listens if `meet` contains no port. */
 const defaultMeetPort = 18516
 
 interface Launch {
@@ -51,12 +50,12 @@ interface Launch {
   rank: string
   size: string | undefined
   job?: string
-  /** Undefined: nobody says. */
+  /** True if all ranks are on one host; undefined: unknown. */
   oneHost?: boolean
   firstHost?: string | undefined
 }
 
-/** Throws GroupError ERR_GROUP_PLACE. */
+/** Returns the place of this process. Throws GroupError ERR_GROUP_PLACE. */
 export function placeOf(options: PlaceOptions = {}): Place {
   const environment = options.environment ?? process.env
   const launch = launchOf(environment, options.statOf ?? statOf)
@@ -74,7 +73,7 @@ export function placeOf(options: PlaceOptions = {}): Place {
   const meet = options.meet ?? environment.VERBENA_MEET
   if (meet !== undefined) {
     const { host, port } = meetingPoint(meet)
-    // Hosts are spelled in several ways, and Hydra's job is known to the ranks of one host only.
+    // Hosts have several names, and Hydra's job is known to the ranks of one host only.
     const job = launch?.launcher === 'MPICH' ? undefined : launch?.job
     return { rank, size, launcher, job: job ?? `meet ${port}`, host, ports: [port] }
   }
@@ -87,7 +86,7 @@ export function placeOf(options: PlaceOptions = {}): Place {
   return { rank, size, launcher, job: launch.job, host, ports: portsOf(launch.job) }
 }
 
-/** The most particular one counts: `mpirun` may run below Slurm, and `srun` may set PMI variables, too. */
+/** Returns the most specific launch: `mpirun` may run below Slurm, and `srun` may set PMI variables, too. */
 function launchOf(environment: Environment, stat: StatOf): Launch | undefined {
   return (
     verbena(environment) ??
@@ -107,7 +106,7 @@ function openMpi(environment: Environment): Launch | undefined {
   const { OMPI_COMM_WORLD_SIZE: size, OMPI_COMM_WORLD_LOCAL_SIZE: local, PMIX_NAMESPACE: namespace } = environment
   const rank = environment.OMPI_COMM_WORLD_RANK
   if (rank === undefined) {
-    // Of a launcher that speaks PMIx and is neither Open MPI's nor Slurm's.
+    // This is a launcher that uses PMIx and is neither Open MPI's nor Slurm's.
     const pmix = environment.PMIX_RANK
     if (pmix === undefined || environment.SLURM_PROCID !== undefined) return undefined
     return {
@@ -117,7 +116,7 @@ function openMpi(environment: Environment): Launch | undefined {
       ...(namespace !== undefined && { job: `pmix ${namespace}` }),
     }
   }
-  // The process of mpirun is in it, and the host where it runs.
+  // The name contains the process of mpirun and its host.
   const job = namespace ?? environment.OMPI_MCA_ess_base_jobid
   return {
     ...{ launcher: 'Open MPI', rank, size, oneHost: size !== undefined && size === local },
@@ -156,14 +155,14 @@ function kubernetes(environment: Environment): Launch | undefined {
 }
 
 /**
- * Hydra names no job, but starts each rank as a session of its own: its proxy is the parent of the session's leader.
- * Undefined where that parent is outside of the container.
+ * Returns the process of Hydra's proxy. Hydra does not name the job, but starts each rank in a session of its own: the proxy is the parent
+ * of the session's leader. Undefined if that parent is outside of the container.
  */
 function parentOfSession(stat: StatOf): string | undefined {
   try {
     const [, , session] = stat('self')
     const [parent] = stat(session!)
-    // With its start time, since numbers are used again.
+    // The start time is included because process numbers are reused.
     return `${parent} ${stat(parent!)[18]}`
   } catch {
     return undefined
@@ -175,7 +174,7 @@ function statOf(pid: string): string[] {
   return text.slice(text.lastIndexOf(')') + 4).split(' ')
 }
 
-/** `HOST`, `HOST:PORT`, `[IPV6]:PORT`. Throws GroupError ERR_GROUP_PLACE. */
+/** Parses `HOST`, `HOST:PORT`, `[IPV6]:PORT`. Throws GroupError ERR_GROUP_PLACE. */
 export function meetingPoint(text: string): { host: string; port: number } {
   const match = /^(?:\[([^[\]]+)\]|([^:[\]\s]+))(?::(\d{1,5}))?$/.exec(text.trim())
   const port = Number(match?.[3] ?? defaultMeetPort)
@@ -186,10 +185,10 @@ export function meetingPoint(text: string): { host: string; port: number } {
 
 const portsTried = 8
 const firstPort = 20_000
-/** Below those that systems give to clients. */
+/** Number of ports below those that systems give to clients. */
 const portRange = 12_000
 
-/** Ports of a job, below those that the system gives to clients: other programs may have some of them. */
+/** Returns the ports of a job, below those that the system gives to clients: other programs may use some of them. */
 export function portsOf(job: string): number[] {
   // FNV-1a
   let hash = 0x811c9dc5

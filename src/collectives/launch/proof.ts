@@ -1,11 +1,11 @@
 /**
- * What two ends of a connection show each other before they talk: that both know the key, each over a nonce of the other. What a
- * listener has heard is good for no other connection. Where the group may meet at one of several ports, the port is part of the
- * proof: a listener at another port that passes everything on to rank 0 fails.
+ * Proofs that the two ends of a connection exchange before anything else: both know the key, each over a nonce of the other. A proof that
+ * a listener has received is not valid for any other connection. If the group may meet at one of several ports, the port is part of the
+ * proof: a listener at another port that forwards everything to rank 0 fails.
  *
- * What it does not do: a listener that greets like rank 0 hears who the rank is (rank, host, process, settings), and a proof by which
- * it can try keys offline, so a key that can be guessed is none. What follows the proofs is neither encrypted nor authenticated: who
- * can change packets on the way, or owns the address at which rank 0 is expected, is not kept out.
+ * Limits: a listener that greets like rank 0 learns the identity of the rank (rank, host, process, settings), and a proof with which it can
+ * try keys offline, so a key that can be guessed protects nothing. The data after the proofs are neither encrypted nor authenticated: an
+ * attacker that can change packets in transit, or owns the address at which rank 0 is expected, is not kept out.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 
@@ -16,7 +16,7 @@ export function makeNonce(): Buffer {
   return randomBytes(nonceBytes)
 }
 
-/** Of whom, in which group, at which port (0: any), over which nonces and words. */
+/** Returns the proof of an end, for a group, a port (0: any), both nonces and the introduction. */
 export function proofOf(
   key: Uint8Array,
   who: 'rank 0' | 'rank',

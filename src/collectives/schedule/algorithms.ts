@@ -1,4 +1,4 @@
-/** The collectives and their algorithms, by name. */
+/** Collectives and their algorithms, by name. */
 import * as allgather from './allgather.ts'
 import * as alltoall from './alltoall.ts'
 import * as barrier from './barrier.ts'
@@ -19,7 +19,7 @@ export type Collective =
   | 'allreduce'
   | 'alltoall'
 
-/** By collective; of each, the first one is never wrong. */
+/** Algorithms by collective; the first one of each is suitable for any call. */
 export const algorithms: Readonly<Record<Collective, Algorithms>> = {
   barrier: { dissemination: barrier.dissemination, linear: barrier.linear },
   broadcast: {
@@ -49,7 +49,7 @@ export const algorithms: Readonly<Record<Collective, Algorithms>> = {
 
 export const collectives: readonly Collective[] = Object.keys(algorithms) as Collective[]
 
-/** Those of a collective that work for so many ranks. */
+/** Returns the algorithms of a collective that work for so many ranks. */
 export function algorithmsOf(collective: Collective, size: number): string[] {
   const powerOfTwo = (size & (size - 1)) === 0
   return Object.keys(algorithms[collective]).filter(
@@ -57,7 +57,7 @@ export function algorithmsOf(collective: Collective, size: number): string[] {
   )
 }
 
-/** What one rank does. Throws a RangeError for an algorithm that the collective does not have, or not for so many ranks. */
+/** Returns the schedule of one rank. Throws a RangeError for an algorithm that the collective does not have, or not for so many ranks. */
 export function scheduleOf(collective: Collective, algorithm: string, task: Task): Schedule {
   const names = algorithmsOf(collective, task.size)
   if (!names.includes(algorithm))

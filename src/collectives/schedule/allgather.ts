@@ -1,9 +1,9 @@
-/** Allgather: everybody's output gets the input of each rank, by rank. */
+/** Allgather: the output of each rank gets the inputs of all ranks, by rank. */
 import { Place, type Schedule, ScheduleBuilder, type Task } from './schedule.ts'
 
 const { Input, Output, Scratch } = Place
 
-/** Parts go round: each rank passes on what it got last. */
+/** Returns a ring: each rank passes on the part that it received last. */
 export function ring({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder().copy(Input, 0, Output, rank * bytes, bytes)
   const left = (rank - 1 + size) % size
@@ -14,7 +14,7 @@ export function ring({ rank, size, bytes }: Task): Schedule {
   return s.done()
 }
 
-/** Pairs at distance 1, 2, 4, … exchange all that they have. For a number of ranks that is a power of two. */
+/** Returns an exchange of all present parts between pairs at distance 1, 2, 4, … For a number of ranks that is a power of two. */
 export function recursiveDoubling({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder().copy(Input, 0, Output, rank * bytes, bytes)
   for (let distance = 1; distance < size; distance *= 2) {
@@ -27,7 +27,7 @@ export function recursiveDoubling({ rank, size, bytes }: Task): Schedule {
   return s.done()
 }
 
-/** The same for any number of ranks: parts are kept in the order in which they come and turned at the end (Bruck et al. 1997). */
+/** Returns the same for any number of ranks: parts are kept in the order of their arrival and rotated at the end (Bruck et al. 1997). */
 export function bruck({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder().copy(Input, 0, Scratch, 0, bytes)
   for (let distance = 1; distance < size; distance *= 2) {
@@ -40,7 +40,7 @@ export function bruck({ rank, size, bytes }: Task): Schedule {
   return s.copy(Scratch, (size - rank) * bytes, Output, 0, rank * bytes).done()
 }
 
-/** Each to each, at once. */
+/** Returns a single round in which each rank sends to each other rank. */
 export function linear({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder().copy(Input, 0, Output, rank * bytes, bytes)
   for (let i = 1; i < size; i++) s.send((rank + i) % size, Input, 0, bytes)

@@ -3,7 +3,7 @@ import { Place, type Schedule, ScheduleBuilder, type Task } from './schedule.ts'
 
 const { Input, Output, Scratch } = Place
 
-/** Each to each, at once. */
+/** Returns a single round in which each rank sends to each other rank. */
 export function linear({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder().copy(Input, rank * bytes, Output, rank * bytes, bytes)
   for (let i = 1; i < size; i++) {
@@ -17,7 +17,7 @@ export function linear({ rank, size, bytes }: Task): Schedule {
   return s.done()
 }
 
-/** One peer after the other: at any time, each rank sends to one and receives from one. */
+/** Returns an exchange with one peer after the other: at any time, each rank sends to one and receives from one. */
 export function pairwise({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder().copy(Input, rank * bytes, Output, rank * bytes, bytes)
   for (let i = 1; i < size; i++) {
@@ -30,12 +30,15 @@ export function pairwise({ rank, size, bytes }: Task): Schedule {
   return s.done()
 }
 
-/** ⌈log2 size⌉ messages for each rank: a part whose way has bit k set moves 2^k ranks in step k (Bruck et al. 1997). For small parts. */
+/**
+ * Returns a schedule of ⌈log2 size⌉ messages for each rank: a part whose distance has bit k set moves 2^k ranks in step k (Bruck et al.
+ * 1997). For small parts.
+ */
 export function bruck({ rank, size, bytes }: Task): Schedule {
   const s = new ScheduleBuilder()
   const all = size * bytes
   const half = Math.floor(size / 2) * bytes
-  // Scratch: the parts by the way they have to go, then what a step sends, then what it gets.
+  // Scratch: the parts by the distance that they have to move, then the data that a step sends, then the data that it receives.
   s.copy(Input, rank * bytes, Scratch, 0, (size - rank) * bytes)
   s.copy(Input, 0, Scratch, (size - rank) * bytes, rank * bytes)
   for (let bit = 1; bit < size; bit *= 2) {

@@ -1,7 +1,7 @@
-/** Barriers: nobody leaves before everybody has come. */
+/** Barriers: no rank leaves before every rank has arrived. */
 import { Place, type Schedule, ScheduleBuilder, type Task } from './schedule.ts'
 
-/** Each rank tells the one 1, 2, 4, … further (Hensgen, Finkel, Manber 1988): ⌈log2 size⌉ rounds. */
+/** Returns ⌈log2 size⌉ rounds in which each rank notifies the rank at distance 1, 2, 4, … (Hensgen, Finkel, Manber 1988). */
 export function dissemination({ rank, size }: Task): Schedule {
   const s = new ScheduleBuilder()
   for (let distance = 1; distance < size; distance *= 2)
@@ -11,7 +11,7 @@ export function dissemination({ rank, size }: Task): Schedule {
   return s.done()
 }
 
-/** All tell rank 0, which answers all. */
+/** Returns a barrier at which all ranks notify rank 0, which answers all. */
 export function linear({ rank, size }: Task): Schedule {
   const s = new ScheduleBuilder()
   if (rank !== 0) return s.send(0, Place.Output, 0, 0).next().receive(0, Place.Output, 0, 0).done()

@@ -1,4 +1,4 @@
-/** Broadcasts: the root's output becomes everybody's. */
+/** Broadcasts: the root's output is copied to the output of every rank. */
 import {
   absolute,
   children,
@@ -14,7 +14,7 @@ import {
 
 const { Output } = Place
 
-/** The root sends to each. */
+/** Returns a round in which the root sends to each rank. */
 export function linear(task: Task): Schedule {
   const s = new ScheduleBuilder()
   if (task.rank !== task.root) return s.receive(task.root, Output, 0, task.bytes).done()
@@ -22,13 +22,13 @@ export function linear(task: Task): Schedule {
   return s.done()
 }
 
-/** The root sends once, to all: the device and the network copy it. */
+/** Returns a round in which the root sends once, to all: the device and the network copy it. */
 export function multicast(task: Task): Schedule {
   const s = new ScheduleBuilder()
   return task.size === 1 ? s.done() : s.multicast(task.root, Output, 0, task.bytes).done()
 }
 
-/** Down a binomial tree: ⌈log2 size⌉ steps. */
+/** Returns a binomial tree from the root down: ⌈log2 size⌉ steps. */
 export function binomial(task: Task): Schedule {
   const s = new ScheduleBuilder()
   const me = relative(task)
@@ -40,7 +40,7 @@ export function binomial(task: Task): Schedule {
 /** Bytes of a segment of the chain. */
 const segmentBytes = 65_536
 
-/** From rank to rank in segments, so that all links are busy at once. */
+/** Returns a chain from rank to rank in segments, so that all links are busy at once. */
 export function chain(task: Task): Schedule {
   const s = new ScheduleBuilder()
   const me = relative(task)
@@ -55,7 +55,7 @@ export function chain(task: Task): Schedule {
 }
 
 /**
- * A binomial scatter of as many parts as there are ranks, then a ring that gives all parts to all (van de Geijn, as in
+ * Returns a binomial scatter of as many parts as there are ranks, then a ring that gives all parts to all (van de Geijn, as in
  * Thakur, Rabenseifner, Gropp 2005): each rank sends and receives about twice the data, whatever the number of ranks.
  */
 export function scatterAllgather(task: Task): Schedule {

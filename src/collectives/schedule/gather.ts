@@ -25,7 +25,7 @@ export function scatterLinear(task: Task): Schedule {
   return s.done()
 }
 
-/** Down a binomial tree, each message with what the whole subtree gets. */
+/** Returns a binomial tree from the root down, each message with the parts of the whole subtree. */
 export function scatterBinomial(task: Task): Schedule {
   const { size, root, bytes } = task
   const s = new ScheduleBuilder()
@@ -57,7 +57,7 @@ export function gatherLinear(task: Task): Schedule {
   return s.done()
 }
 
-/** Up a binomial tree, each message with what the whole subtree gives. */
+/** Returns a binomial tree up to the root, each message with the parts of the whole subtree. */
 export function gatherBinomial(task: Task): Schedule {
   const { size, root, bytes } = task
   const s = new ScheduleBuilder()

@@ -1,4 +1,4 @@
-/** What each rank does in a collective, as data. */
+/** Schedules of the collectives, one for each rank, as data. */
 export { algorithms, algorithmsOf, type Collective, collectives, scheduleOf } from './algorithms.ts'
 export {
   type Multicasting,

@@ -1,4 +1,4 @@
-/** Reductions: the root's output (reduce) or everybody's (allreduce) is the combination of all inputs. */
+/** Reductions: the output of the root (reduce) or of every rank (allreduce) is the combination of all inputs. */
 import { binomial as broadcastBinomial } from './broadcast.ts'
 import {
   absolute,
@@ -14,7 +14,7 @@ import {
 
 const { Input, Output, Scratch } = Place
 
-/** The root combines the inputs in the order of relative numbers. */
+/** Returns a schedule in which the root combines the inputs in the order of relative numbers. */
 export function reduceLinear(task: Task): Schedule {
   const { rank, size, root, bytes } = task
   const s = new ScheduleBuilder()
@@ -24,7 +24,7 @@ export function reduceLinear(task: Task): Schedule {
   return s.done()
 }
 
-/** Up a binomial tree. */
+/** Returns a binomial tree up to the root. */
 export function reduceBinomial(task: Task): Schedule {
   const { size, bytes } = task
   const s = new ScheduleBuilder()
@@ -41,8 +41,8 @@ export function reduceBinomial(task: Task): Schedule {
 }
 
 /**
- * Each part goes round once and is combined on its way with the input of each rank: rank i then has part i + 1 of the result in
- * `place`, and nothing of use in its other parts.
+ * Appends a ring in which each part passes all ranks once and is combined with the input of each: rank i then has part i + 1 of the result
+ * in `place`, and no valid data in its other parts.
  */
 function ringReduceScatter(s: ScheduleBuilder, task: Task, place: Place): void {
   const { rank, size } = task
@@ -56,7 +56,7 @@ function ringReduceScatter(s: ScheduleBuilder, task: Task, place: Place): void {
   }
 }
 
-/** A ring that combines parts, which the root then gathers. For long messages. */
+/** Returns a ring that combines parts, which the root then gathers. For long messages. */
 export function reduceRing(task: Task): Schedule {
   const { rank, size, root, bytes } = task
   const place = rank === root ? Output : Scratch
@@ -73,7 +73,7 @@ export function reduceRing(task: Task): Schedule {
   return s.done()
 }
 
-/** Reduce to rank 0 and broadcast from there, both along a binomial tree. */
+/** Returns a reduction to rank 0 and a broadcast from there, both along a binomial tree. */
 export function allreduceTree(task: Task): Schedule {
   const at0 = { ...task, root: 0 }
   const up = reduceBinomial(at0)
@@ -81,7 +81,7 @@ export function allreduceTree(task: Task): Schedule {
   return { rounds: [...up.rounds, ...down.rounds], scratchBytes: Math.max(up.scratchBytes, down.scratchBytes) }
 }
 
-/** A ring that combines parts, then one that gives all parts to all: the least data on each link. */
+/** Returns a ring that combines parts, then one that distributes all parts to all ranks: the least data on each link. */
 export function allreduceRing(task: Task): Schedule {
   const { rank, size, bytes } = task
   const s = new ScheduleBuilder()
@@ -98,9 +98,9 @@ export function allreduceRing(task: Task): Schedule {
 }
 
 /**
- * Steps between a power of two of ranks, for any number of ranks: of the first ranks, the even ones hand their input to their
- * neighbour and get the result from it. `steps` gets the number among those that go on, how many these are, the rank of
- * each of them, and where this rank's part in the result is at first.
+ * Returns steps among a power of two of ranks, for any number of ranks: of the first ranks, the even ones give their input to their
+ * neighbour and get the result from it. `steps` gets the number of this rank among the ranks that take part, the count of these, the rank
+ * of each of them, and the place of this rank's initial contribution to the result.
  */
 function folded(
   task: Task,
@@ -127,7 +127,7 @@ function folded(
   return s.done()
 }
 
-/** Pairs at distance 1, 2, 4, … exchange and combine all: ⌈log2 size⌉ steps. For short messages. */
+/** Returns exchanges and combinations of all data by pairs at distance 1, 2, 4, …: ⌈log2 size⌉ steps. For short messages. */
 export function allreduceRecursiveDoubling(task: Task): Schedule {
   return folded(task, (s, me, count, rankOf, first) => {
     for (let distance = 1; distance < count; distance *= 2) {
@@ -138,7 +138,10 @@ export function allreduceRecursiveDoubling(task: Task): Schedule {
   })
 }
 
-/** Pairs exchange and combine halves, quarters, … and then give the parts back the same way (Rabenseifner 2004). */
+/**
+ * Returns a schedule in which pairs exchange and combine halves, quarters, … and then return the parts in the reverse order (Rabenseifner
+ * 2004).
+ */
 export function allreduceHalvingDoubling(task: Task): Schedule {
   const elements = task.bytes / task.elementBytes
   const at = (element: number): number => element * task.elementBytes

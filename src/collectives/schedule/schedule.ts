@@ -1,41 +1,41 @@
 /**
- * What one rank does in a collective, as data: rounds of copies, sends and receives. Whoever carries it out starts all
+ * Schedule of one rank in a collective, as data: rounds of copies, sends and receives. The executor starts all
  * transfers of a round together and begins the next round when they are done, as libNBC does (Hoefler, Lumsdaine, Rehm:
  * Implementation and Performance Analysis of Non-Blocking Collective Operations for MPI, SC 2007).
  *
- * The transfers from one rank to another arrive in the order in which they were listed, so nothing needs a tag: the n-th send
+ * The transfers from one rank to another arrive in the order in which they were listed, so no tag is needed: the n-th send
  * to a rank meets its n-th receive from here, and both have the same length.
  */
 
-/** Whose memory a range is in. */
+/** Memory that contains a range. */
 export const Place = {
-  /** What the caller gives. Never written. */
+  /** Input of the caller, never written. */
   Input: 0,
-  /** What the caller gets. */
+  /** Output of the caller. */
   Output: 1,
   /** Memory for intermediate results, of `Schedule.scratchBytes`. */
   Scratch: 2,
 } as const
 export type Place = (typeof Place)[keyof typeof Place]
 
-/** A range of bytes that goes to a rank or comes from one. */
+/** Range of bytes that is sent to a rank or received from one. */
 export interface Transfer {
   peer: number
   place: Place
   /** Bytes from the beginning of the place. */
   offset: number
-  /** May be 0: the message alone tells something. */
+  /** Bytes of the range; may be 0, if the message is only a notification. */
   bytes: number
   /**
-   * Receives: what comes is combined, element by element, with what is at the same offset of `base`, which is `place` or the input,
-   * and the result goes to `place`. Those of a round are combined in the order of the list, so that sums of floating-point numbers
-   * repeat, and when those sends of the round have left whose memory they change.
+   * Flag of a receive: the data are combined, element by element, with those at the same offset of `base`, which is `place` or the input,
+   * and the result goes to `place`. The receives of a round are combined in the order of the list, so that sums of floating-point numbers
+   * repeat, and after the sends of the round that use the memory that they change.
    */
   combine: boolean
   base: Place
 }
 
-/** A range of the root's that goes to all other ranks at once, to the same range there. */
+/** Range of the root that is sent to all other ranks at once, to the same range there. */
 export interface Multicasting {
   root: number
   place: Place
@@ -43,7 +43,7 @@ export interface Multicasting {
   bytes: number
 }
 
-/** Bytes of one place copied to another, which does not overlap. */
+/** Copy of bytes from one place to another, which does not overlap. */
 export interface LocalCopy {
   from: Place
   fromOffset: number
@@ -53,11 +53,11 @@ export interface LocalCopy {
 }
 
 export interface Round {
-  /** Come first, in their order. */
+  /** Copies, which are executed first, in their order. */
   copies: LocalCopy[]
   sends: Transfer[]
   receives: Transfer[]
-  /** Then it has no other transfers. */
+  /** Multicast of the round, which then has no other transfers. */
   multicast?: Multicasting
 }
 
@@ -66,7 +66,7 @@ export interface Schedule {
   scratchBytes: number
 }
 
-/** Writes a schedule. Each method adds to the last round; `next` begins another one. */
+/** Builder of a schedule. Each method adds to the last round; `next` begins another one. */
 export class ScheduleBuilder {
   readonly #rounds: Round[] = [{ copies: [], sends: [], receives: [] }]
   #scratchBytes = 0
@@ -75,14 +75,14 @@ export class ScheduleBuilder {
     return this.#rounds.at(-1)!
   }
 
-  /** What follows begins when all transfers before it are done. */
+  /** Begins a round, which starts when all transfers before it are done. */
   next(): this {
     const { sends, receives } = this.#round
     if (sends.length + receives.length > 0) this.#rounds.push({ copies: [], sends: [], receives: [] })
     return this
   }
 
-  /** A copy within a round comes before its transfers: after those, it begins the next round. */
+  /** Adds a copy. Copies of a round are executed before its transfers: a copy after transfers begins the next round. */
   copy(from: Place, fromOffset: number, to: Place, toOffset: number, bytes: number): this {
     if (bytes === 0) return this
     this.next().#round.copies.push({ from, fromOffset, to, toOffset, bytes })
@@ -103,7 +103,7 @@ export class ScheduleBuilder {
     return this
   }
 
-  /** A round of its own, which all ranks have. */
+  /** Adds a round of its own, which all ranks have. */
   multicast(root: number, place: Place, offset: number, bytes: number): this {
     this.next().#round.multicast = { root, place, offset, bytes }
     this.#rounds.push({ copies: [], sends: [], receives: [] })
@@ -128,38 +128,38 @@ export class ScheduleBuilder {
   }
 }
 
-/** A rank's view of a collective. */
+/** Collective as one rank sees it. */
 export interface Task {
   rank: number
-  /** Ranks. */
+  /** Number of ranks. */
   size: number
   /**
-   * Bytes: the whole of what a broadcast or a reduction is about; of scatter, gather, allgather and alltoall what one rank
-   * contributes for one other.
+   * Bytes of the whole data of a broadcast or a reduction; for scatter, gather, allgather and alltoall, the bytes that one rank contributes
+   * for one other.
    */
   bytes: number
-  /** Of broadcast, scatter, gather and reduce. */
+  /** Root of broadcast, scatter, gather and reduce. */
   root: number
-  /** Bytes of an element, which reductions do not cut. */
+  /** Bytes of an element, which reductions do not split. */
   elementBytes: number
 }
 
-/** The rank's number when the root is 0. */
+/** Returns the rank's number relative to the root, which has 0. */
 export function relative({ rank, size, root }: Task): number {
   return (rank - root + size) % size
 }
 
-/** The rank with a relative number, which may be from -size to 2 · size. */
+/** Returns the rank with a relative number, which may be from -size to 2 · size. */
 export function absolute({ size, root }: Task, number: number): number {
   return (number + size + root) % size
 }
 
-/** Where part `i` of `size` parts begins, bytes: parts differ by one element at most. */
+/** Returns the first byte of part `i` of `size` parts, which differ by one element at most. */
 export function partOf({ bytes, size, elementBytes }: Task, i: number): number {
   return Math.floor((i * (bytes / elementBytes)) / size) * elementBytes
 }
 
-/** The lowest bit that is set in the relative number; for 0, the first power of two that is not below `size`. */
+/** Returns the lowest bit that is set in the relative number; for 0, the first power of two that is not below `size`. */
 function treeBit(number: number, size: number): number {
   if (number !== 0) return number & -number
   let bit = 1
@@ -167,12 +167,12 @@ function treeBit(number: number, size: number): number {
   return bit
 }
 
-/** Ranks in the binomial subtree below a relative number, itself among them. They follow one another. */
+/** Returns the number of ranks in the binomial subtree of a relative number, itself included. Their numbers are consecutive. */
 export function subtree(number: number, size: number): number {
   return Math.min(treeBit(number, size), size - number)
 }
 
-/** The children of a relative number in the binomial tree, the one with the largest subtree first. */
+/** Returns the children of a relative number in the binomial tree, the one with the largest subtree first. */
 export function children(number: number, size: number): number[] {
   const list: number[] = []
   for (let bit = treeBit(number, size) / 2; bit >= 1; bit /= 2) if (number + bit < size) list.push(number + bit)
