@@ -108,8 +108,9 @@ function start(host: Host): void {
     resourceLimits: { maxYoungGenerationSizeMb: 2 },
   })
   service = worker
-  worker.unref()
   worker.on('message', (passed: PassedNews) => takeNews(passed))
+  // After the listener, which would keep the process alive.
+  worker.unref()
   worker.on('error', failed)
   worker.on('exit', () => {
     if (service === worker) service = null

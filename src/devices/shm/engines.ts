@@ -15,6 +15,8 @@ const engineFailures = new WeakMap<Worker, unknown>()
 function startEngine(host: Host): Worker {
   const worker = startDeviceThread('engine-thread', { segment: host.segment.name, heard })
   worker.on('message', (passed: PassedNews) => takeNews(passed, host))
+  // Again: the listener keeps the process alive.
+  worker.unref()
   worker.on('error', (error) => engineFailures.set(worker, error))
   return worker
 }
