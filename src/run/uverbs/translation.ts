@@ -146,7 +146,7 @@ export class Translation {
     const opcode = u32[w + Wqe.opcode]!
     const flags = i32[w + Wqe.flags]!
     this.opcode = opcode
-    if ((opcode & 15) !== opcode || !hasOpcode(legalOpcodes[type], opcode)) {
+    if (!hasOpcode(legalOpcodes[type], opcode)) {
       this.reason = `queue pairs of type ${nameOf(QpType, type)} do not execute operation ${opcode}`
       this.#makeFailing(to, wrId)
       return
