@@ -11,6 +11,7 @@ const unit = [
     'collect',
     'counters',
     'files',
+    'management',
     'replay',
     'report',
     'sketch',
@@ -28,7 +29,7 @@ const unit = [
     'test/monitor/*.test.ts',
     'test/rsocket/protocol/*.test.ts',
     // Where the built package is loaded, too, a test that stays in an operation would make that wait for ever.
-    'test/verbs/{.,api}/*.test.ts',
+    'test/verbs/{,api/}*.test.ts',
     'test/verbs/provider/!(lifetime|reclaim.random).test.ts',
   ],
   ...[
@@ -47,13 +48,18 @@ const unit = [
     'memory/clock',
     'memory/copy',
     'memory/crc32',
+    'memory/looks',
     'memory/pages',
     'memory/polling',
     'memory/route-messages.random',
+    'memory/slices',
     'memory/system-calls',
   ].map(test),
   ...[
     'devices/roce/host-changes',
+    'devices/roce/layout',
+    'devices/roce/process-lists.random',
+    'devices/shm/process-lists.random',
     'memory/route-tables',
     'node/link',
     'node/preload/rules',
@@ -72,12 +78,16 @@ const unit = [
  */
 const shared = [
   'test/collectives/launch/*.test.ts',
-  'test/collectives/{calls,lane,long,lossy.random,programs.random}.test.ts',
+  'test/collectives/{calls,lane,long,lossy.random,mesh,multicast,programs.random}.test.ts',
   'test/cm/rdma/!(limits|lossy.random).test.ts',
   'test/gateway/{api,nodes,runtime}/**/*.test.ts',
   'test/monitor/{api,host}/*.test.ts',
-  'test/node/{.,dgram,net}/*.test.ts',
+  'test/node/{,dgram/,net/}*.test.ts',
+  'test/rsocket/runtime/*.test.ts',
   'test/rsocket/sockets/!(cost).test.ts',
+  'test/run/{rdma-cm,uverbs,umad,watch}/*.test.ts',
+  'test/run/front/forwarding.test.ts',
+  'test/web/serve/*.test.ts',
   // Live captures are in a process of their own: once, one never ended in a shared one.
   'test/tools/!(collect)/**/*.test.ts',
   'test/tools/collect/!(trace).test.ts',
@@ -85,7 +95,7 @@ const shared = [
   'test/{cli,examples,node/preload}/*.test.ts',
   'test/attacks/other-user.test.ts',
   'test/devices/middleware/wraps.test.ts',
-  'test/devices/roce/{datagram-socket,host-sockets,pacing,reply}.test.ts',
+  'test/devices/roce/{addresses,datagram-socket,host-sockets,loopback,pacing,reply,socket-drops,taken}.test.ts',
   'test/devices/shm/{multicast,waiting,wake-after}.test.ts',
 ]
 /** All but those of `mocking` import the library as Node does; not where coverage is counted, or sources change between runs. */
