@@ -6,6 +6,21 @@ import { asNode, toSource } from './test/sources.ts'
 // that look at what is allocated. For these V8 compiles at once what is called often, not in a thread behind: on a loaded
 // machine that thread may get no processor for longer than a test takes, and code that is not compiled yet allocates.
 const allocation = ['test/**/*allocation.test.ts']
+/**
+ * Properties that only compute: their time is a number that they move, and no thread or process waits. They share processes, and
+ * `.ci/run` lets them have what processor time the tests against real peers leave.
+ */
+const computed = [
+  ...['counters', 'management', 'monitor', 'sketch', 'text', 'transport', 'verbs-model', 'wire'].map(
+    (folder) => `test/${folder}/*.random.test.ts`,
+  ),
+  ...['cm', 'gateway', 'gateway/api', 'gateway/config', 'rsocket/protocol'].map(
+    (folder) => `test/${folder}/*.random.test.ts`,
+  ),
+  ...['collectives/schedule', 'memory/route-messages', 'run/front/filter', 'verbs/provider/served'].map(
+    (name) => `test/${name}.random.test.ts`,
+  ),
+]
 
 export default defineConfig({
   test: {
@@ -23,8 +38,7 @@ export default defineConfig({
         extends: true,
         plugins: asNode.plugins,
         test: {
-          ...asNode.test,
-          name: 'slow',
+          ...{ ...asNode.test, name: 'slow', exclude: [...computed, '**/node_modules/**'] },
           include: [
             'test/**/*.slow.test.ts',
             'test/**/*.random.test.ts',
@@ -32,6 +46,11 @@ export default defineConfig({
             'test/slow/**/*.test.ts',
           ],
         },
+      },
+      {
+        extends: true,
+        plugins: asNode.plugins,
+        test: { ...asNode.test, name: 'computed', include: computed, isolate: false },
       },
       {
         extends: true,
