@@ -1,15 +1,10 @@
 /** The gateway's live page in Chromium: nodes with rates, signals plotted as they come, light, dark and narrow. */
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Api, startApi } from '../../src/gateway/api/index.ts'
 import { checkSettings } from '../../src/gateway/load/index.ts'
 import { SuperNode } from '../../src/gateway/runtime/index.ts'
-
-const executablePath = '/usr/bin/chromium'
-const found = existsSync(executablePath)
-if (!found)
-  console.warn(`skipped: pages cannot be tested without ${executablePath} (on Debian: apt-get install chromium)`)
+import { startBrowser, whyNoBrowser } from './chromium.ts'
 
 const token = 'a-token-of-some-length'
 const settings = {
@@ -31,7 +26,7 @@ const settings = {
   ],
 }
 
-describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
+describe.skipIf(whyNoBrowser)('the live page', { timeout: 60_000 }, () => {
   let browser: Browser
   let gateway: SuperNode
   let api: Api
@@ -42,7 +37,7 @@ describe.skipIf(!found)('the live page', { timeout: 60_000 }, () => {
     await gateway.start()
     const http = { enabled: true, port: 0, host: '127.0.0.1', token, open: false, tls: null }
     api = await startApi(gateway, http, { version: '1.2.3', shutdown: () => {} })
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await startBrowser()
   }, 60_000)
   afterAll(async () => {
     await browser?.close()

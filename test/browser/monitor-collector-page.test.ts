@@ -3,23 +3,22 @@
  * is served over HTTPS, each with its token.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { interfaceIndex, nativeAvailable, PacketRing, PacketSender } from '../../src/memory/index.ts'
 import { icrcOfRoceV2, put16, put32le, WireOpcode } from '../../src/wire/index.ts'
 import { begin, type Running } from '../cli/in-process.ts'
 import { aeth, type PacketSpec, roceFrame } from '../trace/packets.ts'
+import { startBrowser, whyNoBrowser } from './chromium.ts'
 import { faint } from './contrast.ts'
-
-const executablePath = '/usr/bin/chromium'
 
 /** Why this cannot be tested here; undefined if it can. */
 const missing = ((): string | undefined => {
-  if (!existsSync(executablePath)) return `there is no ${executablePath} (on Debian: apt-get install chromium)`
+  if (whyNoBrowser) return whyNoBrowser
   if (spawnSync('openssl', ['version']).status !== 0) return 'there is no openssl'
   if (!nativeAvailable) return 'there is no koffi'
   try {
@@ -30,7 +29,7 @@ const missing = ((): string | undefined => {
     return `packets cannot be captured: ${(error as Error).message}`
   }
 })()
-if (missing !== undefined) console.warn(`skipped: ${missing}`)
+if (missing !== undefined && missing !== whyNoBrowser) console.warn(`skipped: ${missing}`)
 
 const folder = mkdtempSync(join(tmpdir(), 'verbena-monitor-collector-'))
 const at = (name: string): string => join(folder, name)
@@ -87,7 +86,7 @@ describe.skipIf(missing !== undefined)('the live page of a collector, over HTTPS
   const [A, B, C, D] = ['10.20.0.1', '10.20.0.2', '10.20.0.10', '10.20.0.11']
 
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await startBrowser()
     const made = spawnSync('openssl', [
       ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
       ...['-subj', '/CN=127.0.0.1', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', at('key'), '-out', at('cert')],

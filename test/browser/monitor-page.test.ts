@@ -1,19 +1,14 @@
 /** The monitor's live page in Chromium: windows as they come, from hosts to messages, light, dark and narrow. */
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
 import { PageServer } from '../../src/monitor/api/index.ts'
 import { type AgentState, Alerts, answerOf, parseAlert } from '../../src/monitor/index.ts'
 import { LiveView } from '../../src/monitor/view/index.ts'
 import { A, B, seconds, Traffic } from '../monitor/traffic.ts'
+import { startBrowser, whyNoBrowser } from './chromium.ts'
 import { faint } from './contrast.ts'
-
-const executablePath = '/usr/bin/chromium'
-const found = existsSync(executablePath)
-if (!found)
-  console.warn(`skipped: pages cannot be tested without ${executablePath} (on Debian: apt-get install chromium)`)
 
 const token = 'a-token-of-some-length'
 /** A name that would be markup, if it were not text only. */
@@ -58,10 +53,10 @@ const agent = (name: string, state: AgentState['state']): AgentState => ({
   aheadSeconds: 0,
 })
 
-describe.skipIf(!found)("the monitor's live page", { timeout: 120_000 }, () => {
+describe.skipIf(whyNoBrowser)("the monitor's live page", { timeout: 120_000 }, () => {
   let browser: Browser
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await startBrowser()
   }, 60_000)
   afterAll(() => browser?.close())
 

@@ -1,9 +1,8 @@
 /** Opens a written report in Chromium: it loads without errors or requests, its charts can be seen, its table sorts. */
 
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { formatNs, loadResults, writeReport } from '../../src/report/index.ts'
 import {
@@ -16,17 +15,8 @@ import {
   writeLatencyRun,
 } from '../report/synthetic.ts'
 import { trafficRun } from '../report/synthetic-traffic.ts'
+import { startBrowser, whyNoBrowser } from './chromium.ts'
 import { faint } from './contrast.ts'
-
-const CHROMIUM = '/usr/bin/chromium'
-const ARGS = [
-  ...['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run'],
-  ...['--disable-background-networking', '--disable-component-update', '--disable-sync'],
-]
-
-const found = existsSync(CHROMIUM)
-if (!found)
-  console.warn(`skipped: the pages cannot be tested without ${CHROMIUM} (on Debian: apt-get install chromium)`)
 
 const disturbedMachine = {
   machine: { cpu: 'x', cores: 2, memoryBytes: 2 ** 30, os: 'x', load: 44.5, stolen: 0.2, permitted: {} },
@@ -48,7 +38,7 @@ function textsOutside(svg: SVGElement | HTMLElement): string[] {
     .map(({ text }) => text)
 }
 
-describe.skipIf(!found)('report.html in a browser', () => {
+describe.skipIf(whyNoBrowser)('report.html in a browser', () => {
   const directory = temporaryDirectory()
   let browser: Browser
   const reports: Record<string, string> = {}
@@ -73,7 +63,7 @@ describe.skipIf(!found)('report.html in a browser', () => {
     for (const [name, dirs] of Object.entries(cases)) {
       reports[name] = pathToFileURL((await writeReport(dirs, join(path, `report-${name}`)))[0]!).href
     }
-    browser = await chromium.launch({ executablePath: CHROMIUM, args: ARGS })
+    browser = await startBrowser()
   }, 60_000)
 
   afterAll(async () => {

@@ -1,23 +1,19 @@
 /** A large capture in the page of `verbena trace page`: all of it counted, listed and drawn; cancelled half-way. */
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { nativeCrc32 } from '../../src/memory/index.ts'
 import { useCrc32 } from '../../src/wire/index.ts'
 import { verbena } from '../cli/in-process.ts'
 import { writeLargeCapture } from '../trace/large-capture.ts'
-
-const executablePath = '/usr/bin/chromium'
-const found = existsSync(executablePath)
-if (!found)
-  console.warn(`skipped: pages cannot be tested without ${executablePath} (on Debian: apt-get install chromium)`)
+import { startBrowser, whyNoBrowser } from './chromium.ts'
 
 const text = (count: number): string => count.toLocaleString('en')
 
-describe.skipIf(!found)('a capture of 200 MB in the page', { timeout: 300_000 }, () => {
+describe.skipIf(whyNoBrowser)('a capture of 200 MB in the page', { timeout: 300_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'verbena-large-'))
   const file = join(dir, 'large.pcap')
   const packets = 980_000
@@ -29,7 +25,7 @@ describe.skipIf(!found)('a capture of 200 MB in the page', { timeout: 300_000 },
     again = writeLargeCapture(file, { packets, payload: 256, connections: 8, againEvery: 5000 })
     const html = join(dir, 'page.html')
     expect((await verbena('trace', 'page', '-o', html)).code).toBe(0)
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await startBrowser()
     page = await browser.newPage()
     await page.goto(pathToFileURL(html).href)
   }, 120_000)

@@ -1,19 +1,16 @@
 /** The page of `verbena trace page` in Chromium: it reads captures as the commands do, without any request, and can be used. */
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { gzipSync } from 'node:zlib'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verbena } from '../cli/in-process.ts'
+import { startBrowser, whyNoBrowser } from './chromium.ts'
 import { faint } from './contrast.ts'
 
-const executablePath = '/usr/bin/chromium'
-const found = existsSync(executablePath)
-if (!found)
-  console.warn(`skipped: pages cannot be tested without ${executablePath} (on Debian: apt-get install chromium)`)
 const hasZstd = spawnSync('zstd', ['--version']).status === 0
 
 const captures = new URL('../captures/', import.meta.url).pathname
@@ -21,13 +18,13 @@ const names = readdirSync(captures).filter((name) => name.endsWith('.pcap'))
 const lossy = join(captures, 'rc_pingpong_loss3.pcap')
 const { VERBENA_SCREENSHOTS: screenshots } = process.env
 
-describe.skipIf(!found)('the page of trace page', { timeout: 120_000 }, () => {
+describe.skipIf(whyNoBrowser)('the page of trace page', { timeout: 120_000 }, () => {
   const dir = mkdtempSync(join(tmpdir(), 'verbena-page-'))
   const empty = join(dir, 'empty.html')
   let browser: Browser
   beforeAll(async () => {
     expect((await verbena('trace', 'page', '-o', empty)).code).toBe(0)
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+    browser = await startBrowser()
   }, 60_000)
   afterAll(async () => {
     await browser?.close()
