@@ -110,9 +110,10 @@ const slower = [
   ...['browser', 'interop', 'slow'].map((folder) => `test/${folder}/**`),
 ]
 
-/** `npm run test:looks`: only the tests of what waits for events. */
+/** `npm run test:looks`: only the tests of what waits for events, which none of `unit` does. */
 const withoutLooks = process.env.VERBENA_LOOKS === '0'
-if (withoutLooks) slower.push('test/*.test.ts', 'test/!(cm|collectives|compliance|devices|node|rsocket|verbs)/**')
+if (withoutLooks)
+  slower.push(...unit, 'test/*.test.ts', 'test/!(cm|collectives|compliance|devices|node|rsocket|verbs)/**')
 
 // What `npm test` runs: everything that needs nothing but Node.js and is quick. Four workers also on two cores, because half
 // of the time is waiting: for processes to start, for timers, for peers that answer nothing.

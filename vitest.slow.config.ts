@@ -28,7 +28,7 @@ export default defineConfig({
     env: { VERBENA_SLOW: '1' },
     globalSetup: ['./test/entries.ts'],
     // More than cores: half of the time is waiting, for processes that start or are killed, and for time limits.
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 600_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 120_000,
