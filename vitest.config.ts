@@ -115,13 +115,13 @@ const withoutLooks = process.env.VERBENA_LOOKS === '0'
 if (withoutLooks)
   slower.push(...unit, 'test/*.test.ts', 'test/!(cm|collectives|compliance|devices|node|rsocket|verbs)/**')
 
-// What `npm test` runs: everything that needs nothing but Node.js and is quick. Four workers also on two cores, because half
+// What `npm test` runs: everything that needs nothing but Node.js and is quick. Five workers also on two cores, because half
 // of the time is waiting: for processes to start, for timers, for peers that answer nothing.
 export default defineConfig({
   test: {
     onStackTrace: (_, frame) => toSource(frame),
     globalSetup: ['./test/entries.ts'],
-    maxWorkers: 4,
+    maxWorkers: 5,
     testTimeout: 60_000,
     expect: { poll: { timeout: 20_000 } },
     hookTimeout: 60_000,

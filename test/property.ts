@@ -25,7 +25,7 @@ declare module 'vitest' {
 
 export const slow = process.env.VERBENA_SLOW === '1'
 export const slowFactor = 2
-export const quickShare = 0.6
+export const quickShare = 0.4
 
 /** A seed for a generator of the test's own. A smaller seed is not a simpler example, so it is not shrunk. */
 export const seeds = fc.noShrink(fc.nat(2 ** 31 - 1))
