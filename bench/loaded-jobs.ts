@@ -20,6 +20,8 @@ import type { SocketComparisons } from './socket-jobs.ts'
 /** How long things take, once V8 has compiled most of what runs; `npm run bench -- --brief` has other figures. */
 export interface Scale {
   warmUpMs: number
+  /** Requests before those that are measured: on a busy machine no time says how much V8 has compiled. */
+  warmUpRequests: number
   loadMs: number
   sparseRequests: number
   /** Of request-cpu.ts: requests, and the most seconds for them. */
@@ -30,11 +32,19 @@ export interface Scale {
 }
 
 export const usualScale: Scale = {
-  ...{ warmUpMs: 2000, loadMs: 4000, sparseRequests: 20, cpuRequests: 20_000, cpuSeconds: 12, computing: 4 },
+  ...{
+    warmUpMs: 2000,
+    warmUpRequests: 10_000,
+    loadMs: 4000,
+    sparseRequests: 20,
+    cpuRequests: 20_000,
+    cpuSeconds: 12,
+    computing: 4,
+  },
 }
 /** Enough to see that a row can be measured. */
 export const briefScale: Scale = {
-  ...{ warmUpMs: 20, loadMs: 300, sparseRequests: 1, cpuRequests: 400, cpuSeconds: 2, computing: 1 },
+  ...{ warmUpMs: 20, warmUpRequests: 0, loadMs: 300, sparseRequests: 1, cpuRequests: 400, cpuSeconds: 2, computing: 1 },
 }
 
 export interface LoadedJob {
@@ -130,7 +140,8 @@ function http(condition: Condition, connections: number, targets: readonly [numb
           if (condition === onOneCore && !meeting.preload)
             floors.push(1e6 / (await cpuOfRequest('memory', connections, meeting, cores, scale)))
           const where = { ...meeting, cores, responseBytes: 16 }
-          const [perSecond] = await askClient(where, 'load', connections, scale.warmUpMs, scale.loadMs)
+          const { warmUpMs, loadMs, warmUpRequests } = scale
+          const [perSecond] = await askClient(where, 'load', connections, warmUpMs, loadMs, warmUpRequests)
           return perSecond!
         }),
       )

@@ -99,14 +99,14 @@ rsocket-stream-65536, rsocket-stream-1048576; of the gateway gateway-infiniband-
 gateway-infiniband-UD, gateway-infiniband-RC-roce, gateway-infiniband-UD-roce, gateway-shmem, gateway-loopback,
 gateway-missed, gateway-convert; under verbena/preload http-1, http-16,
 http-warm-1, http-warm-16, http-sparse, http-strangers, connecting, connecting-warm, connecting-at-once, idle, start,
-start-first; of collectives collective-2, collective-4,
+start-first, start-requests; of collectives collective-2, collective-4,
 collective-two-cores; of sketches sketch-count-min, sketch-conservative,
 sketch-count, sketch-coco, sketch-elastic, sketch-heavykeeper; of the monitor monitor-8, monitor-1024,
 monitor-distinct, monitor-workers, monitor-overload, monitor-flows; of the traffic generator traffic-send, traffic-write.
 On a network: write-bandwidth-65536, write-bandwidth-1048576, send-latency, message-rate, connections, rsocket-wire-rr,
 rsocket-wire-stream-65536; under verbena/preload http-wire-1, http-wire-50, http-wire-warm-1, http-wire-warm-50,
 http-wire-sparse, http-wire-strangers, connecting-wire, connecting-wire-warm, connecting-wire-at-once, idle-wire,
-start-wire-first; of the traffic generator traffic-wire-send,
+start-wire-first, start-wire-requests; of the traffic generator traffic-wire-send,
 traffic-wire-write.
 On both, where others run, too: busy-http-1, busy-http-16, busy-http-sparse, busy-rsocket-rr, busy-http-cpu, beside four processes
 that compute on two cores; one-core-http-1, one-core-http-16; http-cpu.

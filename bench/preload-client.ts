@@ -1,8 +1,8 @@
 /**
- * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT BEFORE DURING. Prints its result as JSON.
+ * An ordinary client of HTTP and TCP, which knows nothing of RDMA: HOST PORT TASK ARGUMENT BEFORE DURING REQUESTS. Prints its result as JSON.
  *
  *     load CONNECTIONS   requests per second, one outstanding for each connection, which is kept; after BEFORE milliseconds of load
- *                        in the following DURING milliseconds
+ *                        in the following DURING milliseconds; those before last until REQUESTS were answered, 0 by default
  *     sparse REQUESTS    median milliseconds of a request that comes 100 ms after the last one, on one connection
  *     connect COUNT      median milliseconds of connecting, one connection after the other, each closed before the next; after
  *                        BEFORE others
@@ -19,7 +19,9 @@ import { medianOf } from '../src/stats/index.ts'
 
 const [host, portText, task, ...numbers] = process.argv.slice(2) as [string, string, string, string, string]
 const port = Number(portText)
-const [count, before, during] = numbers.map(Number) as [number, number, number]
+const [count, before, during, requests = 0] = numbers.map(Number) as [number, number, number, number?]
+/** The longest time in which so many requests are to be answered. */
+const longestMs = 40_000
 const sparseMs = 100
 const tickMs = 10
 
@@ -43,7 +45,11 @@ async function load(): Promise<number> {
     }
   }
   const all = Promise.all(Array.from({ length: count }, one))
-  await Promise.race([pause(before), all])
+  const warm = async (): Promise<void> => {
+    const until = performance.now() + longestMs
+    while (answered < requests && performance.now() < until) await pause(tickMs)
+  }
+  await Promise.race([Promise.all([pause(before), warm()]), all])
   const first = answered
   const began = performance.now()
   await Promise.race([pause(during), all])

@@ -1,6 +1,7 @@
 /**
  * What starting costs a program: processor time, which depends less than the time of day on what else runs. A process of which no socket
- * has a rule, beside plain Node; and one that makes its first connection, to itself, beside TCP.
+ * has a rule, beside plain Node; and one that makes its first connection, to itself, beside TCP; and one that makes a thousand requests
+ * of HTTP, of which most run before V8 has compiled what they run.
  */
 import { fileURLToPath } from 'node:url'
 import { entryModule } from '../src/memory/index.ts'
@@ -47,22 +48,28 @@ const starting: PreloadJob = {
   },
 }
 
-const first = (network: boolean): PreloadJob => ({
-  name: network ? 'start-wire-first' : 'start-first',
+const fewRequests = 1000
+
+const first = (network: boolean, requests = 0): PreloadJob => ({
+  name: `start-${network ? 'wire-' : ''}${requests > 0 ? 'requests' : 'first'}`,
   network,
   async run(rounds, devices) {
     const ours: number[] = []
     const theirs: number[] = []
     for (let round = 0; round < rounds; round++) {
       const { host, server } = network ? overDevices(devices) : overMemory(`shm:bench-${process.pid}-${round}`)
-      const [our, their] = await inTurns(server, [host])
+      const [our, their] = await inTurns(server, requests > 0 ? [host, String(requests)] : [host])
       ours.push(our)
       theirs.push(their)
     }
     const on = network ? devices[1].replace(/:.*/, '') : 'shm'
-    const title = `a process that starts, connects to itself and ends, CPU, ${on}`
+    const does = requests > 0 ? `makes ${requests.toLocaleString('en')} requests to itself` : 'connects to itself'
+    const title = `a process that starts, ${does} and ends, CPU, ${on}`
     return [compare(title, ours, 'the same over TCP', theirs, 'ms', 'less is better')]
   },
 })
 
-export const startJobs: readonly PreloadJob[] = [starting, first(false), first(true)]
+export const startJobs: readonly PreloadJob[] = [
+  ...[starting, first(false), first(true)],
+  ...[first(false, fewRequests), first(true, fewRequests)],
+]

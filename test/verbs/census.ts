@@ -4,6 +4,7 @@ import type { Context } from '../../src/index.ts'
 import { P, runOwnerShift, runPagesMask } from '../../src/memory/pages.ts'
 import { pagesLayout } from '../../src/memory/segment-layout.ts'
 import { type Host, layout } from '../../src/verbs/provider/index.ts'
+import { eachKey } from '../../src/verbs/provider/key-slots.ts'
 import { allReclaimed, sweep, sweepNow } from '../../src/verbs/provider/reclaim.ts'
 
 const { Agent, Dev, Key, keyKind, keySlots, Records, Service } = layout
@@ -28,6 +29,13 @@ export function census(context: Context, waits = true): Census {
     const kind = i32[at.keys + slot * Key.words + Key.kind]
     if (kind !== keyKind.free && kind !== keyKind.deleted) keys++
   }
+  eachKey(host, () => {
+    keys--
+  })
+  if (keys !== 0) throw new Error(`${keys} keys are in use whose slots are not marked so`)
+  eachKey(host, () => {
+    keys++
+  })
   const device = host.deviceWord(index)
   return {
     ...found,

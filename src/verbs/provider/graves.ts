@@ -3,7 +3,8 @@
  * only read.
  */
 import { type Host, stageOf } from './host.ts'
-import { Cq, Key, keyKind, keySlots, Meta, Pd, Qp, Records, Srq } from './layout.ts'
+import { eachKey } from './key-slots.ts'
+import { Cq, Key, keyKind, Meta, Pd, Qp, Records, Srq } from './layout.ts'
 
 /** Kinds of buried objects; the index in this list is part of a link. */
 const kinds = ['qp', 'cq', 'srq', 'pd', 'key'] as const
@@ -103,11 +104,9 @@ export function relist(host: Host): void {
   each('srq', Srq.ring)
   each('pd', -1)
   if (i32[at.meta + Meta.keysUsed] !== 0)
-    for (let slot = 0; slot < keySlots; slot++) {
-      const entry = at.keys + slot * Key.words
-      const kind = i32[entry + Key.kind]!
+    eachKey(host, (entry, kind) => {
       if (kind === keyKind.retired) found('key', entry, f64[(entry + Key.addr) >> 1]!)
       else if (kind === keyKind.region) lost.delete(f64[(entry + Key.addr) >> 1]!)
-    }
+    })
   if (lost.size > 0) segment.freeRetired(lost)
 }

@@ -5,6 +5,7 @@
 import { VerbsError } from './errors.ts'
 import { bury } from './graves.ts'
 import type { Host } from './host.ts'
+import { eachKey, leaveKeySlot, useKeySlot } from './key-slots.ts'
 import { Dev, Key, keyKind, keySlots, Meta, Pd } from './layout.ts'
 import { releasePd } from './lifetime.ts'
 
@@ -63,6 +64,7 @@ function takeKeyEntry(host: Host): number {
       slot = (slot + 1) & (keySlots - 1)
     }
     if (!unique) continue
+    useKeySlot(host, place)
     i32.fill(0, place + 2, place + Key.words)
     i32[place + Key.key] = key
     return place
@@ -76,6 +78,7 @@ function freeKeyEntry(host: Host, entry: number): void {
   const next = (slot: number, step: number): number => (slot + step + keySlots) & (keySlots - 1)
   let slot = (entry - base) / Key.words
   Atomics.store(i32, entry + Key.kind, keyKind.deleted)
+  leaveKeySlot(host, entry)
   if (i32[base + next(slot, 1) * Key.words + Key.kind] !== keyKind.free) return
   while (i32[base + slot * Key.words + Key.kind] === keyKind.deleted) {
     i32[base + slot * Key.words + Key.kind] = keyKind.free
@@ -89,12 +92,10 @@ export function destroyKey(host: Host, entry: number): void {
   if (host.i32[entry + Key.kind] === keyKind.region && host.i32[entry + Key.region]! > 0) {
     const { i32, at } = host
     const region = (entry - at.keys) / Key.words
-    for (let slot = 0; slot < keySlots; slot++) {
-      const window = at.keys + slot * Key.words
-      const kind = i32[window + Key.kind]
+    eachKey(host, (window, kind) => {
       if ((kind === keyKind.window1 || kind === keyKind.window2) && i32[window + Key.region] === region)
         unbindWindow(host, window)
-    }
+    })
     host.segment.quiesce()
   }
   removeKey(host, entry)
@@ -154,12 +155,10 @@ export function recountWindows(host: Host, region: number): void {
   const bound = at.keys + region * Key.words
   if (region < 0 || i32[bound + Key.kind] !== keyKind.region) return
   let count = 0
-  for (let slot = 0; slot < keySlots; slot++) {
-    const window = at.keys + slot * Key.words
-    const kind = i32[window + Key.kind]
-    if (kind !== keyKind.window1 && kind !== keyKind.window2) continue
+  eachKey(host, (window, kind) => {
+    if (kind !== keyKind.window1 && kind !== keyKind.window2) return
     if (i32[window + Key.region] === region && i32[window + Key.regionKey] === i32[bound + Key.key]) count++
-  }
+  })
   Atomics.store(i32, bound + Key.region, count)
 }
 

@@ -633,6 +633,7 @@ type Table =
   | 'portHeads'
   | 'ports'
   | 'pending'
+  | 'keyBits'
   | 'slots'
 
 /** First word of each table from the start of the static area, in order; `words` is their total. */
@@ -654,6 +655,8 @@ function tables(): Record<Table | 'words', number> {
     qps: place(maxQps, Qp.words),
     qpNumbers: place(qpNumberSlots, 1),
     keys: place(keySlots, Key.words),
+    /** A bit for each slot of the key table that is in use: see key-slots.ts. */
+    keyBits: place(1, keySlots / 32),
     mcast: place(maxMcastEntries, Mcast.words),
     agents: place(maxAgents, Agent.words),
     services: place(maxServices, Service.words),

@@ -18,6 +18,7 @@ import { deviceAt } from './device.ts'
 import { bury, isBuried, relist } from './graves.ts'
 import { dropAgent } from './gsi-agents.ts'
 import { type Host, stageOf } from './host.ts'
+import { eachKey } from './key-slots.ts'
 import {
   Chan,
   Cq,
@@ -25,7 +26,6 @@ import {
   Dev,
   Key,
   keyKind,
-  keySlots,
   Meta,
   maxDevices,
   Pd,
@@ -271,17 +271,14 @@ function countKeys(host: Host): void {
     i32[host.deviceWord(index) + Dev.mws] = 0
   }
   let used = 0
-  for (let slot = 0; slot < keySlots; slot++) {
-    const entry = at.keys + slot * Key.words
-    const kind = i32[entry + Key.kind]!
-    if (kind === keyKind.free || kind === keyKind.deleted) continue
+  eachKey(host, (entry, kind) => {
     used++
-    if (kind === keyKind.retired) continue
+    if (kind === keyKind.retired) return
     const device = host.deviceWord(i32[entry + Key.device]!) + (kind === keyKind.region ? Dev.mrs : Dev.mws)
     i32[device] = i32[device]! + 1
     const pd = at.pds + i32[entry + Key.pd]! * Pd.words + (kind === keyKind.region ? Pd.mrs : Pd.mws)
     i32[pd] = i32[pd]! + 1
-  }
+  })
   i32[at.meta + Meta.keysUsed] = used
 }
 

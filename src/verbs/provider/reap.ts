@@ -3,8 +3,9 @@ import { deviceAt } from './device.ts'
 import { leaveFarewell } from './farewells.ts'
 import { tellAgents } from './gsi-agents.ts'
 import type { Host } from './host.ts'
+import { eachKey } from './key-slots.ts'
 import { destroyKey } from './keys.ts'
-import { Chan, Cq, Ctx, Dev, Key, keyKind, keySlots, Meta, maxDevices, Pd, Qp, Srq } from './layout.ts'
+import { Chan, Cq, Ctx, Dev, Key, keyKind, Meta, maxDevices, Pd, Qp, Srq } from './layout.ts'
 import { destroyCq, destroyPd, destroySrq, recount, retireQp } from './lifetime.ts'
 import { reapPorts } from './ports.ts'
 import { sweepNow } from './reclaim.ts'
@@ -45,15 +46,11 @@ export function reapAttachment(host: Host, owner: number): void {
   each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
   each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => destroyCq(host, cq, true))
   if (i32[at.meta + Meta.keysUsed]! > 0) {
-    for (let slot = 0; slot < keySlots; slot++) {
-      const entry = at.keys + slot * Key.words
-      const kind = i32[entry + Key.kind]!
-      const used = kind !== keyKind.free && kind !== keyKind.deleted && kind !== keyKind.retired
-      if (used && i32[entry + Key.owner] === owner) {
-        destroyKey(host, entry)
-        reaped++
-      }
-    }
+    eachKey(host, (entry, kind) => {
+      if (kind === keyKind.retired || i32[entry + Key.owner] !== owner) return
+      destroyKey(host, entry)
+      reaped++
+    })
   }
   each(at.channels, Chan.words, Meta.channelsUsed, Chan.state, Chan.owner, (chan) =>
     host.control(() => giveRecord(host, 'channel', chan)),
