@@ -1,16 +1,15 @@
 /** All sets of a plan: rank 0 saves each when it is done, and the other ranks take part. */
 import { join } from 'node:path'
 import {
+  beginSaving,
   type CollectiveResults,
   type CollectiveSet,
-  saveResults,
   summarize,
   writeRepetitions,
 } from '../../report/index.ts'
 import {
   beginResults,
   clearTimestamps,
-  collectivePlot,
   type PlannedSet,
   pacedSaver,
   type RunHooks,
@@ -34,7 +33,11 @@ export async function runCollective(run: CollectiveRun): Promise<CollectiveResul
   }
   const save = saverOf(results, outDir)
   clearTimestamps(outDir)
-  saveResults(outDir, results, collectivePlot())
+  beginSaving(
+    outDir,
+    results,
+    plan.sets.map(({ settings }) => settings),
+  )
   const saveOften = pacedSaver(save)
   // A launcher that passes on a signal may kill this process soon after it, before a set is over.
   signal.addEventListener('abort', save)

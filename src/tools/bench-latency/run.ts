@@ -11,15 +11,15 @@
 import { join } from 'node:path'
 import { entryModule } from '../../memory/index.ts'
 import {
+  beginSaving,
   type LatencyResults,
   type LatencySet,
   latencies,
   NSEC_PER_SEC,
-  saveResults,
   summarize,
   writeTimestamps,
 } from '../../report/index.ts'
-import { beginResults, clearTimestamps, latencyPlot, type Plan, type PlannedSet, saverOf } from '../bench-kit/index.ts'
+import { beginResults, clearTimestamps, type Plan, type PlannedSet, saverOf } from '../bench-kit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from '../bench-thread/index.ts'
 import { type Peer, Peers } from '../kit/index.ts'
 import { type Prepared, type ReceiverReport, type SenderReport, type SetRequest, slotsOf } from './latency-set.ts'
@@ -77,7 +77,11 @@ export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
   run.signal?.addEventListener('abort', onAbort)
   const save = saverOf(results, run.outDir)
   clearTimestamps(run.outDir)
-  saveResults(run.outDir, results, latencyPlot(run.plan.sets.map(({ settings }) => settings)))
+  beginSaving(
+    run.outDir,
+    results,
+    run.plan.sets.map(({ settings }) => settings),
+  )
   try {
     await threads.prime(run)
     let failed = false

@@ -1,7 +1,7 @@
 /** All runs of a plan, one after the other; each is saved when it is done. */
 import { GatewayError } from '../../gateway/index.ts'
-import { type NodeResults, type NodeSet, type Setting, saveResults, summarize } from '../../report/index.ts'
-import { beginResults, nodePlot, type Plan, type PlannedSet, type RunHooks, saverOf } from '../bench-kit/index.ts'
+import { beginSaving, type NodeResults, type NodeSet, type Setting, summarize } from '../../report/index.ts'
+import { beginResults, type Plan, type PlannedSet, type RunHooks, saverOf } from '../bench-kit/index.ts'
 import { measureNode } from './measure.ts'
 import type { NodeSettings } from './settings.ts'
 
@@ -22,7 +22,11 @@ export async function runNodes(run: NodeRun): Promise<NodeResults> {
   const results: NodeResults = { ...beginResults(run.command, pollingThreads), tool: 'node', unit: 'ns', sets: [] }
   let elsewhereUs = 0
   const save = saverOf(results, outDir, () => elsewhereUs)
-  saveResults(outDir, results, nodePlot())
+  beginSaving(
+    outDir,
+    results,
+    plan.sets.map(({ settings }) => settings),
+  )
   for (const index of plan.order) {
     if (signal.aborted) break
     const set = await measured(plan.sets[index]!, run, (us) => {

@@ -1,15 +1,8 @@
 /** The socket benchmark: TCP_RR and TCP_STREAM between a client's and a server's thread, over rsockets and TCP. */
 import { join } from 'node:path'
 import { entryModule, nativeAvailable } from '../../memory/index.ts'
-import {
-  type SocketResults,
-  type SocketSet,
-  saveResults,
-  summarize,
-  writeRoundTrips,
-  writeSocketTable,
-} from '../../report/index.ts'
-import { beginResults, clearTimestamps, type Plan, type PlannedSet, saverOf, socketPlot } from '../bench-kit/index.ts'
+import { beginSaving, type SocketResults, type SocketSet, summarize, writeRoundTrips } from '../../report/index.ts'
+import { beginResults, clearTimestamps, type Plan, type PlannedSet, saverOf } from '../bench-kit/index.ts'
 import { Control, newControl, resetControl, Stop } from '../bench-thread/index.ts'
 import { type Peer, Peers } from '../kit/index.ts'
 import { receiveBytes } from './loops.ts'
@@ -51,13 +44,13 @@ export async function runSockets(run: SocketRun): Promise<SocketResults> {
   const ends = new SocketEnds()
   const onAbort = () => ends.interrupt()
   run.signal?.addEventListener('abort', onAbort)
-  const saveSets = saverOf(results, run.outDir)
-  const save = () => {
-    saveSets()
-    writeSocketTable(join(run.outDir, 'sets.csv'), results.sets)
-  }
+  const save = saverOf(results, run.outDir)
   clearTimestamps(run.outDir)
-  saveResults(run.outDir, results, socketPlot())
+  beginSaving(
+    run.outDir,
+    results,
+    run.plan.sets.map(({ settings }) => settings),
+  )
   if (!nativeAvailable && run.plan.sets.some(({ settings }) => settings.transport === 'tcp'))
     run.onNote?.('without the koffi package TCP goes through node:net, whose streams and event loop are measured, too')
   try {

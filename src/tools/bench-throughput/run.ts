@@ -3,15 +3,8 @@
  * number of concurrent messages. A message counts when it is back at the client; rates are those of one direction.
  */
 import { entryModule } from '../../memory/index.ts'
-import { saveResults, type ThroughputResults, type ThroughputSet } from '../../report/index.ts'
-import {
-  beginResults,
-  clearTimestamps,
-  type Plan,
-  type PlannedSet,
-  saverOf,
-  throughputPlot,
-} from '../bench-kit/index.ts'
+import { beginSaving, type ThroughputResults, type ThroughputSet } from '../../report/index.ts'
+import { beginResults, clearTimestamps, type Plan, type PlannedSet, saverOf } from '../bench-kit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from '../bench-thread/index.ts'
 import { type Peer, Peers } from '../kit/index.ts'
 import type { EchoResult, EchoTarget } from './echo.ts'
@@ -51,7 +44,11 @@ export async function runThroughput(run: ThroughputRun): Promise<ThroughputResul
   run.signal?.addEventListener('abort', onAbort)
   const save = saverOf(results, run.outDir)
   clearTimestamps(run.outDir)
-  saveResults(run.outDir, results, throughputPlot())
+  beginSaving(
+    run.outDir,
+    results,
+    run.plan.sets.map(({ settings }) => settings),
+  )
   const target: EchoTarget = { warmup: run.warmup, messages: run.messages, durationNs: run.seconds * 1e9 }
   try {
     for (const index of run.plan.order) {

@@ -6,13 +6,12 @@ import { currentCores, pinThread } from '../../memory/index.ts'
 import {
   type AlgorithmResults,
   type AlgorithmSet,
+  beginSaving,
   medianOf,
-  saveResults,
   summarize,
   writeRepetitions,
 } from '../../report/index.ts'
 import {
-  algorithmPlot,
   beginResults,
   clearTimestamps,
   type PlannedSet,
@@ -47,7 +46,11 @@ export async function runAlgorithms(
   }
   const save = saverOf(results, outDir)
   clearTimestamps(outDir)
-  saveResults(outDir, results, algorithmPlot())
+  beginSaving(
+    outDir,
+    results,
+    run.plan.sets.map(({ settings }) => settings),
+  )
   const saveOften = pacedSaver(save)
   // A launcher that passes on a signal may kill this process soon after it, before a step is over.
   signal.addEventListener('abort', save)

@@ -1,9 +1,9 @@
 /** Fastest transport and operation: a map over size and processes, and the recommendations that follow from it as a table. */
 import { COLOURS } from '../charts/colours.ts'
 import { escapeHtml, formatBytes, formatNs } from '../format.ts'
-import { kindOf, numberOf, roundTrips } from '../plots/collective.ts'
-import { type CollectiveEntry, groupBy, settingNames } from '../settings.ts'
-import { table } from './tables.ts'
+import { table } from '../page/tables.ts'
+import { groupBy, settingNames } from '../settings.ts'
+import { type CollectiveEntry, kindOf, numberOf, roundTrips } from './collective-set.ts'
 
 type Figure = (entry: CollectiveEntry) => number
 
