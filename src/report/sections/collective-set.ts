@@ -40,11 +40,14 @@ export function numberOf(entry: CollectiveEntry, key: 'size' | 'processes' | 'po
   return Number(entry.set.settings[key])
 }
 
-/** Returns comparable round trips: those of READ have other parts. */
+/** True if the set is of comparable round trips: those of READ have other parts. */
+export function isRoundTrip({ set }: CollectiveEntry): boolean {
+  return set.settings.measure === 'MEA_RTT_TIME' && set.settings.mode !== 'READ'
+}
+
+/** Returns comparable round trips that have a time. */
 export function roundTrips(entries: readonly CollectiveEntry[]): CollectiveEntry[] {
-  return entries.filter(
-    ({ set }) => set.settings.measure === 'MEA_RTT_TIME' && set.settings.mode !== 'READ' && set.time.count > 0,
-  )
+  return entries.filter((entry) => isRoundTrip(entry) && entry.set.time.count > 0)
 }
 
 /** Returns "RC SEND", and the settings that distinguish sets besides size and processes. */
