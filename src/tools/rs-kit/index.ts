@@ -10,7 +10,7 @@ export {
 export { collect, portOf, runRsTool, testOptions } from './options.ts'
 export { finish, Session } from './session.ts'
 export { type CommonResult, type CommonSettings, failureOf, type Run, type Tell } from './settings.ts'
-export { type StreamResult, type StreamSettings, type StreamTest } from './stream.ts'
+export type { StreamResult, StreamSettings, StreamTest } from './stream.ts'
 export { configureStreams } from './stream-command.ts'
 export { runStreams } from './stream-run.ts'
 export { serveTool } from './thread.ts'
