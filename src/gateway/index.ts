@@ -8,7 +8,6 @@ export { Converter, type ConvertOptions } from './convert.ts'
 export { GatewayError, type GatewayErrorCode } from './errors.ts'
 export { type Decoder, type Encoder, type Framing, longestRest } from './formats/codec.ts'
 export { type Format, formatNames, formatOf } from './formats/registry.ts'
-export * from './graph/index.ts'
 export { Grid } from './grid.ts'
 export { HookChain } from './hooks/chain.ts'
 export {

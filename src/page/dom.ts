@@ -19,6 +19,11 @@ export function button(text: string, title: string, press: () => void): HTMLButt
   return made
 }
 
+/** Shows whether a toggle is pressed. */
+export function pressed(toggle: HTMLButtonElement, on: boolean): void {
+  toggle.setAttribute('aria-pressed', String(on))
+}
+
 /** Returns the element of the document with that id. */
 export function byId<T extends HTMLElement>(id: string): T {
   return document.getElementById(id) as T

@@ -2,6 +2,6 @@
 
 export { clockText, clockTicks, multiples, roundStep, type Tick, timeTicks } from './axis.ts'
 export { Chart, type ChartData, type ChartLine } from './chart.ts'
-export { button, byId, element } from './dom.ts'
+export { button, byId, element, pressed } from './dom.ts'
 export { theme } from './theme.ts'
 export { PageToken } from './token.ts'

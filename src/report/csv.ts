@@ -13,10 +13,9 @@
  * with a line feed (one that does not was cut off, and its last number may have lost digits).
  */
 
-import { closeSync, openSync, readSync, writeFileSync, writeSync } from 'node:fs'
+import { closeSync, openSync, readSync, writeSync } from 'node:fs'
 import { ReportError } from './errors.ts'
 import { NSEC_PER_SEC } from './latencies.ts'
-import type { SocketSet } from './results.ts'
 
 export const CSV_HEADER = 'number,t_subm,t_recv,t_comp'
 
@@ -95,21 +94,7 @@ function writeLines(path: string, header: string, rows: number, line: (row: numb
   }
 }
 
-/** Writes sets of sockets as a table, one line each: for spreadsheets. */
-export function writeSocketTable(path: string, sets: readonly SocketSet[]): void {
-  const names = [...new Set(sets.flatMap(({ settings }) => Object.keys(settings)))]
-  const heads = ['set', ...names, 'via', 'messages', 'seconds', 'messages_per_second', 'bytes_per_second']
-  heads.push('round_trip_median_ns', 'round_trip_p99_ns', 'cpu_client', 'cpu_server', 'cpu_process', 'error')
-  const rows = sets.map((set) => [
-    ...[set.id, ...names.map((name) => set.settings[name]), set.via, set.messages, set.seconds],
-    ...[set.messagesPerSecond, set.bytesPerSecond, set.roundTrip?.median, set.roundTrip?.p99],
-    ...[set.cpu.client, set.cpu.server, set.cpu.process, set.error],
-  ])
-  const text = [heads, ...rows].map((row) => row.map(csvField).join(',')).join('\n')
-  writeFileSync(path, `${text}\n`)
-}
-
-function csvField(value: unknown): string {
+export function csvField(value: unknown): string {
   const text = value === undefined || value === null ? '' : String(value)
   return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -93,3 +93,8 @@ export function escapeHtml(text: string): string {
     .replaceAll('"', '&quot;')
     .replaceAll("'", '&#39;')
 }
+
+/** Formats bytes per second as bits. */
+export function gigabits(bytesPerSecond: number): string {
+  return formatRate(bytesPerSecond * 8, 'bit/s')
+}

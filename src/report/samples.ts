@@ -8,7 +8,7 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 import { join } from 'node:path'
 import { ReportError } from './errors.ts'
-import type { NodeSet } from './results.ts'
+import type { SavedSet } from './results.ts'
 
 const bytesPerRead = 1 << 22
 const [lineFeed, comma, hash] = [0x0a, 0x2c, 0x23]
@@ -21,7 +21,10 @@ export interface NodeFiles {
 }
 
 /** Returns the files of a run of node-types, named as those of VILLASnode's benchmark. `limit`: samples that were requested at first. */
-export function nodeFiles(dir: string, { id, settings, limit }: Pick<NodeSet, 'id' | 'settings' | 'limit'>): NodeFiles {
+export function nodeFiles(
+  dir: string,
+  { id, settings, limit }: Pick<SavedSet, 'id' | 'settings'> & { limit: number },
+): NodeFiles {
   const name = `${id}_${settings.mode}-${settings.values}-${settings.rate}-${limit}`
   return { input: join(dir, `${name}_input.csv`), output: join(dir, `${name}_output.csv`) }
 }

@@ -1,35 +1,16 @@
 /** Differences between sets: the settings that vary, and the names of sets by them. */
 
 import { formatHz, formatNsExact } from './format.ts'
-import type { LoadedRun } from './load.ts'
-import type {
-  AlgorithmSet,
-  CollectiveSet,
-  LatencySet,
-  NodeSet,
-  Setting,
-  SocketSet,
-  ThroughputSet,
-  TrafficSet,
-} from './results.ts'
-
-type AnySet = LatencySet | ThroughputSet | SocketSet | NodeSet | TrafficSet | CollectiveSet | AlgorithmSet
+import type { Run, SavedSet, Setting, TimedSet } from './results.ts'
 
 /** A set with the run it belongs to. */
-export interface Entry<S extends AnySet = AnySet> {
-  run: LoadedRun
+export interface Entry<S extends SavedSet = SavedSet> {
+  run: Run
   set: S
 }
 
-export type LatencyEntry = Entry<LatencySet>
-export type ThroughputEntry = Entry<ThroughputSet>
-export type SocketEntry = Entry<SocketSet>
-export type NodeEntry = Entry<NodeSet>
-export type TrafficEntry = Entry<TrafficSet>
-export type CollectiveEntry = Entry<CollectiveSet>
-export type AlgorithmEntry = Entry<AlgorithmSet>
 /** Entry that has a latency. */
-export type TimedEntry = Entry<LatencySet | NodeSet>
+export type TimedEntry = Entry<TimedSet>
 
 /** Pseudo-setting that names the run where several are compared. */
 export const RUN = 'run'

@@ -20,12 +20,13 @@ export const dropped = -1
 
 export class Acknowledgements {
   readonly #state: TransportState
-  readonly #policy: AckPolicy
+  /** Decides when ACKs go. What acknowledges requests otherwise, a response or a NAK, settles them with it. */
+  readonly policy: AckPolicy
   readonly #i32: Int32Array
 
   constructor(state: TransportState, policy: AckPolicy) {
     this.#state = state
-    this.#policy = policy
+    this.policy = policy
     this.#i32 = state.i32
   }
 
@@ -40,7 +41,7 @@ export class Acknowledgements {
 
   /** Marks the newest SEND or WRITE as to be acknowledged. */
   due(q: number, t: number): void {
-    this.#policy.owe(t)
+    this.policy.owe(t)
     this.#state.scheduleAck(q)
   }
 
@@ -52,15 +53,10 @@ export class Acknowledgements {
   send(q: number, sink: PacketSink): boolean {
     const i32 = this.#i32
     const t = this.#state.of(q)
-    if (!this.#policy.mayGo(t)) return true
+    if (!this.policy.mayGo(t)) return true
     if (!this.#sendAeth(q, t, ackSyndrome(i32, q, t), i32[t + TransportQp.plainPsn]!, sink)) return false
-    this.#policy.settle(t)
+    this.policy.settle(t)
     return true
-  }
-
-  /** Clears the owed ACK: a response or a NAK is about to be sent, which acknowledges the requests before it. */
-  covered(t: number): void {
-    this.#policy.settle(t)
   }
 
   // --- NAKs --------------------------------------------------------------------------------------------------------
@@ -123,7 +119,7 @@ export class Acknowledgements {
     const syndrome = i32[t + TransportQp.nakDue]!
     if (!this.#sendAeth(q, t, syndrome, i32[t + TransportQp.nakPsn]!, sink)) return false
     i32[t + TransportQp.nakDue] = 0
-    this.#policy.settle(t)
+    this.policy.settle(t)
     state.count(syndrome < Syndrome.PsnSequence ? state.counters.send_rnr_err : state.counters.naks_sent)
     return true
   }

@@ -262,7 +262,7 @@ export class Responder {
     if (state.completeReceive(q, receive, WcStatus.Success, opcode, flags, bytes, data, 0, solicited)) return 0
     // IBA C11-37: a full CQ is an error of the QP that completes to it.
     // Its owner cannot learn of the message, and the QP ends with that. The NAK acknowledges the requests before.
-    this.#acks.covered(t)
+    this.#acks.policy.settle(t)
     state.overran(q)
     return Syndrome.RemoteOperational
   }

@@ -230,7 +230,7 @@ export class Responses {
     if (psnDiff(epsn, i32[t + TransportQp.plainPsn]!) > farBehind)
       i32[t + TransportQp.plainPsn] = psnAdd(epsn, -farBehind)
     // The response also acknowledges the requests before it.
-    this.#acks.covered(t)
+    this.#acks.policy.settle(t)
     // IBA C9-148: a READ counts in the MSN before its response is sent.
     this.#acks.executed(t)
     this.#state.schedule(q)

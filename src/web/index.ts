@@ -2,4 +2,5 @@
 export { escapeHtml, type PageParts, pageDocument, pageScript } from './document.ts'
 export { Guard, type GuardedRequest, type Rejection } from './guard.ts'
 export { baseStyle } from './style.ts'
+export { TlsError } from './tls-error.ts'
 export { newToken, pageUrl, Token } from './token.ts'

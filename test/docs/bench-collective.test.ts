@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { placeOf } from '../../src/collectives/launch/index.ts'
 import { configure } from '../../src/tools/bench-collective/command.ts'
-import { measures, modes, parseLists, transports } from '../../src/tools/bench-collective/settings.ts'
+import { measures, modes, parseCollectiveLists, transports } from '../../src/tools/bench-collective/settings.ts'
 import type { GivenOptions } from '../../src/tools/bench-kit/index.ts'
 import { textOf } from './markdown.ts'
 
@@ -21,7 +21,7 @@ it('has commands that the command understands', async () => {
       given = parsed
     })
     await command.parseAsync(options.split(/ +/), { from: 'user' })
-    expect(parseLists(given, 8).size.length, options).toBeGreaterThan(0)
+    expect(parseCollectiveLists(given, 8).size.length, options).toBeGreaterThan(0)
   }
 })
 

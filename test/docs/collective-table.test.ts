@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { Chooser } from '../../src/collectives/choose.ts'
 import type { GivenOptions } from '../../src/tools/bench-kit/index.ts'
 import { configure } from '../../src/tools/collective/measure.ts'
-import { parseLists, planAlgorithms } from '../../src/tools/collective/settings.ts'
+import { parseAlgorithmLists, planAlgorithms } from '../../src/tools/collective/settings.ts'
 import { textOf } from './markdown.ts'
 
 const page = textOf('docs/guide/collectives.md')
@@ -13,9 +13,9 @@ it('has a row for each step of its command, with all algorithms, the default mar
   const options = /verbena collective measure( --.*)$/m.exec(page)![1]!.trim().split(' ')
   const command = new Command('measure')
   configure(command)
-  let lists = parseLists({})
+  let lists = parseAlgorithmLists({})
   command.action((given: GivenOptions) => {
-    lists = parseLists(given)
+    lists = parseAlgorithmLists(given)
   })
   await command.parseAsync(options, { from: 'user' })
   const steps = [

@@ -94,6 +94,18 @@ it('shows the shapes of the study: RC WRITE with few processes, multicast with m
   )
 })
 
+it('names no fastest where something was not measured, but where it was lost', async () => {
+  sets = []
+  for (const processes of [1, 8, 9]) {
+    add('RC', 'SEND', 'MEA_RTT_TIME', 1, processes, 1000)
+    if (processes !== 9) add('UD', 'SEND', 'MEA_RTT_TIME', 1, processes, 900)
+  }
+  Object.assign(sets.at(-2)!, { time: summarize([]), lost: 1 })
+  const { html } = await reportOf('interrupted')
+  expect(rowsOf(html, 'winners-best')).toEqual([['1 B', 'UD SEND 900 ns', 'RC SEND 1.00 µs', '–']])
+  expect(rowsOf(html, 'recommendations').map(([, processes]) => processes)).toEqual(['1', '8'])
+})
+
 it('of single calls only has their charts, and no map', async () => {
   sets = []
   for (const posts of [1, 2]) {

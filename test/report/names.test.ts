@@ -1,17 +1,18 @@
 /** What lines, panels and sets are called: what tells them apart, and nothing else. */
 import { describe, expect, it } from 'vitest'
-import type { LatencyEntry } from '../../src/report/settings.ts'
+import type { LatencySet } from '../../src/report/index.ts'
+import type { Entry } from '../../src/report/settings.ts'
 import { namesOf, settingNames, sharedLabel } from '../../src/report/settings.ts'
 
 const usual = { service: 'RC', op: 'send', poll: 'busy', inline: false, stamp: 'submit', pause: 2000, engine: 'poster' }
 
-function entries(...changes: object[]): LatencyEntry[] {
+function entries(...changes: object[]): Entry<LatencySet>[] {
   return changes.map(
-    (change) => ({ run: { label: 'run' }, set: { settings: { ...usual, ...change } } }) as unknown as LatencyEntry,
+    (change) => ({ run: { label: 'run' }, set: { settings: { ...usual, ...change } } }) as unknown as Entry<LatencySet>,
   )
 }
 
-function named(of: LatencyEntry[]): { names: string[]; usual: string } {
+function named(of: Entry<LatencySet>[]): { names: string[]; usual: string } {
   const names = namesOf(of, settingNames(of).varying)
   return { names: of.map((entry) => names.of(entry)), usual: names.usual }
 }

@@ -6,13 +6,17 @@
  * Counts are collected here and added to those of the device after a batch of requests.
  */
 import {
+  atomicOpcodes,
   type CounterName,
+  fillingOpcodes,
   type Host,
+  hasOpcode,
   layout,
-  Opcode,
+  localOpcodes,
   operandKind,
   operandsOf,
   QpType,
+  remoteOpcodes,
   SendFlag,
 } from '../../verbs/provider/index.ts'
 
@@ -68,24 +72,17 @@ export class Traffic {
       return
     }
     const to = i32[q + Qp.destDevice]!
-    switch (opcode) {
-      case Opcode.LocalInv:
-      case Opcode.BindMw:
-        return
-      case Opcode.Read:
-        this.#cross(from, to, 1, packetBytes + rethBytes, 1)
-        this.#cross(to, from, this.#packets(readBytes), this.#bytes(readBytes) + aethBytes, 0)
-        return
-      case Opcode.AtomicCmpAndSwp:
-      case Opcode.AtomicFetchAndAdd:
-        this.#cross(from, to, 1, packetBytes + atomicBytes, 1)
-        this.#cross(to, from, 1, packetBytes + aethBytes + atomicAckBytes, 0)
-        return
-      default: {
-        const bytes = this.lengthOf(w)
-        const isWrite = opcode === Opcode.Write || opcode === Opcode.WriteWithImm
-        this.#cross(from, to, this.#packets(bytes), this.#bytes(bytes) + (isWrite ? rethBytes : 0) + immOf(opcode), 1)
-      }
+    if (hasOpcode(localOpcodes, opcode)) return
+    if (hasOpcode(atomicOpcodes, opcode)) {
+      this.#cross(from, to, 1, packetBytes + atomicBytes, 1)
+      this.#cross(to, from, 1, packetBytes + aethBytes + atomicAckBytes, 0)
+    } else if (hasOpcode(fillingOpcodes, opcode)) {
+      this.#cross(from, to, 1, packetBytes + rethBytes, 1)
+      this.#cross(to, from, this.#packets(readBytes), this.#bytes(readBytes) + aethBytes, 0)
+    } else {
+      const bytes = this.lengthOf(w)
+      const headers = (hasOpcode(remoteOpcodes, opcode) ? rethBytes : 0) + immOf(opcode)
+      this.#cross(from, to, this.#packets(bytes), this.#bytes(bytes) + headers, 1)
     }
   }
 

@@ -1,7 +1,8 @@
 /** The HTTP API, version 2, as VILLASnode has it, and more: nodes and paths are added, changed and removed while others run. */
 import { metricsType } from '../../counters/index.ts'
 import { type App, type Context, makeApp } from '../../web/serve/index.ts'
-import { configurationLimits, formatNames, graphDot, graphOf, graphSvg, graphText, hookTypes } from '../index.ts'
+import { graphDot, graphOf, graphSvg, graphText } from '../graph/index.ts'
+import { configurationLimits, formatNames, hookTypes } from '../index.ts'
 import { nodeTypes } from '../nodes/index.ts'
 import { ApiError, type GatewayControl } from './control.ts'
 import { metricsOf } from './metrics.ts'

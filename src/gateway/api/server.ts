@@ -1,6 +1,6 @@
 /** The server of the API: HTTP or HTTPS, WebSockets, the live page. */
 import { readFileSync } from 'node:fs'
-import { Guard, newToken } from '../../web/index.ts'
+import { Guard, newToken, TlsError } from '../../web/index.ts'
 import { type ServeOptions, serve } from '../../web/serve/index.ts'
 import { GatewayError, type HttpConfig } from '../index.ts'
 import type { SuperNode } from '../runtime/index.ts'
@@ -53,8 +53,9 @@ export async function startApi(gateway: SuperNode, http: HttpConfig, { version, 
     }
   } catch (error) {
     live.close()
-    const why = `http: cannot listen on ${host}:${port}: ${(error as Error).message}`
-    throw new GatewayError('ERR_GATEWAY_NODE', why)
+    const why = (error as Error).message
+    if (error instanceof TlsError) throw new GatewayError('ERR_GATEWAY_SETTING', `http: ${why}`)
+    throw new GatewayError('ERR_GATEWAY_NODE', `http: cannot listen on ${host}:${port}: ${why}`)
   }
 }
 

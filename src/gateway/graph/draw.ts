@@ -1,6 +1,6 @@
 /** A gateway as a picture (SVG), for Graphviz (dot), and as text. */
 
-import { type Box, type Edge, layoutOf } from './layout.ts'
+import { type Box, type Edge, layoutOf, type Point } from './layout.ts'
 import type { GraphModel } from './model.ts'
 
 export const graphFormats = ['text', 'svg', 'dot', 'json'] as const
@@ -88,15 +88,13 @@ ${[...drawnEdges, ...drawnBoxes].join('\n')}
 }
 
 /** Returns a curve through all points, level at each of them. */
-function curve(points: readonly { x: number; y: number }[]): string {
+function curve(points: readonly Point[]): string {
   const [first, ...others] = points.map(({ x, y }) => ({ x: round(x + margin), y: round(y + margin) }))
   let last = first!
   let text = `M${last.x} ${last.y}`
-  for (const [i, { x, y }] of others.entries()) {
+  for (const { x, y } of others) {
     const half = round((last.x + x) / 2)
-    // The ends of a line that leads back are half circles: out of the box to the right, and into it from the left.
-    const out = last.x === x ? round(i === 0 ? x + 40 : x - 40) : half
-    text += last.y === y ? ` H${x}` : ` C${out} ${last.y} ${out} ${y} ${x} ${y}`
+    text += last.y === y ? ` H${x}` : ` C${half} ${last.y} ${half} ${y} ${x} ${y}`
     last = { x, y }
   }
   return text

@@ -1,6 +1,5 @@
 /** Model of a drawing of a gateway: its nodes, its paths, and the connections between them. */
-import { mappingText } from '../config/mapping.ts'
-import type { GatewayConfig, PathConfig } from '../config/types.ts'
+import { type GatewayConfig, mappingText, type PathConfig } from '../index.ts'
 
 export interface GraphNode {
   readonly name: string

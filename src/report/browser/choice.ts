@@ -1,9 +1,9 @@
 /** Choice of the reader among the settings that differ between the sets, for all charts and tables of the page. */
 
+import { button, element, pressed } from '../../page/index.ts'
 import type { Settings } from '../charts/index.ts'
 import { formatBytes, formatNsExact } from '../format.ts'
 import type { Setting } from '../results.ts'
-import { button, element, pressed } from './dom.ts'
 
 export interface Choice {
   /** True if the choice includes these settings. Settings that are not offered for choice are included. */
@@ -20,7 +20,7 @@ export function settingChoice(
   if (dropped.size > 0) {
     const fold = element('details')
     fold.id = 'choice'
-    fold.append(element('summary', 'Choose what to show'))
+    fold.append(element('summary', {}, 'Choose what to show'))
     for (const [key, values] of Object.entries(settings)) fold.append(setting(key, values, dropped.get(key)!, changed))
     place.append(fold)
   }
@@ -30,7 +30,7 @@ export function settingChoice(
 }
 
 function setting(key: string, values: readonly Setting[], dropped: Set<Setting>, changed: () => void): HTMLElement {
-  const made = element('fieldset', '', [element('legend', key)])
+  const made = element('fieldset', {}, element('legend', {}, key))
   const buttons = values.map((value) => {
     const one = button(valueText(key, value), `Show or hide ${key} ${value}`, () => {
       if (!dropped.delete(value)) dropped.add(value)

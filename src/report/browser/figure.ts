@@ -3,6 +3,7 @@
  * scales, and the forms of a distribution.
  */
 
+import { button, element, pressed } from '../../page/index.ts'
 import { COLOURS, INK } from '../charts/colours.ts'
 import {
   type ChartSpec,
@@ -19,7 +20,6 @@ import { FONT } from '../charts/text.ts'
 import { swatch } from '../charts/tooltip.ts'
 import { escapeHtml } from '../format.ts'
 import type { Choice } from './choice.ts'
-import { button, element, pressed } from './dom.ts'
 import { type Instance, init } from './library.ts'
 import { dragZoom, type Zoomable } from './zoom.ts'
 
@@ -52,8 +52,8 @@ export class ChartFigure {
       spec.kind === 'lines' ? scales(spec) : { logX: false, logY: spec.kind === 'histogram' && spec.logY === true }
     this.#logX = now.logX
     this.#logY = now.logY
-    const caption = element('figcaption', '', [element('b', spec.title)])
-    if (spec.subtitle !== '') caption.append(element('span', spec.subtitle))
+    const caption = element('figcaption', {}, element('b', {}, spec.title))
+    if (spec.subtitle !== '') caption.append(element('span', {}, spec.subtitle))
     this.#plot = element('div')
     this.#plot.className = 'plot'
     this.#plot.tabIndex = 0
@@ -61,7 +61,7 @@ export class ChartFigure {
     this.#plot.setAttribute('aria-label', spec.title)
     this.#legend = element('div')
     this.#legend.className = 'legend'
-    this.#empty = element('p', 'Nothing to show with these settings.')
+    this.#empty = element('p', {}, 'Nothing to show with these settings.')
     this.#empty.className = 'faint nothing'
     const card = figure.querySelector<HTMLElement>('.chart')!
     card.removeAttribute('tabindex')
@@ -162,7 +162,7 @@ export class ChartFigure {
           : []),
         button('Reset', 'Back to the limits of the report', () => this.#zoomTo(undefined)),
       ]
-      const hint = element('span', 'Drag to zoom; turn the wheel after a click')
+      const hint = element('span', {}, 'Drag to zoom; turn the wheel after a click')
       hint.className = 'faint hint'
       tools.append(group('Zoom', ...zoom), hint)
     }
@@ -283,7 +283,7 @@ function labelsOf(spec: ChartSpec): string[] {
 }
 
 export function group(name: string, ...buttons: HTMLElement[]): HTMLElement {
-  const made = element('div', '', buttons)
+  const made = element('div', {}, ...buttons)
   made.className = 'group'
   made.setAttribute('role', 'group')
   made.setAttribute('aria-label', name)

@@ -1,9 +1,9 @@
 /** Script of report.html. Without it the page is a picture; with it charts are interactive, and settings can be chosen. */
 
+import { element } from '../../page/index.ts'
 import type { Choice } from './choice.ts'
 import { settingChoice } from './choice.ts'
 import { unpacked } from './data.ts'
-import { element } from './dom.ts'
 import { ChartFigure } from './figure.ts'
 import { zoomableFlame } from './flame.ts'
 import { SurfaceFigure } from './surface.ts'

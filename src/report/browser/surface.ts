@@ -1,10 +1,10 @@
 /** A surface of the page: it turns by dragging, keys or buttons; the point under the pointer shows its values. */
 
+import { button, element } from '../../page/index.ts'
 import type { SurfacePoint, SurfaceSpec } from '../charts/spec.ts'
 import { type SurfacePicture, surfacePicture, usualAngle } from '../charts/surface.ts'
 import { escapeHtml, formatExact, formatShare } from '../format.ts'
 import type { Choice } from './choice.ts'
-import { button, element } from './dom.ts'
 import { group } from './figure.ts'
 
 /** Degrees for a pixel, and for a key or a press of a button. */
@@ -28,18 +28,18 @@ export class SurfaceFigure {
   constructor(figure: HTMLElement, spec: SurfaceSpec, choice: Choice) {
     this.#spec = spec
     this.#choice = choice
-    const caption = element('figcaption', '', [element('b', spec.title)])
-    if (spec.subtitle !== '') caption.append(element('span', spec.subtitle))
+    const caption = element('figcaption', {}, element('b', {}, spec.title))
+    if (spec.subtitle !== '') caption.append(element('span', {}, spec.subtitle))
     this.#picture = element('div')
     this.#tip = element('div')
     this.#tip.className = 'tip floating'
     this.#tip.hidden = true
-    this.#plot = element('div', '', [this.#picture, this.#tip])
+    this.#plot = element('div', {}, this.#picture, this.#tip)
     this.#plot.className = 'plot turning'
     this.#plot.tabIndex = 0
     this.#plot.setAttribute('role', 'img')
     this.#plot.setAttribute('aria-label', `${spec.title}. Arrow keys turn it.`)
-    this.#empty = element('p', 'Nothing to show with these settings.')
+    this.#empty = element('p', {}, 'Nothing to show with these settings.')
     this.#empty.className = 'faint nothing'
     const card = figure.querySelector<HTMLElement>('.chart')!
     card.removeAttribute('tabindex')
@@ -76,7 +76,7 @@ export class SurfaceFigure {
   #tools(): HTMLElement {
     const tools = element('div')
     tools.className = 'tools'
-    const hint = element('span', 'Drag it, or use the arrow keys')
+    const hint = element('span', {}, 'Drag it, or use the arrow keys')
     hint.className = 'faint hint'
     tools.append(
       group(

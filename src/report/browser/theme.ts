@@ -1,6 +1,5 @@
 /** Light or dark theme: that of the system, or the reader's choice. */
-import { theme } from '../../page/index.ts'
-import { element } from './dom.ts'
+import { element, theme } from '../../page/index.ts'
 
 export function themeSwitch(place: HTMLElement): void {
   const choose = element('select')
@@ -9,12 +8,12 @@ export function themeSwitch(place: HTMLElement): void {
     ['light', 'light'],
     ['dark', 'dark'],
   ] as const) {
-    const option = element('option', text)
+    const option = element('option', {}, text)
     option.value = value
     choose.append(option)
   }
   theme(choose, 'verbena-report-colours', () => {})
-  const label = element('label', 'Colours ', [choose])
+  const label = element('label', {}, 'Colours ', choose)
   label.className = 'theme'
   place.append(label)
 }

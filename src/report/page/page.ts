@@ -3,8 +3,8 @@
 import { pageDocument } from '../../web/index.ts'
 import { type PageData, packed } from '../browser/data.ts'
 import { escapeHtml, formatBytes } from '../format.ts'
-import type { LoadedRun } from '../load.ts'
 import { disturbance, machineFacts } from '../machine.ts'
+import type { Run } from '../results.ts'
 import type { Headline } from './headline.ts'
 import { STYLE } from './style.ts'
 
@@ -59,14 +59,14 @@ export function notesHtml(notes: readonly string[]): string {
 }
 
 /** Returns the disturbance of each run on a disturbed machine. */
-export function disturbances(runs: readonly LoadedRun[]): string[] {
+export function disturbances(runs: readonly Run[]): string[] {
   return runs.flatMap(({ label, results }) => {
     const text = disturbance(results.machine)
     return text === undefined ? [] : [runs.length > 1 ? `${label}: ${text}` : text]
   })
 }
 
-export function runNotes(runs: readonly LoadedRun[]): string[] {
+export function runNotes(runs: readonly Run[]): string[] {
   const notes: string[] = []
   for (const { label, results } of runs) {
     if (!results.complete) {
@@ -81,7 +81,7 @@ export function runNotes(runs: readonly LoadedRun[]): string[] {
 }
 
 /** Returns machine, versions, command and date of one run. */
-export function factsHtml({ label, results }: LoadedRun, several: boolean): string {
+export function factsHtml({ label, results }: Run, several: boolean): string {
   const { machine, versions, command, startedAt, durationSeconds } = results
   const permitted = Object.entries(machine.permitted).map(([name, yes]) => `${name}: ${yes ? 'yes' : 'no'}`)
   const facts: [string, string][] = [

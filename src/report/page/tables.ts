@@ -1,14 +1,12 @@
 /** Tables of the report: all sets, two runs side by side, Δ inline. */
 
 import type { Settings } from '../charts/spec.ts'
-import { escapeHtml, formatBytes, formatCount, formatRate } from '../format.ts'
-import type { InlinePair } from '../plots/inline.ts'
-import type { LatencySummary, Setting } from '../results.ts'
+import { escapeHtml, formatBytes, formatCount } from '../format.ts'
+import type { Setting } from '../results.ts'
 import {
   type Entry,
   groupBy,
   keyOf,
-  type LatencyEntry,
   labelOf,
   type Names,
   namesOf,
@@ -16,7 +14,6 @@ import {
   settingNames,
   settingOf,
   settingsOf,
-  type ThroughputEntry,
 } from '../settings.ts'
 
 export interface Cell {
@@ -79,6 +76,9 @@ function barStyle({ bar }: Cell): string {
   return ` style="background: linear-gradient(to right, ${bar.colour}55 ${to}, transparent ${to})"`
 }
 
+/** Maximum length of an open table: a longer one would hide the content below it. */
+export const MOST_OPEN = 60
+
 export const NONE: Cell = { text: '–', value: '', number: true }
 
 export function count(value: number | null): Cell {
@@ -122,70 +122,6 @@ export function constantSettings(entries: readonly Entry[]): string {
   return `<p class="settings faint">${what}: ${items.join(' ')}</p>${unless}`
 }
 
-const FIGURES = { median: 'median', p90: 'p90', p99: 'p99', p999: 'p99.9', max: 'max' } as const
-const MORE_FIGURES = { min: 'min', p10: 'p10' } as const
-
-export function latencyTable(entries: readonly LatencyEntry[]): string {
-  const { varying } = settingNames(entries)
-  const names = namesOf(entries, varying)
-  const withComp = entries.some((entry) => entry.set.comp)
-  const number = (text: string): Head => ({ text, number: true })
-  const extra = (text: string): Head => ({ text, number: true, extra: true })
-  const heads = [
-    { text: 'set' },
-    ...[...Object.values(FIGURES), 'lost'].map(number),
-    ...settingHeads(entries, varying),
-    ...['n', ...Object.values(MORE_FIGURES)].map(extra),
-    ...(withComp ? [extra('t_comp median')] : []),
-  ]
-  const rows = entries.map((entry): Row => {
-    const { lat, comp, lost } = entry.set
-    const figures = (names: object): Cell[] =>
-      Object.keys(names).map((key) => count(lat.count > 0 ? lat[key as keyof LatencySummary] : null))
-    return {
-      settings: settingsOf(entry, varying),
-      cells: [
-        setCell(entry, names),
-        ...figures(FIGURES),
-        count(lost),
-        ...varying.map((key) => settingCell(settingOf(entry, key))),
-        count(lat.count),
-        ...figures(MORE_FIGURES),
-        ...(withComp ? [count(comp && comp.count > 0 ? comp.median : null)] : []),
-      ],
-    }
-  })
-  return table(heads, rows, 'sets-table')
-}
-
-export function throughputTable(entries: readonly ThroughputEntry[]): string {
-  const { varying } = settingNames(entries)
-  const names = namesOf(entries, varying)
-  const heads: Head[] = [
-    { text: 'set' },
-    ...['messages/s', 'bytes/s', 'Gbit/s'].map((text) => ({ text, number: true })),
-    ...settingHeads(entries, varying),
-    ...['messages', 'seconds'].map((text) => ({ text, number: true, extra: true })),
-  ]
-  const rows = entries.map((entry): Row => {
-    const { messages, seconds, messagesPerSecond, bytesPerSecond } = entry.set
-    const gbit = (bytesPerSecond * 8) / 1e9
-    return {
-      settings: settingsOf(entry, varying),
-      cells: [
-        setCell(entry, names),
-        count(messagesPerSecond),
-        { text: formatRate(bytesPerSecond, 'B'), value: bytesPerSecond, number: true },
-        { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
-        ...varying.map((key) => settingCell(settingOf(entry, key))),
-        count(messages),
-        { text: seconds.toFixed(2), value: seconds, number: true },
-      ],
-    }
-  })
-  return table(heads, rows, 'throughput-sets')
-}
-
 /** Tabulates sets with equal settings in several runs: one figure for each run, and its ratio to that of the first run. */
 export function comparisonTable<E extends Entry>(
   entries: readonly E[],
@@ -221,25 +157,4 @@ export function comparisonTable<E extends Entry>(
     ...runs.slice(1).map((run) => ({ text: `${run} / ${runs[0]}`, number: true })),
   ]
   return table(heads, rows, id)
-}
-
-export function inlineTable(pairs: readonly InlinePair[]): string {
-  const measured = pairs.some((pair) => pair.inline !== null)
-  const number = (text: string) => ({ text, number: true })
-  const heads = [
-    { text: 'settings' },
-    ...['median, stamp submit', 'median, stamp send', 'Δt inline'].map(number),
-    ...(measured ? [number('median, sent inline'), number('saved in fact')] : []),
-  ]
-  const rows = pairs.map((pair) => ({
-    settings: pair.settings,
-    cells: [
-      { text: pair.label },
-      count(pair.submit),
-      count(pair.send),
-      count(pair.saved),
-      ...(measured ? [count(pair.inline), count(pair.inline === null ? null : pair.submit - pair.inline)] : []),
-    ],
-  }))
-  return table(heads, rows, 'inline')
 }

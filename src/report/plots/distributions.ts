@@ -1,15 +1,20 @@
 /** Choice of the histograms to draw: all of a small run, a selection of a large one, the same settings of several runs together. */
 
-import { join } from 'node:path'
 import { distributionOf, histogram } from '../../stats/index.ts'
 import type { HistogramPanel, HistogramSeries, HistogramSpec } from '../charts/spec.ts'
-import { readTimestamps } from '../csv.ts'
 import { ReportError } from '../errors.ts'
-import { formatCount, formatShare } from '../format.ts'
-import { latencies } from '../latencies.ts'
-import type { LatencySet, LatencySummary, NodeSet, PlotSettings } from '../results.ts'
-import { nodeFiles, readLatencies } from '../samples.ts'
-import { groupBy, keyOf, namesOf, RUN, settingNames, settingsOf, sharedLabel, type TimedEntry } from '../settings.ts'
+import type { LatencySummary, PlotSettings, TimedSet } from '../results.ts'
+import {
+  type Entry,
+  groupBy,
+  keyOf,
+  namesOf,
+  RUN,
+  settingNames,
+  settingsOf,
+  sharedLabel,
+  type TimedEntry,
+} from '../settings.ts'
 
 /** Maximum number of panels that are shown at once; the others are below, folded. */
 const MAX_PANELS = 8
@@ -44,7 +49,24 @@ export interface Distributions {
   notes: string[]
 }
 
-export function distributions(entries: readonly TimedEntry[], plot: PlotSettings): Distributions {
+type Value = PlotSettings['histogram']['values'][number]
+
+/** Raw data of a kind of sets. */
+export interface DistributionSource<S extends TimedSet> {
+  /** Returns the figures of one of the latencies; null if the set does not have it. */
+  summaryOf(set: S, value: Value): LatencySummary | null
+  /** Reads the latencies of a set. */
+  raw(entry: Entry<S>): { path: string; values(value: Value): Float64Array }
+  labelOf(value: Value): string
+  /** Returns lines for the box beside the histogram. */
+  facts?(set: S): string[]
+}
+
+export function distributions<S extends TimedSet>(
+  entries: readonly Entry<S>[],
+  plot: PlotSettings,
+  source: DistributionSource<S>,
+): Distributions {
   const notes: string[] = []
   const measured = entries.filter((entry) => entry.set.lat.count > 0)
   const { varying } = settingNames(measured)
@@ -52,11 +74,11 @@ export function distributions(entries: readonly TimedEntry[], plot: PlotSettings
   // One panel for each combination of settings; with several runs it holds the sets of all of them.
   const groups = [...groupBy(measured, (entry) => keyOf(entry, own)).values()]
   const chosen = choose(groups)
-  const zoom = zoomRange(chosen, plot)
-  const drawn = new Map<TimedEntry[], HistogramSeries[]>()
-  const again = new Map<TimedEntry[], HistogramSeries[]>()
+  const zoom = zoomRange(chosen, plot, source)
+  const drawn = new Map<Entry<S>[], HistogramSeries[]>()
+  const again = new Map<Entry<S>[], HistogramSeries[]>()
   for (const group of groups) {
-    const parts = group.flatMap((entry) => read(entry, group, plot, notes, varying))
+    const parts = group.flatMap((entry) => read(entry, group.length > 1, plot, notes, varying, source))
     if (parts.length === 0) continue
     const within = (range: [number, number]): HistogramSeries[] =>
       parts.map(({ values, ...part }) => ({ ...part, histogram: histogram(values, range, binsFor(range, plot)) }))
@@ -67,7 +89,7 @@ export function distributions(entries: readonly TimedEntry[], plot: PlotSettings
   const pictures = (
     name: string,
     text: string,
-    list: TimedEntry[][],
+    list: Entry<S>[][],
     from: typeof drawn,
     most: number,
   ): HistogramSpec[] => {
@@ -121,11 +143,10 @@ export function distributions(entries: readonly TimedEntry[], plot: PlotSettings
  * Returns at most MAX_PANELS groups that show the variety: the settings are added one after the other as long as their combinations fit,
  * and each combination is represented by its smallest size.
  */
-function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
+function choose<E extends TimedEntry>(groups: readonly E[][]): E[][] {
   if (groups.length <= MAX_PANELS) return [...groups]
-  const size = (group: TimedEntry[]): number =>
-    Number(group[0]!.set.settings.size ?? group[0]!.set.settings.values ?? 0)
-  const pick = (keys: readonly string[]): TimedEntry[][] =>
+  const size = (group: E[]): number => Number(group[0]!.set.settings.size ?? group[0]!.set.settings.values ?? 0)
+  const pick = (keys: readonly string[]): E[][] =>
     [...groupBy(groups, (group) => keyOf(group[0]!, keys)).values()].map((alike) =>
       alike.reduce((best, group) => (size(group) < size(best) ? group : best)),
     )
@@ -140,11 +161,15 @@ function choose(groups: readonly TimedEntry[][]): TimedEntry[][] {
  * Returns other limits if the requested ones do not show the shape: when most messages lie in their first quarter, or half of them beyond.
  * The limit is a round number above the p99, but not so far beyond the median that a few slow messages compress the rest.
  */
-function zoomRange(groups: readonly TimedEntry[][], plot: PlotSettings): [number, number] | null {
+function zoomRange<S extends TimedSet>(
+  groups: readonly Entry<S>[][],
+  plot: PlotSettings,
+  source: DistributionSource<S>,
+): [number, number] | null {
   const [low, high] = plot.histogram.range
   const shown = groups
     .flat()
-    .flatMap(({ set }) => plot.histogram.values.flatMap((value) => summaryOf(set, value) ?? []))
+    .flatMap(({ set }) => plot.histogram.values.flatMap((value) => source.summaryOf(set, value) ?? []))
   const slowest = Math.max(0, ...shown.map(({ median, p99 }) => Math.min(p99, 4 * median)))
   const beyond = shown.some(({ median }) => median > high)
   if (slowest === 0 || (slowest > low + (high - low) / 4 && !beyond)) return null
@@ -166,47 +191,31 @@ interface Part extends Omit<HistogramSeries, 'histogram'> {
   values: Float64Array
 }
 
-type Value = PlotSettings['histogram']['values'][number]
-
-function summaryOf(set: TimedEntry['set'], value: Value): LatencySummary | null {
-  return 'comp' in set || value === 'lat' ? (set as LatencySet)[value] : null
-}
-
-/** Returns the latencies of a set from its raw data, by their names. */
-function rawOf({ run, set }: TimedEntry): { path: string; values(value: Value): Float64Array } {
-  if ('comp' in set) {
-    const path = join(run.dir, `${set.id}.csv`)
-    const { tSubm, tRecv, tComp } = readTimestamps(path)
-    return { path, values: (value) => latencies(tSubm, value === 'lat' ? tRecv : tComp) }
-  }
-  const { output } = nodeFiles(run.dir, set)
-  return { path: output, values: () => readLatencies(output) }
-}
-
-function read(
-  entry: TimedEntry,
-  group: readonly TimedEntry[],
+function read<S extends TimedSet>(
+  entry: Entry<S>,
+  severalRuns: boolean,
   plot: PlotSettings,
   notes: string[],
   varying: readonly string[],
+  source: DistributionSource<S>,
 ): Part[] {
   const { run, set } = entry
   try {
-    const raw = rawOf(entry)
-    const name = (value: string): string => (group.length > 1 ? `${value}, ${run.label}` : value)
+    const raw = source.raw(entry)
     const parts: Part[] = []
     for (const value of plot.histogram.values) {
-      const summary = summaryOf(set, value)
+      const summary = source.summaryOf(set, value)
       if (!summary || summary.count === 0) continue
       const values = raw.values(value)
       if (values.length !== summary.count) {
         notes.push(`${raw.path} holds ${values.length} latencies (${value}), run.json says ${summary.count}.`)
       }
+      const label = source.labelOf(value)
       parts.push({
-        label: name('comp' in set ? `t_${value}` : 'latency'),
+        label: severalRuns ? `${label}, ${run.label}` : label,
         settings: settingsOf(entry, varying),
         median: summary.median,
-        ...('comp' in set ? {} : { facts: lossesOf(set) }),
+        ...(source.facts && { facts: source.facts(set) }),
         values,
         distribution: distributionOf(values),
       })
@@ -217,12 +226,4 @@ function read(
     notes.push(`No histogram of set ${set.id}: ${error.message}.`)
     return []
   }
-}
-
-/** Returns the samples that did not arrive, and the reasons. */
-function lossesOf(set: NodeSet): string[] {
-  const { steps, missed, missing, notTransmitted } = set
-  const share = (count: number): string =>
-    steps > 0 && count > 0 ? `${formatCount(count)} (${formatShare(count / steps)})` : formatCount(count)
-  return [`missing ${share(missing)}, missed steps ${share(missed)}`, `not transmitted ${share(notTransmitted)}`]
 }

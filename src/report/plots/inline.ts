@@ -7,7 +7,7 @@
 
 import type { BarSpec, Settings } from '../charts/spec.ts'
 import type { PlotSettings } from '../results.ts'
-import { groupBy, keyOf, type LatencyEntry, labelOf, RUN, settingNames, settingsOf } from '../settings.ts'
+import { groupBy, keyOf, labelOf, RUN, settingNames, settingsOf, type TimedEntry } from '../settings.ts'
 
 export interface InlinePair {
   label: string
@@ -21,7 +21,7 @@ export interface InlinePair {
   inline: number | null
 }
 
-export function inlinePairs(entries: readonly LatencyEntry[]): InlinePair[] {
+export function inlinePairs(entries: readonly TimedEntry[]): InlinePair[] {
   const measured = entries.filter((entry) => entry.set.lat.count > 0)
   const keys = [...new Set(measured.flatMap((entry) => Object.keys(entry.set.settings)))]
   const same = [...keys.filter((key) => key !== 'stamp'), RUN]

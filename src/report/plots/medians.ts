@@ -5,8 +5,9 @@
 import { medianOf } from '../../stats/index.ts'
 import { MAX_LINES } from '../charts/lines.ts'
 import type { Line, LineSpec } from '../charts/spec.ts'
-import type { NodeSet, PlotSettings, Setting } from '../results.ts'
+import type { PlotSettings, Setting, TimedSet } from '../results.ts'
 import {
+  type Entry,
   groupBy,
   keyOf,
   labelOf,
@@ -23,14 +24,20 @@ import {
 const SPLIT_ORDER = ['op', 'service', 'values', 'rate', 'device', 'stamp', 'inline', 'poll', RUN]
 
 /** Returns the setting on the horizontal axis: the requested one, or the first varying number if that one does not vary. */
-export function horizontalSetting(entries: readonly TimedEntry[], over: string): string | null {
+export function horizontalSetting(entries: readonly Entry[], over: string): string | null {
   const { varying } = settingNames(entries)
   if (varying.includes(over)) return over
   const isNumber = (key: string): boolean => entries.every((entry) => typeof settingOf(entry, key) === 'number')
   return varying.find((key) => key !== 'repeat' && key !== RUN && isNumber(key)) ?? null
 }
 
-export function medianCharts(entries: readonly TimedEntry[], over: string, plot: PlotSettings): LineSpec[] {
+/** Draws the charts. `missed`: share of steps that a generator missed, where the sets have one. */
+export function medianCharts<S extends TimedSet>(
+  entries: readonly Entry<S>[],
+  over: string,
+  plot: PlotSettings,
+  missed?: (set: S) => number,
+): LineSpec[] {
   const measured = entries.filter((entry) => entry.set.lat.count > 0 && settingOf(entry, over) !== undefined)
   if (measured.length === 0) return []
   const { varying } = settingNames(measured)
@@ -70,7 +77,7 @@ export function medianCharts(entries: readonly TimedEntry[], over: string, plot:
       lines: part.map((group) => ({
         label: names.of(group[0]!) || 'median',
         settings: settingsOf(group[0]!, keys),
-        points: pointsOf(group, over),
+        points: pointsOf(group, over, missed),
       })),
       logarithmic: plot.medians.logarithmic,
       linearY: false,
@@ -85,37 +92,33 @@ function overAxis(over: string): Pick<LineSpec, 'over' | 'xName' | 'x'> {
 }
 
 /** Merges several sets at one position (repetitions) into one point: the medians of their figures. */
-function pointsOf(group: readonly TimedEntry[], over: string): Line['points'] {
+function pointsOf<S extends TimedSet>(
+  group: readonly Entry<S>[],
+  over: string,
+  missed: ((set: S) => number) | undefined,
+): Line['points'] {
   const places = groupBy(group, (entry) => keyOf(entry, [over]))
-  return [...places.values()].map((sets) => ({
-    x: settingOf(sets[0]!, over) as Setting,
-    y: medianOf(sets.map((entry) => entry.set.lat.median)),
-    low: medianOf(sets.map((entry) => entry.set.lat.p10)),
-    high: medianOf(sets.map((entry) => entry.set.lat.p90)),
-    ...missedOf(sets),
-  }))
+  return [...places.values()].map((sets) => {
+    const share = missed ? medianOf(sets.map(({ set }) => missed(set))) : 0
+    return {
+      x: settingOf(sets[0]!, over) as Setting,
+      y: medianOf(sets.map(({ set }) => set.lat.median)),
+      low: medianOf(sets.map(({ set }) => set.lat.p10)),
+      high: medianOf(sets.map(({ set }) => set.lat.p90)),
+      ...(share > 0 && { missed: share }),
+    }
+  })
 }
 
-/** Returns the share of steps that generators missed, if they missed any. */
-function missedOf(entries: readonly TimedEntry[]): { missed?: number } {
-  const shares = entries.flatMap(({ set }) => ('missed' in set ? [missedShare(set)] : []))
-  const missed = shares.length > 0 ? medianOf(shares) : 0
-  return missed > 0 ? { missed } : {}
-}
-
-export function missedShare({ missed, steps }: Pick<NodeSet, 'missed' | 'steps'>): number {
-  return steps > 0 ? Math.max(0, missed / steps) : 0
-}
-
-interface Part {
+interface Part<E> {
   /** Entries of each line. */
-  groups: TimedEntry[][]
+  groups: E[][]
   /** Settings that all lines of this chart share and that its title names. */
   by: string[]
 }
 
 /** Splits a crowded chart by one setting after the other, until each part is readable. */
-function splitGroups(groups: TimedEntry[][], keys: readonly string[], by: string[] = []): Part[] {
+function splitGroups<E extends TimedEntry>(groups: E[][], keys: readonly string[], by: string[] = []): Part<E>[] {
   if (groups.length <= MAX_LINES) return [{ groups, by }]
   const valuesOf = (key: string): number => new Set(groups.map(([first]) => settingOf(first!, key))).size
   const rest = keys.filter((key) => !by.includes(key) && valuesOf(key) > 1)

@@ -1,5 +1,6 @@
 /** Work requests in the queue of a program, in the form of records: its contents, valid or not. */
 import { Opcode, QpType, SendFlag } from '../../verbs/index.ts'
+import { hasOpcode, operandKind, operandsOf, remoteOpcodes } from '../../verbs/provider/index.ts'
 import type { ReceiveRecord, RequestRecord, TraceSge, TraceValue } from '../watch/index.ts'
 import type { Ring } from './ring.ts'
 import { swapped, type Translated } from './translation.ts'
@@ -48,29 +49,22 @@ function fieldsAt(to: Translated, { u32 }: Ring, w: number, opcode: number): Rec
     ? { remote_qpn: word(Wqe.remoteQpn), remote_qkey: word(Wqe.remoteQkey), ah: u32[w + Wqe.ahNumber]! }
     : {}
   const imm = { imm: hex(swapped(u32[w + Wqe.immOrRkey]!)) }
-  switch (opcode) {
-    case Opcode.Send:
-      return address
-    case Opcode.SendWithImm:
-      return { ...imm, ...address }
-    case Opcode.SendWithInv:
-    case Opcode.LocalInv:
+  const remote = (key: number): Record<string, TraceValue> =>
+    hasOpcode(remoteOpcodes, opcode) ? { remote_addr: long(Wqe.address), rkey: word(key) } : {}
+  switch (operandsOf[opcode]) {
+    case operandKind.none:
+      return { ...address, ...remote(Wqe.rkey) }
+    case operandKind.immediate:
+      return { ...imm, ...address, ...remote(Wqe.rkey) }
+    case operandKind.key:
       return { invalidate_rkey: word(Wqe.immOrRkey) }
-    case Opcode.WriteWithImm:
-      return { ...imm, remote_addr: long(Wqe.address), rkey: word(Wqe.rkey) }
-    case Opcode.Write:
-    case Opcode.Read:
-    case Opcode.AtomicWrite:
-      return { remote_addr: long(Wqe.address), rkey: word(Wqe.rkey) }
-    case Opcode.AtomicCmpAndSwp:
-    case Opcode.AtomicFetchAndAdd:
-      return {
-        ...{ remote_addr: long(Wqe.address), rkey: word(Wqe.atomicRkey), compare_add: long(Wqe.compareAdd) },
-        ...(opcode === Opcode.AtomicCmpAndSwp ? { swap: long(Wqe.swap) } : {}),
-      }
-    case Opcode.Flush:
-      return { remote_addr: long(Wqe.address), rkey: word(Wqe.flushRkey), type: u32[w + Wqe.flushType]! & 0xff }
-    case Opcode.BindMw:
+    case operandKind.swap:
+      return { ...remote(Wqe.atomicRkey), compare_add: long(Wqe.compareAdd), swap: long(Wqe.swap) }
+    case operandKind.add:
+      return { ...remote(Wqe.atomicRkey), compare_add: long(Wqe.compareAdd) }
+    case operandKind.flush:
+      return { ...remote(Wqe.flushRkey), type: u32[w + Wqe.flushType]! & 0xff }
+    case operandKind.bind:
       return {
         ...{ addr: long(Wqe.address), length: long(Wqe.windowLength), mr_lkey: word(Wqe.regionKey) },
         ...{ mw_rkey: word(Wqe.windowKey), rkey: word(Wqe.newWindowKey) },

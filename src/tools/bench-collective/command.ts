@@ -1,12 +1,11 @@
 /** `verbena bench collective` */
 import type { Command } from 'commander'
 import type { CollectiveResults, CollectiveSet } from '../../report/index.ts'
-import { addSettings, datedDirectory, type GivenOptions, measure, tellLeftOut } from '../bench-kit/index.ts'
-import { parseInteger, parseNumber } from '../kit/index.ts'
+import { configureBench, measure, type OutputOptions, tellLeftOut } from '../bench-kit/index.ts'
 import { addLaunchOptions, type LaunchOptions, obey, withRanks } from '../rank-kit/index.ts'
 import { Rank } from './rank.ts'
 import { follow, runCollective } from './run.ts'
-import { collectiveOptions, mostBytes, parseLists } from './settings.ts'
+import { collectiveOptions, mostBytes, parseCollectiveLists } from './settings.ts'
 import { collectiveDocument, showCollective } from './show.ts'
 
 const help = `
@@ -32,54 +31,53 @@ Examples:
   srun -N 8 verbena bench collective --device roce --repetitions 1000 --json
   verbena bench collective --procs 2 --measure post-sr,poll-cq,send-time --max-posts 16 --size 1`
 
-interface Options extends LaunchOptions {
-  memsize?: string
-  warmup?: string
-  lostAfter?: string
-  out?: string
-  json?: boolean
+const numbers = {
+  memsize: {
+    flag: '--memsize',
+    argument: '<bytes>',
+    description: 'MEMSIZE: the last of the sizes, where --size names none',
+    ...{ fallback: 65_536, min: 1, max: mostBytes },
+  },
+  warmup: {
+    flag: '--warmup',
+    argument: '<times>',
+    description: 'repetitions before those that count; 50 times as many before the first set',
+    ...{ fallback: 20, min: 0, max: 10_000 },
+  },
+  lostAfter: {
+    flag: '--lost-after',
+    argument: '<ms>',
+    description: 'a message of UC, UD or multicast is lost when it has not come for so long',
+    ...{ fallback: 250, min: 1, max: 60_000, fraction: true },
+  },
 }
 
 export function configure(command: Command): void {
-  command.description('Measure which transport and operation suits one-to-many and many-to-one communication.')
-  addSettings(command, collectiveOptions)
-  command
-    .option('--memsize <bytes>', 'MEMSIZE: the last of the sizes, where --size names none (default: 65536)')
-    .option(
-      '--warmup <times>',
-      'repetitions before those that count; 50 times as many before the first set (default: 20)',
-    )
-    .option(
-      '--lost-after <ms>',
-      'a message of UC, UD or multicast is lost when it has not come for so long (default: 250)',
-    )
-  addLaunchOptions(command)
-    .option('--out <dir>', 'where rank 0 keeps the results (default: a dated folder under results/)')
-    .option('--json', 'rank 0 prints one JSON document on stdout and nothing else')
-    .addHelpText('after', help)
-    .exitOverride()
-    .action(run)
-}
-
-async function run(options: Options & GivenOptions): Promise<void> {
-  const memSize = parseInteger('--memsize', options.memsize, 65_536, 1, mostBytes)
-  const warmUp = parseInteger('--warmup', options.warmup, 20, 0, 10_000)
-  const lostMs = parseNumber('--lost-after', options.lostAfter, 250, 1, 60_000)
-  const lists = parseLists(options, memSize)
-  await withRanks(options, { ...lists, warmUp, lostMs }, async ({ group, timeoutMs, pin }) => {
-    const rank = await Rank.open(group, { lists, warmUp, lostMs, stallMs: timeoutMs, pin })
-    const code = group.rank === 0 ? await lead(rank, options) : await obey((signal) => follow(rank, signal))
-    rank.close()
-    return code
+  configureBench<typeof numbers, LaunchOptions>(command, {
+    name: 'collective',
+    description: 'Measure which transport and operation suits one-to-many and many-to-one communication.',
+    settings: collectiveOptions,
+    numbers,
+    others: addLaunchOptions,
+    ranks: true,
+    help,
+    run: async (options, { memsize, warmup: warmUp, lostAfter: lostMs }, output) => {
+      const lists = parseCollectiveLists(options, memsize)
+      await withRanks(options, { ...lists, warmUp, lostMs }, async ({ group, timeoutMs, pin }) => {
+        const rank = await Rank.open(group, { lists, warmUp, lostMs, stallMs: timeoutMs, pin })
+        const code = group.rank === 0 ? await lead(rank, output) : await obey((signal) => follow(rank, signal))
+        rank.close()
+        return code
+      })
+    },
   })
 }
 
-async function lead(rank: Rank, options: Options): Promise<number> {
-  const outDir = options.out ?? datedDirectory('collective')
+async function lead(rank: Rank, output: OutputOptions): Promise<number> {
   tellLeftOut(rank.plan.leftOut)
   return await measure<CollectiveSet, CollectiveResults>({
-    ...{ outDir, json: options.json === true, plannedSets: rank.plan.sets.length },
-    run: async (hooks) => await runCollective({ rank, outDir, ...hooks }),
+    ...{ ...output, plannedSets: rank.plan.sets.length },
+    run: async (hooks) => await runCollective({ rank, plan: rank.plan, outDir: output.outDir, ...hooks }),
     describe: ({ settings: { transport, mode, size, processes } }) =>
       `${transport} ${mode} ${size} B, ${processes} remote`,
     document: collectiveDocument,

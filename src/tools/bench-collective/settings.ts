@@ -2,7 +2,7 @@
  * The settings of a run, with the names of Viertel (2006): TRANSPORT, MODE, MEASURE, MEMSIZE, REPETITIONS, MAXPOSTS. All ranks are started
  * with the same options, and rank 0 rejects a rank that was not.
  */
-import { type GivenOptions, parseList, type SettingOption } from '../bench-kit/index.ts'
+import { type GivenOptions, parseLists, type SettingOption } from '../bench-kit/index.ts'
 import { integer } from '../kit/index.ts'
 
 export const transports = ['RC', 'UC', 'UD', 'multicast'] as const
@@ -159,14 +159,8 @@ export const collectiveOptions: { readonly [K in keyof CollectiveLists]: Setting
 export type ParsedLists = { readonly [K in keyof CollectiveLists]: readonly CollectiveLists[K][] }
 
 /** Parses the options. Throws a UsageError. `memSize`: bytes, for the sizes where none are given. */
-export function parseLists(given: GivenOptions, memSize: number): ParsedLists {
-  const list = <K extends keyof CollectiveLists>(key: K): CollectiveLists[K][] =>
-    parseList(collectiveOptions[key], given[key])
-  const lists = {
-    ...{ device: list('device'), transport: list('transport'), mode: list('mode'), measure: list('measure') },
-    ...{ size: list('size'), processes: list('processes'), repetitions: list('repetitions') },
-    maxPosts: list('maxPosts'),
-  }
+export function parseCollectiveLists(given: GivenOptions, memSize: number): ParsedLists {
+  const lists = parseLists<CollectiveLists>(collectiveOptions, given)
   return { ...lists, size: lists.size.length > 0 ? lists.size : doublings(memSize) }
 }
 

@@ -38,6 +38,19 @@ export function parseList<V>(option: SettingOption<V>, texts: readonly (string |
   return values
 }
 
+/** Returns the values of each option of a table. `instead`: values of options that were not given. */
+export function parseLists<L extends object>(
+  table: { readonly [K in keyof L]: SettingOption<L[K]> },
+  given: GivenOptions,
+  instead: { [K in keyof L]?: L[K][] } = {},
+): { [K in keyof L]: L[K][] } {
+  const lists = Object.entries<SettingOption<unknown>>(table).map(([key, option]) => {
+    const known = instead[key as keyof L]
+    return [key, parseList(known === undefined ? option : { ...option, fallback: known }, given[key])] as const
+  })
+  return Object.fromEntries(lists) as { [K in keyof L]: L[K][] }
+}
+
 export function onOff(text: string): boolean | undefined {
   return { on: true, true: true, yes: true, off: false, false: false, no: false }[text.toLowerCase()]
 }

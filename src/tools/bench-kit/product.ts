@@ -60,3 +60,15 @@ export function makePlan<S extends object>(
   const order = new Random(seed).shuffle(sets.map((_, i) => i))
   return { sets, order, leftOut: [...leftOut].map(([reason, combinations]) => ({ reason, combinations })) }
 }
+
+/** Returns the keys that have more than one value in these settings. */
+export function varying(all: readonly object[]): string[] {
+  const seen = new Map<string, Set<unknown>>()
+  for (const settings of all) {
+    for (const [key, value] of Object.entries(settings)) {
+      const values = seen.get(key) ?? new Set()
+      seen.set(key, values.add(value))
+    }
+  }
+  return [...seen].filter(([, values]) => values.size > 1).map(([key]) => key)
+}

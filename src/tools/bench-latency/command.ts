@@ -1,8 +1,7 @@
 /** `verbena bench latency` */
 import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
-import { addSettings, datedDirectory, type GivenOptions, limitsOf, tellLeftOut } from '../bench-kit/index.ts'
-import { parseInteger } from '../kit/index.ts'
+import { configureBench, limitsOf, repeatOption, seedOption } from '../bench-kit/index.ts'
 import { planLatency } from './plan.ts'
 import { latencyOptions, parseLatencyLists } from './settings.ts'
 import { measureLatency } from './show.ts'
@@ -23,33 +22,26 @@ Examples:
   verbena bench latency --engine thread --stamp submit,send --inline on,off --size 64
   verbena bench latency --size 8 --repeat 5 --pin 0,1 --json > latency.json`
 
-interface Options {
-  repeat?: string
-  seed?: string
-  warmup?: string
-  json?: boolean
-  out?: string
+const numbers = {
+  repeat: repeatOption,
+  seed: { ...seedOption, description: 'for the payload behind the stamp and the order of the sets' },
+  warmup: {
+    ...{ flag: '--warmup', argument: '<messages>', description: 'messages before each burst that are not counted' },
+    ...{ fallback: 1000, min: 0, max: 8192 },
+  },
 }
 
 export function configure(command: Command): void {
-  command.description('Measure the one-way latency of messages between two adapters of this host.')
-  addSettings(command, latencyOptions)
-  command
-    .option('--repeat <times>', 'measure every combination so many times (default: 1)')
-    .option('--seed <number>', 'for the payload behind the stamp and the order of the sets (default: 1)')
-    .option('--warmup <messages>', 'messages before each burst that are not counted (default: 1000)')
-    .option('--out <dir>', 'where results are kept (default: a dated folder under results/)')
-    .option('--json', 'print one JSON document on stdout and nothing else')
-    .addHelpText('after', examples)
-    .exitOverride()
-    .action(async (options: Options & GivenOptions) => {
-      const repeat = parseInteger('--repeat', options.repeat, 1, 1, 10_000)
-      const seed = parseInteger('--seed', options.seed, 1, 0, 0xffffffff)
-      const warmup = parseInteger('--warmup', options.warmup, 1000, 0, 8192)
+  configureBench(command, {
+    name: 'latency',
+    description: 'Measure the one-way latency of messages between two adapters of this host.',
+    settings: latencyOptions,
+    numbers,
+    help: examples,
+    run: async (options, { repeat, seed, warmup }, { json, outDir }) => {
       const lists = parseLatencyLists(options)
       const plan = planLatency(lists, limitsOf(lists.device), repeat, seed)
-      tellLeftOut(plan.leftOut)
-      const outDir = options.out ?? datedDirectory('latency')
-      endWith(await measureLatency({ plan, seed, warmup, outDir }, options.json === true))
-    })
+      endWith(await measureLatency({ plan, seed, warmup, outDir }, json))
+    },
+  })
 }

@@ -1,5 +1,5 @@
 /** The plan of a latency run: which combinations can be measured. */
-import { combinations, type Limits, makePlan, type Plan } from '../bench-kit/index.ts'
+import { checkPlan, combinations, type Limits, makePlan, type Plan } from '../bench-kit/index.ts'
 import { UsageError } from '../kit/index.ts'
 import { type LatencyLists, type LatencySettings, latencyOptions } from './settings.ts'
 
@@ -23,10 +23,6 @@ export function planLatency(lists: LatencyLists, limits: Limits, repeat: number,
   if (count > maxSets)
     throw new UsageError('--repeat', `these lists make ${count} sets, more than ${maxSets}: shorten some`)
   const plan = makePlan(combinations<LatencySettings>(lists), (settings) => exclusion(settings, limits), repeat, seed)
-  if (plan.sets.length === 0) {
-    const reasons = plan.leftOut.map(({ reason }) => reason)
-    const option = Object.values(latencyOptions).find(({ flag }) => reasons[0]?.includes(flag))?.flag ?? '--service'
-    throw new UsageError(option, `nothing is left to measure: ${reasons.join('; ')}`)
-  }
+  checkPlan(plan, latencyOptions, '--service')
   return plan
 }

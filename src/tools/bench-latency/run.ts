@@ -8,18 +8,16 @@
  *
  * Each set is saved when it is done, so that an interrupted run keeps what it has measured.
  */
-import { join } from 'node:path'
 import { entryModule } from '../../memory/index.ts'
 import {
   type LatencyResults,
   type LatencySet,
   latencies,
   NSEC_PER_SEC,
-  saveResults,
   summarize,
   writeTimestamps,
 } from '../../report/index.ts'
-import { beginResults, clearTimestamps, latencyPlot, type Plan, type PlannedSet, saverOf } from '../bench-kit/index.ts'
+import { beginResults, keepSets, type PlannedSet, plannedSets, type SavedRun } from '../bench-kit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from '../bench-thread/index.ts'
 import { type Peer, Peers } from '../kit/index.ts'
 import { type Prepared, type ReceiverReport, type SenderReport, type SetRequest, slotsOf } from './latency-set.ts'
@@ -27,21 +25,14 @@ import type { StampRequest } from './latency-stamper.ts'
 import { type LatencySettings, maxBurst } from './settings.ts'
 import { receiverStamps } from './stamps.ts'
 
-export interface LatencyRun {
-  plan: Plan<LatencySettings>
+export interface LatencyRun extends SavedRun<LatencySettings, LatencySet> {
   /** Number of messages before each burst that are not recorded. */
   warmup: number
   seed: number
   /** Command line, for the record. */
   command: string[]
-  outDir: string
-  /** Signal that stops the threads; what was measured until then is saved. */
-  signal?: AbortSignal
   /** Called when both ends are connected and begin with this set. */
   onBegin?(settings: LatencySettings): void
-  onSet?(set: LatencySet, measured: number): void
-  /** Called with a note for the user that does not stop the run. */
-  onNote?(note: string): void
 }
 
 /** Times by message number, nanoseconds from the second in which t_subm lies; NaN where there is none. */
@@ -71,37 +62,22 @@ export async function runLatency(run: LatencyRun): Promise<LatencyResults> {
     unit: 'ns',
     sets: [],
   }
-  const { permitted } = results.machine
   const threads = new LatencyThreads()
-  const onAbort = () => threads.stop(Stop.interrupted)
-  run.signal?.addEventListener('abort', onAbort)
-  const save = saverOf(results, run.outDir)
-  clearTimestamps(run.outDir)
-  saveResults(run.outDir, results, latencyPlot(run.plan.sets.map(({ settings }) => settings)))
-  try {
-    await threads.prime(run)
-    let failed = false
-    for (const index of run.plan.order) {
-      if (run.signal?.aborted) break
-      const planned = run.plan.sets[index]!
-      const { set, timestamps, hugePages, notes } = await threads.measure(planned, run)
-      permitted.hugePages = hugePages
-      for (const note of notes) run.onNote?.(note)
-      failed ||= set.error !== undefined
-      if (set.sent > 0 || !run.signal?.aborted) {
-        writeTimestamps(join(run.outDir, `${set.id}.csv`), timestamps)
-        results.sets.push(set)
-        save()
-        run.onSet?.(set, results.sets.length)
+  const { plan, signal, onNote } = run
+  return await keepSets(
+    results,
+    run,
+    async (keep) => {
+      await threads.prime(run)
+      for (const planned of plannedSets(plan, signal)) {
+        const { set, timestamps, hugePages, notes } = await threads.measure(planned, run)
+        results.machine.permitted.hugePages = hugePages
+        for (const note of notes) onNote?.(note)
+        if (set.sent > 0 || !signal?.aborted) keep(set, (path) => writeTimestamps(path, timestamps))
       }
-    }
-    results.complete = !failed && results.sets.length === run.plan.sets.length
-  } finally {
-    run.signal?.removeEventListener('abort', onAbort)
-    await threads.end()
-    save()
-  }
-  return results
+    },
+    { interrupt: () => threads.stop(Stop.interrupted), end: () => threads.end() },
+  )
 }
 
 /** Returns the number of threads that poll. The sender polls the clock between posts, whatever it waits for. */

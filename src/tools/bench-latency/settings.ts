@@ -5,7 +5,7 @@
  * request is posted (`stamp: submit`), or rewritten by a thread until the adapter has read it (`stamp: send`).
  */
 import type { Engine } from '../../index.ts'
-import { coreList, devicePair, type GivenOptions, onOff, parseList, type SettingOption } from '../bench-kit/index.ts'
+import { coreList, devicePair, type GivenOptions, onOff, parseLists, type SettingOption } from '../bench-kit/index.ts'
 import type { Service } from '../bench-thread/index.ts'
 import { integer, oneOf } from '../kit/index.ts'
 
@@ -166,11 +166,6 @@ export const latencyOptions: { readonly [K in keyof LatencySettings]: SettingOpt
   },
 }
 
-export function parseLatencyLists(given: GivenOptions, fallbacks: Partial<LatencyLists> = {}): LatencyLists {
-  const lists: Record<string, unknown[]> = {}
-  for (const [key, option] of Object.entries(latencyOptions) as [keyof LatencySettings, SettingOption<unknown>][]) {
-    const texts = given[key]
-    lists[key] = texts?.length ? parseList(option, texts) : [...(fallbacks[key] ?? option.fallback)]
-  }
-  return lists as unknown as LatencyLists
+export function parseLatencyLists(given: GivenOptions, instead: Partial<LatencyLists> = {}): LatencyLists {
+  return parseLists<LatencySettings>(latencyOptions, given, instead)
 }

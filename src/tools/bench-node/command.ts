@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
 import { nativeAvailable } from '../../memory/index.ts'
 import type { NodeResults, NodeSet } from '../../report/index.ts'
-import { addSettings, coreList, datedDirectory, type GivenOptions, measure } from '../bench-kit/index.ts'
-import { parseInteger, UsageError, wrongValue } from '../kit/index.ts'
+import { configureBench, coreList, measure, repeatOption } from '../bench-kit/index.ts'
+import { UsageError, wrongValue } from '../kit/index.ts'
 import { nodeOptions, planNodes } from './plan.ts'
 import { runNodes } from './run.ts'
 import { type Ends, nodeModes, nodeNames } from './settings.ts'
@@ -37,52 +37,52 @@ Examples:
 interface Options {
   processes?: boolean
   threads?: boolean
-  limit?: string
-  warmup?: string
-  repeat?: string
   pin: string
-  out?: string
-  json?: boolean
+}
+
+const numbers = {
+  limit: {
+    ...{ flag: '--limit', argument: '<samples>', description: 'samples of each run' },
+    ...{ fallback: 0, without: '2 seconds of them', min: 1, max: 1e9 },
+  },
+  warmup: {
+    ...{ flag: '--warmup', argument: '<samples>', description: 'samples at 10 kHz before each run' },
+    ...{ fallback: 10_000, min: 0, max: 1e6 },
+  },
+  repeat: { ...repeatOption, max: 1000 },
 }
 
 export function configure(command: Command): void {
-  command.description('Measure the latency of node-types of the gateway, and what they lose.')
-  addSettings(command, nodeOptions)
-  command
-    .option('--processes', 'generator and receiver in two processes (default, where memory can be shared)')
-    .option('--threads', 'generator and receiver in two threads')
-    .option('--limit <samples>', 'samples of each run (default: 2 seconds of them)')
-    .option('--warmup <samples>', 'samples at 10 kHz before each run (default: 10000)')
-    .option('--repeat <times>', 'measure every combination so many times (default: 1)')
-    .option('--pin <cores>', 'cores of generator and receiver: auto, none, or two numbers', 'auto')
-    .option('--out <dir>', 'where results are kept (default: a dated folder under results/)')
-    .option('--json', 'print one JSON document on stdout and nothing else')
-    .addHelpText('after', help)
-    .exitOverride()
-    .action(run)
-}
-
-async function run(options: Options & GivenOptions): Promise<void> {
-  const limit = parseInteger('--limit', options.limit, 0, 1, 1e9)
-  const warmUp = parseInteger('--warmup', options.warmup, 10_000, 0, 1e6)
-  const repeat = parseInteger('--repeat', options.repeat, 1, 1, 1000)
-  const pin = coreList(options.pin)
-  if (pin === undefined) throw wrongValue('--pin', options.pin, 'auto, none, or core numbers', '0,1')
-  const plan = planNodes(options, endsAsked(options), repeat)
-  const outDir = options.out ?? datedDirectory('node')
-  endWith(
-    await measure<NodeSet, NodeResults>({
-      ...{ outDir, json: options.json === true, plannedSets: plan.sets.length },
-      run: async (hooks) =>
-        await runNodes({
-          ...{ plan, warmUp, pin, outDir, ...hooks },
-          limitOf: ({ rate }) => limit || Math.max(1, Math.round(2 * rate)),
+  configureBench<typeof numbers, Options>(command, {
+    name: 'node',
+    description: 'Measure the latency of node-types of the gateway, and what they lose.',
+    settings: nodeOptions,
+    numbers,
+    others: (command) =>
+      command
+        .option('--processes', 'generator and receiver in two processes (default, where memory can be shared)')
+        .option('--threads', 'generator and receiver in two threads')
+        .option('--pin <cores>', 'cores of generator and receiver: auto, none, or two numbers', 'auto'),
+    help,
+    run: async (options, { limit, warmup, repeat }, output) => {
+      const pin = coreList(options.pin)
+      if (pin === undefined) throw wrongValue('--pin', options.pin, 'auto, none, or core numbers', '0,1')
+      const plan = planNodes(options, endsAsked(options), repeat)
+      endWith(
+        await measure<NodeSet, NodeResults>({
+          ...{ ...output, plannedSets: plan.sets.length },
+          run: async (hooks) =>
+            await runNodes({
+              ...{ plan, warmUp: warmup, pin, outDir: output.outDir, ...hooks },
+              limitOf: ({ rate }) => limit || Math.max(1, Math.round(2 * rate)),
+            }),
+          describe: ({ settings: { node, mode, values, rate } }) => `${node} ${mode}, ${values} values at ${rate} Hz`,
+          document: nodeDocument,
+          show: showNodes,
         }),
-      describe: ({ settings: { node, mode, values, rate } }) => `${node} ${mode}, ${values} values at ${rate} Hz`,
-      document: nodeDocument,
-      show: showNodes,
-    }),
-  )
+      )
+    },
+  })
 }
 
 function endsAsked({ processes, threads }: Options): Ends {

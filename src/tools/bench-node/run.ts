@@ -1,7 +1,7 @@
 /** All runs of a plan, one after the other; each is saved when it is done. */
 import { GatewayError } from '../../gateway/index.ts'
-import { type NodeResults, type NodeSet, type Setting, saveResults, summarize } from '../../report/index.ts'
-import { beginResults, nodePlot, type Plan, type PlannedSet, type RunHooks, saverOf } from '../bench-kit/index.ts'
+import { type NodeResults, type NodeSet, type Setting, summarize } from '../../report/index.ts'
+import { beginResults, keepSets, type Plan, type PlannedSet, plannedSets, type RunHooks } from '../bench-kit/index.ts'
 import { measureNode } from './measure.ts'
 import type { NodeSettings } from './settings.ts'
 
@@ -18,25 +18,24 @@ export interface NodeRun extends RunHooks<NodeSet> {
 const pollingThreads = 2
 
 export async function runNodes(run: NodeRun): Promise<NodeResults> {
-  const { plan, outDir, signal } = run
+  const { plan, signal } = run
   const results: NodeResults = { ...beginResults(run.command, pollingThreads), tool: 'node', unit: 'ns', sets: [] }
   let elsewhereUs = 0
-  const save = saverOf(results, outDir, () => elsewhereUs)
-  saveResults(outDir, results, nodePlot())
-  for (const index of plan.order) {
-    if (signal.aborted) break
-    const set = await measured(plan.sets[index]!, run, (us) => {
-      elsewhereUs += us
-    })
-    // Before a sample was generated there is nothing to save.
-    if (set.error === interrupted && set.steps === 0) break
-    results.sets.push(set)
-    save()
-    run.onSet(set, results.sets.length)
-  }
-  results.complete = results.sets.length === plan.sets.length && results.sets.every(({ error }) => error === undefined)
-  save()
-  return results
+  return await keepSets(
+    results,
+    run,
+    async (keep) => {
+      for (const planned of plannedSets(plan, signal)) {
+        const set = await measured(planned, run, (us) => {
+          elsewhereUs += us
+        })
+        // Before a sample was generated there is nothing to save.
+        if (set.error === interrupted && set.steps === 0) return
+        keep(set)
+      }
+    },
+    { elsewhereUs: () => elsewhereUs },
+  )
 }
 
 const interrupted = 'interrupted'

@@ -1,8 +1,8 @@
 /** `verbena bench rsocket` */
 import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
-import { addSettings, datedDirectory, type GivenOptions, limitsOf, makePlan, tellLeftOut } from '../bench-kit/index.ts'
-import { parseInteger, parseNumber, UsageError, wrongValue } from '../kit/index.ts'
+import { checkPlan, configureBench, limitsOf, makePlan, repeatOption, seedOption } from '../bench-kit/index.ts'
+import { wrongValue } from '../kit/index.ts'
 import {
   maxSocketSizeBytes,
   parseSocketLists,
@@ -39,51 +39,40 @@ Examples:
   verbena bench rsocket --test rr --transport rsocket --seconds 1 --json
   verbena bench rsocket --test stream --profile 65536`
 
-interface Options {
-  seconds?: string
-  warmup?: string
-  repeat?: string
-  seed?: string
-  profile?: string | true
-  json?: boolean
-  out?: string
+const numbers = {
+  seconds: {
+    ...{ flag: '--seconds', argument: '<time>', description: 'time of each measurement' },
+    ...{ fallback: 0.5, min: 0.001, max: 3600, fraction: true },
+  },
+  warmup: {
+    ...{ flag: '--warmup', argument: '<seconds>', description: 'time before each measurement that is not counted' },
+    ...{ fallback: 0.2, min: 0.001, max: 3600, fraction: true },
+  },
+  repeat: { ...repeatOption, fallback: 3 },
+  seed: seedOption,
 }
 
 export function configure(command: Command): void {
-  command.description('Measure rsockets beside TCP of the kernel: transactions and bytes per second, CPU use.')
-  addSettings(command, socketOptions)
-  command
-    .option('--seconds <time>', 'time of each measurement (default: 0.5)')
-    .option('--warmup <seconds>', 'time before each measurement that is not counted (default: 0.2)')
-    .option('--repeat <times>', 'measure every combination so many times (default: 3)')
-    .option('--seed <number>', 'for the order of the sets (default: 1)')
-    .option('--profile [sizes]', 'also sample where the time goes')
-    .option('--out <dir>', 'where results are kept (default: a dated folder under results/)')
-    .option('--json', 'print one JSON document on stdout and nothing else')
-    .addHelpText('after', examples)
-    .exitOverride()
-    .action(async (options: Options & GivenOptions) => {
-      const seconds = parseNumber('--seconds', options.seconds, 0.5, 0.001, 3600)
-      const warmup = parseNumber('--warmup', options.warmup, 0.2, 0.001, 3600)
-      const repeat = parseInteger('--repeat', options.repeat, 3, 1, 10_000)
-      const seed = parseInteger('--seed', options.seed, 1, 0, 0xffffffff)
+  configureBench<typeof numbers, { profile?: string | true }>(command, {
+    name: 'rsocket',
+    description: 'Measure rsockets beside TCP of the kernel: transactions and bytes per second, CPU use.',
+    settings: socketOptions,
+    numbers,
+    others: (command) => command.option('--profile [sizes]', 'also sample where the time goes'),
+    help: examples,
+    run: async (options, { seconds, warmup, repeat, seed }, { json, outDir }) => {
       const sizes = options.profile === undefined ? [] : sizesOf(options.profile)
       const lists = parseSocketLists(options)
       // Queries each adapter, so that a missing one is detected before anything is measured.
       if (lists.transport.includes('rsocket')) limitsOf(lists.device)
       const all = socketCombinations(lists, options)
       const plan = makePlan(all, socketExclusion, repeat, seed)
-      if (plan.sets.length === 0)
-        throw new UsageError(
-          '--direct',
-          `nothing is left to measure: ${plan.leftOut.map(({ reason }) => reason).join('; ')}`,
-        )
-      tellLeftOut(plan.leftOut)
+      checkPlan(plan, {}, '--direct')
       const measured = all.filter((settings) => socketExclusion(settings) === null)
       const profiles = options.profile === undefined ? [] : profileCombinations(measured, sizes)
-      const outDir = options.out ?? datedDirectory('rsocket')
-      endWith(await measureSockets({ plan, profiles, seconds, warmup, outDir }, options.json === true))
-    })
+      endWith(await measureSockets({ plan, profiles, seconds, warmup, outDir }, json))
+    },
+  })
 }
 
 function sizesOf(given: string | true): number[] {

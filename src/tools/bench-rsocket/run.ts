@@ -1,15 +1,7 @@
 /** The socket benchmark: TCP_RR and TCP_STREAM between a client's and a server's thread, over rsockets and TCP. */
-import { join } from 'node:path'
 import { entryModule, nativeAvailable } from '../../memory/index.ts'
-import {
-  type SocketResults,
-  type SocketSet,
-  saveResults,
-  summarize,
-  writeRoundTrips,
-  writeSocketTable,
-} from '../../report/index.ts'
-import { beginResults, clearTimestamps, type Plan, type PlannedSet, saverOf, socketPlot } from '../bench-kit/index.ts'
+import { type SocketResults, type SocketSet, summarize, writeRoundTrips } from '../../report/index.ts'
+import { beginResults, keepSets, type PlannedSet, plannedSets, type SavedRun } from '../bench-kit/index.ts'
 import { Control, newControl, resetControl, Stop } from '../bench-thread/index.ts'
 import { type Peer, Peers } from '../kit/index.ts'
 import { receiveBytes } from './loops.ts'
@@ -17,20 +9,15 @@ import { saveProfiles } from './profiles.ts'
 import { type SocketSettings, savedSettings } from './settings.ts'
 import type { EndPrepared, EndRequest, EndResult, EndRun } from './socket-end.ts'
 
-export interface SocketRun {
-  plan: Plan<SocketSettings>
+export interface SocketRun extends SavedRun<SocketSettings, SocketSet> {
   /** Duration of each measurement, and of the warm-up before it. */
   seconds: number
   warmup: number
   /** Settings that are measured once more with a profiler; their figures are not in the sets. */
   profiles: SocketSettings[]
   command: string[]
-  outDir: string
-  signal?: AbortSignal
   /** Called when both ends are connected and begin with this set. */
   onBegin?(settings: SocketSettings): void
-  onSet?(set: SocketSet, measured: number): void
-  onNote?(note: string): void
 }
 
 /** Settings of a run that a single measurement needs. */
@@ -49,50 +36,33 @@ export async function runSockets(run: SocketRun): Promise<SocketResults> {
     profiles: [],
   }
   const ends = new SocketEnds()
-  const onAbort = () => ends.interrupt()
-  run.signal?.addEventListener('abort', onAbort)
-  const saveSets = saverOf(results, run.outDir)
-  const save = () => {
-    saveSets()
-    writeSocketTable(join(run.outDir, 'sets.csv'), results.sets)
-  }
-  clearTimestamps(run.outDir)
-  saveResults(run.outDir, results, socketPlot())
-  if (!nativeAvailable && run.plan.sets.some(({ settings }) => settings.transport === 'tcp'))
-    run.onNote?.('without the koffi package TCP goes through node:net, whose streams and event loop are measured, too')
-  try {
-    for (const index of run.plan.order) {
-      if (run.signal?.aborted) break
-      const planned = run.plan.sets[index]!
-      const { set, client, note } = await ends.measure(planned, run, false)
-      if (note) run.onNote?.(note)
-      if (set.messages === 0 && run.signal?.aborted) break
-      results.sets.push(set)
-      if (client && client.roundTripsNs.length > 0)
-        writeRoundTrips(join(run.outDir, `${set.id}.csv`), client.roundTripsNs)
-      save()
-      run.onSet?.(set, results.sets.length)
-    }
-    for (const [i, settings] of run.profiles.entries()) {
-      if (run.signal?.aborted) break
-      // For code that was compiled earlier, the profiler does not know which functions were inlined where.
-      await ends.end()
-      const id = String(run.plan.sets.length + i + 1).padStart(3, '0')
-      const { set, client, server } = await ends.measure({ id, settings, repeat: 1 }, run, true)
-      if (set.error !== undefined) run.onNote?.(`profile ${id}: ${set.error}`)
-      results.profiles.push(...saveProfiles(run.outDir, set, client, server))
-      save()
-      run.onSet?.(set, results.sets.length + i + 1)
-    }
-    results.complete =
-      !run.signal?.aborted &&
-      results.sets.length === run.plan.sets.length &&
-      results.sets.every((set) => set.error === undefined)
-  } finally {
-    run.signal?.removeEventListener('abort', onAbort)
-    await ends.end()
-    save()
-  }
+  const { plan, signal, onSet, onNote } = run
+  if (!nativeAvailable && plan.sets.some(({ settings }) => settings.transport === 'tcp'))
+    onNote?.('without the koffi package TCP goes through node:net, whose streams and event loop are measured, too')
+  await keepSets(
+    results,
+    run,
+    async (keep, save) => {
+      for (const planned of plannedSets(plan, signal)) {
+        const { set, client, note } = await ends.measure(planned, run, false)
+        if (note) onNote?.(note)
+        const times = client?.roundTripsNs ?? []
+        if (set.messages > 0 || !signal?.aborted) keep(set, (path) => times.length > 0 && writeRoundTrips(path, times))
+      }
+      for (const [i, settings] of run.profiles.entries()) {
+        if (signal?.aborted) break
+        // For code that was compiled earlier, the profiler does not know which functions were inlined where.
+        await ends.end()
+        const id = String(plan.sets.length + i + 1).padStart(3, '0')
+        const { set, client, server } = await ends.measure({ id, settings, repeat: 1 }, run, true)
+        if (set.error !== undefined) onNote?.(`profile ${id}: ${set.error}`)
+        results.profiles.push(...saveProfiles(run.outDir, set, client, server))
+        save()
+        onSet?.(set, results.sets.length + i + 1)
+      }
+    },
+    { interrupt: () => ends.interrupt(), end: () => ends.end(), isWhole: () => !signal?.aborted },
+  )
   return results
 }
 

@@ -9,7 +9,7 @@ import {
   devicePair,
   type GivenOptions,
   onOff,
-  parseList,
+  parseLists,
   type SettingOption,
 } from '../bench-kit/index.ts'
 import { integer, oneOf } from '../kit/index.ts'
@@ -136,10 +136,7 @@ export const socketOptions: { readonly [K in keyof SocketSettings]: SettingOptio
 }
 
 export function parseSocketLists(given: GivenOptions): SocketLists {
-  const entries = Object.entries(socketOptions) as [keyof SocketSettings, SettingOption<unknown>][]
-  return Object.fromEntries(
-    entries.map(([key, option]) => [key, parseList(option, given[key])]),
-  ) as unknown as SocketLists
+  return parseLists<SocketSettings>(socketOptions, given)
 }
 
 /** Returns the product of the lists, in which a setting that a test or a transport does not have takes no part. */

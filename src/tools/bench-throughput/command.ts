@@ -1,8 +1,7 @@
 /** `verbena bench throughput` */
 import type { Command } from 'commander'
 import { endWith } from '../../cli/terminal/index.ts'
-import { addSettings, datedDirectory, type GivenOptions, limitsOf, makePlan, tellLeftOut } from '../bench-kit/index.ts'
-import { parseInteger, parseNumber, UsageError } from '../kit/index.ts'
+import { checkPlan, configureBench, limitsOf, makePlan, repeatOption, seedOption } from '../bench-kit/index.ts'
 import {
   parseThroughputLists,
   techniqueTexts,
@@ -30,46 +29,44 @@ Examples:
   verbena bench throughput --technique write-batch --batch 1,2,4,8,16 --concurrent 64
   verbena bench throughput --technique send-recv --service RC,UC,UD --size 8,4096 --seconds 1 --json`
 
-interface Options {
-  seconds?: string
-  messages?: string
-  warmup?: string
-  repeat?: string
-  seed?: string
-  json?: boolean
-  out?: string
+const numbers = {
+  seconds: {
+    ...{ flag: '--seconds', argument: '<time>', description: 'time of each measurement' },
+    ...{ fallback: 0.3, min: 0.001, max: 3600, fraction: true },
+  },
+  messages: {
+    ...{ flag: '--messages', argument: '<number>', description: 'end a measurement after so many messages' },
+    ...{ fallback: Number.MAX_SAFE_INTEGER, without: '', min: 1, max: Number.MAX_SAFE_INTEGER },
+  },
+  warmup: {
+    flag: '--warmup',
+    argument: '<messages>',
+    description: 'messages before each measurement that are not counted',
+    ...{ fallback: 20_000, min: 0, max: 1e9 },
+  },
+  repeat: repeatOption,
+  seed: seedOption,
 }
 
+/** Longest time of a measurement that a number of messages ends. */
+const longestSeconds = 60
+
 export function configure(command: Command): void {
-  command.description('Measure messages and bytes per second of the techniques of docs/guide/tutorial.md.')
-  addSettings(command, throughputOptions)
-  command
-    .option('--seconds <time>', 'time of each measurement (default: 0.3)')
-    .option('--messages <number>', 'end a measurement after so many messages')
-    .option('--warmup <messages>', 'messages before each measurement that are not counted (default: 20000)')
-    .option('--repeat <times>', 'measure every combination so many times (default: 1)')
-    .option('--seed <number>', 'for the order of the sets (default: 1)')
-    .option('--out <dir>', 'where results are kept (default: a dated folder under results/)')
-    .option('--json', 'print one JSON document on stdout and nothing else')
-    .addHelpText('after', examples)
-    .exitOverride()
-    .action(async (options: Options & GivenOptions) => {
-      const messages = parseInteger('--messages', options.messages, Number.MAX_SAFE_INTEGER, 1, Number.MAX_SAFE_INTEGER)
-      const seconds = parseNumber('--seconds', options.seconds, options.messages === undefined ? 0.3 : 60, 0.001, 3600)
-      const warmup = parseInteger('--warmup', options.warmup, 20_000, 0, 1e9)
-      const repeat = parseInteger('--repeat', options.repeat, 1, 1, 10_000)
-      const seed = parseInteger('--seed', options.seed, 1, 0, 0xffffffff)
+  configureBench(command, {
+    name: 'throughput',
+    description: 'Measure messages and bytes per second of the techniques of docs/guide/tutorial.md.',
+    settings: throughputOptions,
+    numbers,
+    help: examples,
+    run: async (options, { seconds, messages, warmup, repeat, seed }, { json, outDir }) => {
       const lists = parseThroughputLists(options)
       const limits = limitsOf(lists.device)
       const all = throughputCombinations(lists, options)
       const plan = makePlan(all, (settings) => throughputExclusion(settings, limits), repeat, seed)
-      if (plan.sets.length === 0)
-        throw new UsageError(
-          '--technique',
-          `nothing is left to measure: ${plan.leftOut.map(({ reason }) => reason).join('; ')}`,
-        )
-      tellLeftOut(plan.leftOut)
-      const outDir = options.out ?? datedDirectory('throughput')
-      endWith(await measureThroughput({ plan, seconds, messages, warmup, outDir }, options.json === true))
-    })
+      checkPlan(plan, {}, '--technique')
+      const byMessages = options.messages !== undefined && options.seconds === undefined
+      const time = byMessages ? longestSeconds : seconds
+      endWith(await measureThroughput({ plan, seconds: time, messages, warmup, outDir }, json))
+    },
+  })
 }

@@ -3,34 +3,22 @@
  * number of concurrent messages. A message counts when it is back at the client; rates are those of one direction.
  */
 import { entryModule } from '../../memory/index.ts'
-import { saveResults, type ThroughputResults, type ThroughputSet } from '../../report/index.ts'
-import {
-  beginResults,
-  clearTimestamps,
-  type Plan,
-  type PlannedSet,
-  saverOf,
-  throughputPlot,
-} from '../bench-kit/index.ts'
+import type { ThroughputResults, ThroughputSet } from '../../report/index.ts'
+import { beginResults, keepSets, type PlannedSet, plannedSets, type SavedRun } from '../bench-kit/index.ts'
 import { Control, newControl, resetControl, Stop, stopText } from '../bench-thread/index.ts'
 import { type Peer, Peers } from '../kit/index.ts'
 import type { EchoResult, EchoTarget } from './echo.ts'
 import { type ThroughputSettings, usesManyQps } from './settings.ts'
 import type { EndPrepared } from './throughput-end.ts'
 
-export interface ThroughputRun {
-  plan: Plan<ThroughputSettings>
+export interface ThroughputRun extends SavedRun<ThroughputSettings, ThroughputSet> {
   /** Duration of each measurement; a number of messages may end it earlier. */
   seconds: number
   messages: number
   warmup: number
   command: string[]
-  outDir: string
-  signal?: AbortSignal
   /** Called when both ends are connected and begin with this set. */
   onBegin?(settings: ThroughputSettings): void
-  onSet?(set: ThroughputSet, measured: number): void
-  onNote?(note: string): void
 }
 
 const callTimeoutMs = 20_000
@@ -47,30 +35,20 @@ export async function runThroughput(run: ThroughputRun): Promise<ThroughputResul
     sets: [],
   }
   const ends = new EchoEnds()
-  const onAbort = () => ends.interrupt()
-  run.signal?.addEventListener('abort', onAbort)
-  const save = saverOf(results, run.outDir)
-  clearTimestamps(run.outDir)
-  saveResults(run.outDir, results, throughputPlot())
+  const { plan, signal, onBegin, onNote } = run
   const target: EchoTarget = { warmup: run.warmup, messages: run.messages, durationNs: run.seconds * 1e9 }
-  try {
-    for (const index of run.plan.order) {
-      if (run.signal?.aborted) break
-      const { set, note } = await ends.measure(run.plan.sets[index]!, target, run.onBegin)
-      if (note) run.onNote?.(note)
-      if (set.messages === 0 && run.signal?.aborted) break
-      results.sets.push(set)
-      save()
-      run.onSet?.(set, results.sets.length)
-    }
-    results.complete =
-      results.sets.length === run.plan.sets.length && results.sets.every((set) => set.error === undefined)
-  } finally {
-    run.signal?.removeEventListener('abort', onAbort)
-    await ends.end()
-    save()
-  }
-  return results
+  return await keepSets(
+    results,
+    run,
+    async (keep) => {
+      for (const planned of plannedSets(plan, signal)) {
+        const { set, note } = await ends.measure(planned, target, onBegin)
+        if (note) onNote?.(note)
+        if (set.messages > 0 || !signal?.aborted) keep(set)
+      }
+    },
+    { interrupt: () => ends.interrupt(), end: () => ends.end() },
+  )
 }
 
 class EchoEnds {

@@ -9,7 +9,7 @@ import {
   devicePair,
   type GivenOptions,
   type Limits,
-  parseList,
+  parseLists,
   type SettingOption,
 } from '../bench-kit/index.ts'
 import type { Service } from '../bench-thread/index.ts'
@@ -139,10 +139,7 @@ export const throughputOptions: { readonly [K in keyof ThroughputSettings]: Sett
 }
 
 export function parseThroughputLists(given: GivenOptions): ThroughputLists {
-  const entries = Object.entries(throughputOptions) as [keyof ThroughputSettings, SettingOption<unknown>][]
-  return Object.fromEntries(
-    entries.map(([key, option]) => [key, parseList(option, given[key])]),
-  ) as unknown as ThroughputLists
+  return parseLists<ThroughputSettings>(throughputOptions, given)
 }
 
 /**

@@ -23,3 +23,4 @@ export {
   type RunOptions,
 } from './settings.ts'
 export { Station } from './station.ts'
+export { messageEnd, runTwin, type Twin, type TwinSettings } from './twins.ts'

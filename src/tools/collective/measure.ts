@@ -3,11 +3,11 @@ import type { Command } from 'commander'
 import type { Group } from '../../collectives/launch/index.ts'
 import { whyNoMulticast } from '../../collectives/multicast-group.ts'
 import type { AlgorithmResults, AlgorithmSet } from '../../report/index.ts'
-import { addSettings, datedDirectory, type GivenOptions, measure, tellLeftOut } from '../bench-kit/index.ts'
-import { addDeviceOption, openAsked, parseInteger } from '../kit/index.ts'
+import { configureBench, measure, type OutputOptions, tellLeftOut } from '../bench-kit/index.ts'
+import { addDeviceOption, openAsked } from '../kit/index.ts'
 import { addLaunchOptions, deviceNames, type LaunchOptions, obey, tell, withRanks } from '../rank-kit/index.ts'
 import { type AlgorithmRun, measureAll, runAlgorithms } from './run.ts'
-import { algorithmOptions, type ParsedLists, parseLists, planAlgorithms } from './settings.ts'
+import { algorithmOptions, type ParsedLists, parseAlgorithmLists, planAlgorithms } from './settings.ts'
 import { algorithmDocument, settingsOf, showAlgorithms } from './show.ts'
 
 const help = `
@@ -25,48 +25,39 @@ Examples:
 
 interface Options extends LaunchOptions {
   device?: string
-  repetitions?: string
-  out?: string
-  json?: boolean
 }
 
-const mostRepetitions = 10_000
+const numbers = {
+  repetitions: {
+    ...{ flag: '--repetitions', argument: '<times>', description: 'timed calls of each set' },
+    ...{ fallback: 100, min: 1, max: 10_000 },
+  },
+}
 
 export function configure(command: Command): void {
-  command.description('Measure how long each algorithm of each collective takes.')
   addDeviceOption(command, { fallback: 'shm, one for this run, on one host; else roce' })
-  addSettings(command, algorithmOptions)
-  command.option('--repetitions <times>', 'timed calls of each set (default: 100)')
-  addLaunchOptions(command)
-    .option('--out <dir>', 'where rank 0 keeps the results (default: a dated folder under results/)')
-    .option('--json', 'rank 0 prints one JSON document on stdout and nothing else')
-    .addHelpText('after', help)
-    .exitOverride()
-    .action(run)
-}
-
-async function run(options: Options & GivenOptions): Promise<void> {
-  const lists = parseLists(options)
-  const repetitions = parseInteger('--repetitions', options.repetitions, 100, 1, mostRepetitions)
-  await withRanks(
-    options,
-    { ...lists, repetitions, device: options.device ?? '' },
-    async ({ group, timeoutMs, pin }) => {
-      const algorithmRun = await open(group, {
-        lists,
-        repetitions,
-        timeoutMs,
-        pin,
-        device: options.device || undefined,
+  configureBench<typeof numbers, Options>(command, {
+    name: 'collective-algorithms',
+    description: 'Measure how long each algorithm of each collective takes.',
+    settings: algorithmOptions,
+    numbers,
+    others: addLaunchOptions,
+    ranks: true,
+    help,
+    run: async ({ device, ...options }, { repetitions }, output) => {
+      const lists = parseAlgorithmLists(options)
+      const wishes = { lists, repetitions, device: device || undefined }
+      await withRanks(options, { ...lists, repetitions, device: device ?? '' }, async ({ group, timeoutMs, pin }) => {
+        const algorithmRun = await open(group, { ...wishes, timeoutMs, pin })
+        try {
+          if (group.rank === 0) return await lead(algorithmRun, output)
+          return await obey((signal) => measureAll(algorithmRun, signal))
+        } finally {
+          algorithmRun.context.close()
+        }
       })
-      try {
-        if (group.rank === 0) return await lead(algorithmRun, options)
-        return await obey((signal) => measureAll(algorithmRun, signal))
-      } finally {
-        algorithmRun.context.close()
-      }
     },
-  )
+  })
 }
 
 interface Wishes {
@@ -88,12 +79,11 @@ async function open(group: Group, { lists, repetitions, timeoutMs, pin, device }
   return { group, context, plan, timeoutMs, pin }
 }
 
-async function lead(run: AlgorithmRun, options: Options): Promise<number> {
-  const outDir = options.out ?? datedDirectory('collective-algorithms')
+async function lead(run: AlgorithmRun, output: OutputOptions): Promise<number> {
   tellLeftOut(run.plan.leftOut)
   return await measure<AlgorithmSet, AlgorithmResults>({
-    ...{ outDir, json: options.json === true, plannedSets: run.plan.sets.length },
-    run: async (hooks) => await runAlgorithms(run, outDir, hooks),
+    ...{ ...output, plannedSets: run.plan.sets.length },
+    run: async (hooks) => await runAlgorithms(run, output.outDir, hooks),
     describe: (set) => {
       const { collective, algorithm, ranks, size } = settingsOf(set)
       return `${collective} ${algorithm}, ${size} B among ${ranks}`

@@ -1,25 +1,9 @@
 /** A run: rank 0 saves the measurements that it makes with the other ranks. */
-import { join } from 'node:path'
 import type { Group } from '../../collectives/launch/index.ts'
 import type { Context } from '../../index.ts'
 import { currentCores, pinThread } from '../../memory/index.ts'
-import {
-  type AlgorithmResults,
-  type AlgorithmSet,
-  medianOf,
-  saveResults,
-  summarize,
-  writeRepetitions,
-} from '../../report/index.ts'
-import {
-  algorithmPlot,
-  beginResults,
-  clearTimestamps,
-  type PlannedSet,
-  pacedSaver,
-  type RunHooks,
-  saverOf,
-} from '../bench-kit/index.ts'
+import { type AlgorithmResults, type AlgorithmSet, medianOf, summarize, writeRepetitions } from '../../report/index.ts'
+import { beginResults, keepSets, type PlannedSet, type RunHooks } from '../bench-kit/index.ts'
 import { placeRanks, ranksHere } from '../rank-kit/index.ts'
 import { FirstRanks } from './first-ranks.ts'
 import { medianInterval } from './interval.ts'
@@ -39,34 +23,22 @@ export interface AlgorithmRun {
 export async function runAlgorithms(
   run: AlgorithmRun,
   outDir: string,
-  { command, signal, onSet }: RunHooks<AlgorithmSet>,
+  hooks: RunHooks<AlgorithmSet>,
 ): Promise<AlgorithmResults> {
   const results: AlgorithmResults = {
-    ...beginResults(command, ranksHere(run.group).length),
+    ...beginResults(hooks.command, ranksHere(run.group).length),
     ...{ tool: 'algorithms', unit: 'ns', sets: [] },
   }
-  const save = saverOf(results, outDir)
-  clearTimestamps(outDir)
-  saveResults(outDir, results, algorithmPlot())
-  const saveOften = pacedSaver(save)
-  // A launcher that passes on a signal may kill this process soon after it, before a step is over.
-  signal.addEventListener('abort', save)
-  try {
-    await measureAll(run, signal, (step, times) => {
-      for (const [i, planned] of step.entries()) {
-        const set = setOf(planned, times[i]!)
-        writeRepetitions(join(outDir, `${set.id}.csv`), times[i]!)
-        results.sets.push(set)
-        onSet(set, results.sets.length)
-      }
-      saveOften()
-    })
-    results.complete = results.sets.length === run.plan.sets.length
-  } finally {
-    signal.removeEventListener('abort', save)
-    save()
-  }
-  return results
+  return await keepSets(
+    results,
+    { ...hooks, plan: run.plan, outDir },
+    async (keep) =>
+      await measureAll(run, hooks.signal, (step, times) => {
+        for (const [i, planned] of step.entries())
+          keep(setOf(planned, times[i]!), (path) => writeRepetitions(path, times[i]!))
+      }),
+    { paced: true },
+  )
 }
 
 /** Measures all steps; a collective call of all ranks. `onTimes`: nanoseconds of the repetitions of each set of a step. */

@@ -5,7 +5,7 @@ import {
   makePlan,
   type Plan,
   type PlannedSet,
-  parseList,
+  parseLists,
   type SettingOption,
 } from '../bench-kit/index.ts'
 import { oneOf, UsageError } from '../kit/index.ts'
@@ -75,9 +75,8 @@ export const algorithmOptions: { readonly [K in keyof Lists]: SettingOption<List
 }
 
 /** Parses the options. Throws a UsageError. */
-export function parseLists(given: GivenOptions): ParsedLists {
-  const list = <K extends keyof Lists>(key: K): Lists[K][] => parseList(algorithmOptions[key], given[key])
-  return { collective: list('collective'), size: list('size'), among: list('among') }
+export function parseAlgorithmLists(given: GivenOptions): ParsedLists {
+  return parseLists<Lists>(algorithmOptions, given)
 }
 
 /** Sets that are measured in turns: the algorithms of one collective, with one size and one number of ranks. */

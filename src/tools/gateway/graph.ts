@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { print, printJson, printPart } from '../../cli/terminal/index.ts'
-import { type GraphFormat, graphDot, graphFormats, graphOf, graphSvg, graphText } from '../../gateway/index.ts'
+import { type GraphFormat, graphDot, graphFormats, graphOf, graphSvg, graphText } from '../../gateway/graph/index.ts'
 import { oneOf, wrongValue } from '../kit/index.ts'
 import { readConfiguration } from './configuration.ts'
 

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { Command } from 'commander'
 import { endWith, exitCodes, interruptible, note } from '../../cli/terminal/index.ts'
 import { Collector } from '../../monitor/host/index.ts'
-import { newToken } from '../../web/index.ts'
+import { newToken, TlsError } from '../../web/index.ts'
 import { fileOf, listenAddress, tokenIn, UsageError } from '../kit/index.ts'
 import { addConfigOptions, type ConfigOptions, configFrom } from './config.ts'
 import { addOutputOptions, alertHelp, keyHelp, Output, type OutputOptions } from './output.ts'
@@ -91,7 +91,7 @@ async function started(options: Options, token: string, file: string | undefined
     })
   } catch (error) {
     if (error instanceof UsageError) throw error
-    throw new UsageError('--listen', (error as Error).message)
+    throw new UsageError(error instanceof TlsError ? '--tls-key' : '--listen', (error as Error).message)
   }
 }
 

@@ -4,7 +4,7 @@ import type { Command } from 'commander'
 import { type Interruption, note } from '../../cli/terminal/index.ts'
 import type { PageServer } from '../../monitor/api/index.ts'
 import type { LiveView } from '../../monitor/view/index.ts'
-import { pageUrl } from '../../web/index.ts'
+import { pageUrl, TlsError } from '../../web/index.ts'
 import { listenAddress, serverToken, UsageError } from '../kit/index.ts'
 import { noteIfInClear, tlsOfServer } from './secret.ts'
 
@@ -62,7 +62,7 @@ export async function startPage(
     if (token === null) note('It has no token: every user of this host can see it.')
     return server
   } catch (error) {
-    throw new UsageError('--page', (error as Error).message)
+    throw new UsageError(error instanceof TlsError ? '--page-tls-key' : '--page', (error as Error).message)
   }
 }
 

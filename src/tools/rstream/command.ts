@@ -1,21 +1,9 @@
 /** `verbena rstream`: rdma-core's rstream with Verbena's adapters. */
 import type { Command } from 'commander'
-import { endWith } from '../../cli/terminal/index.ts'
 import { entryModule } from '../../memory/index.ts'
-import { addCommonOptions, UsageError } from '../kit/index.ts'
-import {
-  addStreamOptions,
-  collect,
-  rstreamPort,
-  runRsTool,
-  type StreamOptions,
-  streamSettings,
-  testOptions,
-} from '../rs-kit/index.ts'
+import { configureStreams } from '../rs-kit/index.ts'
 
-const tool = { name: 'rstream', thread: entryModule(import.meta.url, './rstream-thread') }
-
-const examples = `
+const help = `
 Without -s it is the server. The client sends messages and the server sends as many back, over rsockets: first single
 ones of several sizes (latency), then many at a time (bandwidth). With -I, -C or -S SIZE there is one test only. Options,
 messages and output are those of rstream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T
@@ -38,18 +26,12 @@ Examples:
   verbena rstream -T s -s localhost --json`
 
 export function configure(command: Command): void {
-  command.description('Latency and bandwidth of streams over rsockets, as rstream measures them.')
-  addStreamOptions(command, rstreamPort)
-    .option('-k <seconds>', 'send keepalives after this much silence')
-    .option('-T <option>', 'what and how to test, see below; may be repeated', collect)
-  addCommonOptions(command)
-    .addHelpText('after', examples)
-    .action(async (options: StreamOptions) => {
-      const chosen = testOptions(options.T, ['socket', 'async', 'blocking', 'fork', 'nonblocking', 'resolve', 'verify'])
-      if (chosen.has('fork'))
-        throw new UsageError('-T f', 'a Node.js program cannot fork: leave it out, -T s alone is TCP')
-      const role = options.s === undefined ? 'server' : 'client'
-      const settings = streamSettings(options, chosen)
-      endWith(await runRsTool(tool, settings, role, options.json === true))
-    })
+  configureStreams(command, {
+    name: 'rstream',
+    thread: entryModule(import.meta.url, './rstream-thread'),
+    description: 'Latency and bandwidth of streams over rsockets, as rstream measures them.',
+    help,
+    tests: ['socket', 'async', 'blocking', 'fork', 'nonblocking', 'resolve', 'verify'],
+    addOptions: (command) => command.option('-k <seconds>', 'send keepalives after this much silence'),
+  })
 }

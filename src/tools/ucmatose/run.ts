@@ -2,33 +2,22 @@
  * `ucmatose`: RC connections, then messages from the server on all of them, then as many from the client, then the
  * server disconnects. Defaults and output are those of rdma-core's program.
  */
-import { CmEventType, type CmId, type PortSpace } from '../../index.ts'
+import { CmEventType, type CmId } from '../../index.ts'
 import {
   all,
   CmFailure,
-  type CommonSettings,
-  connect,
-  MessageEnd,
   type MessageResult,
   type MessageRun,
+  messageEnd,
   type RunOptions,
-  runMessages,
+  runTwin,
+  type Twin,
+  type TwinSettings,
 } from '../cm-kit/index.ts'
-import { hostAddress } from '../kit/index.ts'
 
 export const ucmatosePort = 7471
 
-export interface UcmatoseSettings extends CommonSettings {
-  /** Address of the server; undefined: this is the server. */
-  server?: string | undefined
-  bind?: string | undefined
-  portSpace: PortSpace
-  port: number
-  connections: number
-  messageCount: number
-  messageSize: number
-  /** Type of service of the client's ids. */
-  tos?: number | undefined
+export interface UcmatoseSettings extends TwinSettings {
   /** Code of the local ACK timeout. */
   ackTimeout?: number | undefined
   /** True if all ids move to another event channel before they disconnect. */
@@ -37,40 +26,24 @@ export interface UcmatoseSettings extends CommonSettings {
 
 type Run = MessageRun<UcmatoseSettings>
 
-export async function runUcmatose(settings: UcmatoseSettings, options: RunOptions): Promise<MessageResult> {
-  const role = settings.server === undefined ? 'server' : 'client'
-  const play = role === 'server' ? server : client
-  return await runMessages({ tool: 'ucmatose', title: 'cmatose', role, settings, options }, play)
+const ucmatose: Twin<UcmatoseSettings> = {
+  tool: 'ucmatose',
+  title: 'cmatose',
+  param: { responderResources: 1, initiatorDepth: 1, flowControl: false, retryCount: 5, rnrRetryCount: 0 },
+  configure: (id, { ackTimeout }) => {
+    if (ackTimeout !== undefined) id.setOption('ackTimeout', ackTimeout)
+  },
+  client,
+  server,
 }
 
-const connParam = { responderResources: 1, initiatorDepth: 1, flowControl: false, retryCount: 5, rnrRetryCount: 0 }
+export async function runUcmatose(settings: UcmatoseSettings, options: RunOptions): Promise<MessageResult> {
+  return await runTwin(ucmatose, settings, options)
+}
 
 async function client(run: Run): Promise<void> {
-  const { settings, station, output, ends } = run
-  const { portSpace, port, tos, ackTimeout, waitMs, connections, messageCount } = settings
-  const address = await hostAddress(settings.server!)
-  const source = settings.bind === undefined ? undefined : { address: await hostAddress(settings.bind) }
-  run.begin()
-  output.line('cmatose: connecting')
-  const one = async (): Promise<void> => {
-    const { made } = await connect(station, {
-      portSpace,
-      destination: { address, port },
-      source,
-      waitMs,
-      configure: (id) => {
-        if (tos !== undefined) id.setOption('tos', tos)
-        if (ackTimeout !== undefined) id.setOption('ackTimeout', ackTimeout)
-      },
-      prepare: (id) => prepare(run, id),
-      param: () => connParam,
-    })
-    ends.push(made)
-  }
-  // The first connection waits for the server; the others are made together.
-  await one()
-  await all(Array.from({ length: connections - 1 }, one))
-  if (messageCount > 0) {
+  const { settings, output, ends } = run
+  if (settings.messageCount > 0) {
     output.line('receiving data transfers')
     for (const end of ends) await end.completed('received')
     output.line('sending replies')
@@ -81,16 +54,13 @@ async function client(run: Run): Promise<void> {
   await disconnected(run)
 }
 
-async function server(run: Run): Promise<void> {
+async function server(run: Run, listener: CmId): Promise<void> {
   const { settings, station, output, ends } = run
-  const { portSpace, port, ackTimeout, connections, messageCount, bind } = settings
-  const listener = station.channel.createId(portSpace)
-  listener.bindAddr({ ...(bind === undefined ? {} : { address: await hostAddress(bind) }), port })
-  listener.listen(0)
+  const { ackTimeout, connections, messageCount } = settings
   const accepting: Promise<void>[] = []
   const accept = async (id: CmId): Promise<void> => {
     if (ackTimeout !== undefined) id.setOption('ackTimeout', ackTimeout)
-    ends.push(prepare(run, id))
+    ends.push(messageEnd(run, id))
     id.accept()
     await station.event(id, CmEventType.Established)
   }
@@ -117,12 +87,6 @@ async function server(run: Run): Promise<void> {
   for (const { id } of ends) id.disconnect()
   await disconnected(run)
   output.line('disconnected')
-}
-
-function prepare({ station, settings }: Run, id: CmId): MessageEnd {
-  const end = new MessageEnd(station, id, settings)
-  end.postReceives()
-  return end
 }
 
 /** Waits for the disconnect of each peer, and answers it with its own. */

@@ -9,9 +9,10 @@ import {
   messageSettings,
   portSpaceOf,
   runTool,
+  type TwinSettings,
 } from '../cm-kit/index.ts'
 import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteger, wrongValue } from '../kit/index.ts'
-import { runUdaddy, type UdaddySettings, udaddyPort } from './run.ts'
+import { runUdaddy, udaddyPort } from './run.ts'
 
 const help = `
 Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come
@@ -47,7 +48,7 @@ export function configure(command: Command): void {
     })
 }
 
-function settingsOf(options: Options): UdaddySettings {
+function settingsOf(options: Options): TwinSettings {
   checkFormat(options.f)
   const space = options.P === undefined ? undefined : oneOf('udp', 'ipoib')(options.P)
   if (options.P !== undefined && space === undefined) throw wrongValue('-P', options.P, ['udp', 'ipoib'])

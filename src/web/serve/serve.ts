@@ -4,12 +4,12 @@
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http'
-import { createServer as createSecureServer } from 'node:https'
+import { createServer as createSecureServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { getRequestListener } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
-import type { Guard, GuardedRequest } from '../index.ts'
+import { type Guard, type GuardedRequest, TlsError } from '../index.ts'
 import { bodyOf, discardRest } from './body.ts'
 import { Connections, serverLimits } from './connections.ts'
 
@@ -70,7 +70,15 @@ export function makeApp(form: ErrorForm = 'json'): App {
   return app
 }
 
-/** Starts a server. Throws the error of the system if it cannot listen. */
+function secureServer(tls: NonNullable<ServeOptions['tls']>, listener: RequestListener): Server {
+  try {
+    return createSecureServer({ ...serverLimits, ...tls }, listener)
+  } catch (error) {
+    throw new TlsError(error as Error)
+  }
+}
+
+/** Starts a server. Throws the error of the system if it cannot listen, and a TlsError for a key or a certificate that is not valid. */
 export async function serve(options: ServeOptions): Promise<Served> {
   const { host, port, tls, guard, open = [], tokenInAddress, headers, errors = 'json', mostBody, upgrade } = options
   const app = makeApp(errors)
@@ -105,7 +113,7 @@ export async function serve(options: ServeOptions): Promise<Served> {
     void getRequestListener(answer, { overrideGlobalObjects: false, autoCleanupIncoming: false })(request, response)
   }
 
-  const server = tls ? createSecureServer({ ...serverLimits, ...tls }, listener) : createServer(serverLimits, listener)
+  const server = tls ? secureServer(tls, listener) : createServer(serverLimits, listener)
   const connections = new Connections(server, upgrade !== undefined, options.mostConnections)
   if (upgrade !== undefined)
     server.on('upgrade', (request, socket, head) => {

@@ -465,6 +465,18 @@ describe('who may call', () => {
     await stop()
   })
 
+  it('a certificate that is not valid is an error of it, not of the port', async () => {
+    const { gateway, stop } = await run()
+    const wrong = join(tmpdir(), `verbena-wrong-${process.pid}.pem`)
+    writeFileSync(wrong, 'no PEM')
+    const http = { ...loopback, tls: { certificate: wrong, key: wrong } }
+    await expect(startApi(gateway, http, { version: '', shutdown: () => {} })).rejects.toThrow(
+      'http: the key or the certificate is not valid: ',
+    )
+    rmSync(wrong)
+    await stop()
+  })
+
   it('a port that is taken is an error that names it', async () => {
     const { api, gateway, stop } = await run()
     const port = Number(api.url.split(':').at(-1))

@@ -2,20 +2,20 @@
 import { describe, expect, it } from 'vitest'
 import { type DeviceFacts, planCollective } from '../../../src/tools/bench-collective/plan.ts'
 import { readTimes } from '../../../src/tools/bench-collective/scenario-read.ts'
-import { parseLists } from '../../../src/tools/bench-collective/settings.ts'
+import { parseCollectiveLists } from '../../../src/tools/bench-collective/settings.ts'
 import type { GivenOptions } from '../../../src/tools/bench-kit/index.ts'
 
 const shm: DeviceFacts = { mtu: 4096, maxMessage: 1 << 30, noMulticast: '' }
 
 const planOf = (given: GivenOptions, ranks = 4, facts = shm) =>
-  planCollective(parseLists(given, 65_536), ranks, new Map([['shm:lab', facts]]))
+  planCollective(parseCollectiveLists(given, 65_536), ranks, new Map([['shm:lab', facts]]))
 
 const settingsOf = (given: GivenOptions, ranks?: number, facts?: DeviceFacts) =>
   planOf(given, ranks, facts).sets.map(({ settings }) => settings)
 
 describe('lists', () => {
   it('are spelled as in the seed or shorter, in any case', () => {
-    const lists = parseLists(
+    const lists = parseCollectiveLists(
       {
         transport: ['tran_mc,rc'],
         mode: ['RDMAW', 'write-with-imm,MODE_RDMAR'],
@@ -31,9 +31,9 @@ describe('lists', () => {
   })
 
   it('of sizes double from one byte to MEMSIZE', () => {
-    expect(parseLists({}, 64).size).toEqual([1, 2, 4, 8, 16, 32, 64])
-    expect(parseLists({}, 100).size).toEqual([1, 2, 4, 8, 16, 32, 64, 100])
-    expect(parseLists({}, 1).size).toEqual([1])
+    expect(parseCollectiveLists({}, 64).size).toEqual([1, 2, 4, 8, 16, 32, 64])
+    expect(parseCollectiveLists({}, 100).size).toEqual([1, 2, 4, 8, 16, 32, 64, 100])
+    expect(parseCollectiveLists({}, 1).size).toEqual([1])
   })
 
   it.each([
@@ -41,7 +41,7 @@ describe('lists', () => {
     [{ measure: ['MEA_BANDWIDTH'] }, /--measure: .*MEA_RTT_TIME/],
     [{ size: ['0'] }, /--size/],
     [{ repetitions: ['100001'] }, /from 1 to 100000/],
-  ])('%o is wrong', (given, message) => expect(() => parseLists(given as GivenOptions, 64)).toThrow(message))
+  ])('%o is wrong', (given, message) => expect(() => parseCollectiveLists(given as GivenOptions, 64)).toThrow(message))
 })
 
 describe('plan', () => {

@@ -1,7 +1,7 @@
 /** Where a median may lie, and what a run measures. */
 import { describe, expect, it } from 'vitest'
 import { medianInterval } from '../../../src/tools/collective/interval.ts'
-import { parseLists, planAlgorithms } from '../../../src/tools/collective/settings.ts'
+import { parseAlgorithmLists, planAlgorithms } from '../../../src/tools/collective/settings.ts'
 
 describe('the interval of a median', () => {
   // From the binomial distribution with n and 1/2, added up by hand.
@@ -27,7 +27,7 @@ describe('the plan', () => {
   const given = { device: 'shm', ranks: 6, repetitions: 10, noMulticast: '' }
 
   it('has powers of two and all ranks, one size of barriers, and each algorithm once in a step', () => {
-    const plan = planAlgorithms(parseLists({ collective: ['barrier,allgather'], size: ['8,64'] }), given)
+    const plan = planAlgorithms(parseAlgorithmLists({ collective: ['barrier,allgather'], size: ['8,64'] }), given)
     expect([...plan.steps.keys()]).toEqual([2, 4, 6])
     const steps = plan.steps.get(4)!
     expect(steps.map((step) => step.map(({ settings }) => settings.algorithm))).toEqual([
@@ -46,14 +46,14 @@ describe('the plan', () => {
   })
 
   it('says what it leaves out', () => {
-    const plan = planAlgorithms(parseLists({ collective: ['barrier'], among: ['2,7'] }), given)
+    const plan = planAlgorithms(parseAlgorithmLists({ collective: ['barrier'], among: ['2,7'] }), given)
     expect(plan.leftOut).toEqual([{ combinations: 2, reason: 'the group has 6 ranks (--among)' }])
-    const without = planAlgorithms(parseLists({ collective: ['broadcast'], size: ['8'] }), {
+    const without = planAlgorithms(parseAlgorithmLists({ collective: ['broadcast'], size: ['8'] }), {
       ...{ ...given, ranks: 2, noMulticast: 'it has no groups' },
     })
     expect(without.leftOut).toEqual([{ combinations: 1, reason: 'shm has no multicast (it has no groups)' }])
     expect(without.sets).toHaveLength(4)
-    expect(() => planAlgorithms(parseLists({ among: ['7'] }), given)).toThrow(/nothing is left to measure/)
-    expect(() => parseLists({ size: ['12'] })).toThrow(/a multiple of 8/)
+    expect(() => planAlgorithms(parseAlgorithmLists({ among: ['7'] }), given)).toThrow(/nothing is left to measure/)
+    expect(() => parseAlgorithmLists({ size: ['12'] })).toThrow(/a multiple of 8/)
   })
 })

@@ -1,30 +1,143 @@
 /**
- * The two throughput charts: the techniques over the number of concurrent messages, and the effect of the batch size at 64 concurrent
- * messages, both with messages of 8 bytes. If these were not measured, the nearest values are drawn and the title names them.
+ * Throughput: `verbena bench throughput`. Two charts: the techniques over the number of concurrent messages, and the effect of the batch
+ * size at 64 concurrent messages, both with messages of 8 bytes. If these were not measured, the nearest values are drawn and the title
+ * names them.
  */
-
+import { z } from 'zod'
 import { medianOf } from '../../stats/index.ts'
 import { MAX_LINES } from '../charts/lines.ts'
 import type { LineSpec } from '../charts/spec.ts'
-import { formatBytes } from '../format.ts'
-import type { PlotSettings } from '../results.ts'
+import { formatBytes, formatCount, formatRate } from '../format.ts'
+import { comparison, describe, type Headline, repeatsText, setsText } from '../page/headline.ts'
+import { section } from '../page/page.ts'
+import {
+  comparisonTable,
+  constantSettings,
+  count,
+  type Head,
+  type Row,
+  setCell,
+  settingCell,
+  settingHeads,
+  table,
+} from '../page/tables.ts'
+import { middleSets } from '../repeats.ts'
+import type { PlotSettings, ResultsOf, Setting } from '../results.ts'
+import { count as counter, error, figure, id, resultsSchema, settings } from '../schema-parts.ts'
+import type { Canvas, ReportSection } from '../section.ts'
 import {
   compareSettings,
+  type Entry,
   groupBy,
   keyOf,
   labelOf,
+  namesOf,
   settingNames,
+  settingOf,
   settingsOf,
   sharedLabel,
-  type ThroughputEntry,
 } from '../settings.ts'
+
+export interface ThroughputSet {
+  id: string
+  /** technique, concurrent, batch, size, service, device, engine, repeat, … */
+  settings: Record<string, Setting>
+  messages: number
+  seconds: number
+  messagesPerSecond: number
+  bytesPerSecond: number
+  error?: string
+}
+
+export type ThroughputResults = ResultsOf<'throughput', 'messages/s', ThroughputSet>
+
+type ThroughputEntry = Entry<ThroughputSet>
+
+const set = z.object({
+  id,
+  settings,
+  messages: counter,
+  seconds: figure,
+  messagesPerSecond: figure,
+  bytesPerSecond: figure,
+  error: error,
+})
+
+function headline(entries: readonly ThroughputEntry[]): Headline {
+  const measured = entries.filter((entry) => entry.set.messages > 0)
+  if (measured.length === 0) return { sentence: 'No throughput was measured.', figures: [] }
+  const rateOf = (entry: ThroughputEntry): number => entry.set.messagesPerSecond
+  const middle = middleSets(measured, rateOf)
+  const most = middle.reduce((a, b) => (rateOf(b) > rateOf(a) ? b : a))
+  const widest = middle.reduce((a, b) => (b.set.bytesPerSecond > a.set.bytesPerSecond ? b : a))
+  const rate = formatRate(most.set.messagesPerSecond, ' messages/s')
+  const bytes = formatRate(widest.set.bytesPerSecond, 'B/s')
+  const sentence = `Up to ${rate}${describe(most, measured).replace(', ', ' with ')}${repeatsText(middle.length, measured.length)}.`
+  return {
+    sentence: [sentence, comparison(middle, rateOf, 'rate')].join(' ').trim(),
+    figures: [
+      ['Messages/s', formatRate(most.set.messagesPerSecond)],
+      ['Most data', bytes],
+      ['Sets', setsText(middle.length, measured.length)],
+      ['Messages', formatCount(measured.reduce((sum, entry) => sum + entry.set.messages, 0))],
+    ],
+  }
+}
+
+function parts(entries: readonly ThroughputEntry[], canvas: Canvas): string[] {
+  const several = new Set(entries.map((entry) => entry.run.label)).size > 1
+  const rows = several ? comparisonTable(entries, (entry) => entry.set.messagesPerSecond, 'throughput-comparison') : ''
+  return [
+    section(
+      'throughput',
+      'Throughput',
+      canvas.charts(throughputCharts(entries, canvas.plot)),
+      rows === '' ? '' : `<h3>The runs side by side</h3>\n<p class="faint">Messages/s.</p>\n${rows}`,
+    ),
+    section(
+      'throughput-table',
+      'All throughput sets',
+      '<p class="faint">Press a heading to sort.</p>',
+      constantSettings(entries),
+      setTable(entries),
+    ),
+  ]
+}
+
+function setTable(entries: readonly ThroughputEntry[]): string {
+  const { varying } = settingNames(entries)
+  const names = namesOf(entries, varying)
+  const heads: Head[] = [
+    { text: 'set' },
+    ...['messages/s', 'bytes/s', 'Gbit/s'].map((text) => ({ text, number: true })),
+    ...settingHeads(entries, varying),
+    ...['messages', 'seconds'].map((text) => ({ text, number: true, extra: true })),
+  ]
+  const rows = entries.map((entry): Row => {
+    const { messages, seconds, messagesPerSecond, bytesPerSecond } = entry.set
+    const gbit = (bytesPerSecond * 8) / 1e9
+    return {
+      settings: settingsOf(entry, varying),
+      cells: [
+        setCell(entry, names),
+        count(messagesPerSecond),
+        { text: formatRate(bytesPerSecond, 'B'), value: bytesPerSecond, number: true },
+        { text: gbit >= 10 ? gbit.toFixed(1) : gbit.toFixed(3), value: gbit, number: true },
+        ...varying.map((key) => settingCell(settingOf(entry, key))),
+        count(messages),
+        { text: seconds.toFixed(2), value: seconds, number: true },
+      ],
+    }
+  })
+  return table(heads, rows, 'throughput-sets')
+}
 
 const SIZE = 8
 const CONCURRENT = 64
 /** Batch size of the first chart. */
 const BATCH = 4
 
-export function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): LineSpec[] {
+function throughputCharts(entries: readonly ThroughputEntry[], plot: PlotSettings): LineSpec[] {
   const measured = entries.filter((entry) => entry.set.messages > 0)
   const size = nearest(measured, 'size', SIZE)
   const small = measured.filter((entry) => size === null || entry.set.settings.size === size)
@@ -152,4 +265,16 @@ function charts(
 function middle(rates: readonly number[]): { y: number; low?: number; high?: number } {
   const sorted = rates.toSorted((a, b) => a - b)
   return { y: medianOf(sorted), ...(sorted.length > 1 && { low: sorted[0]!, high: sorted.at(-1)! }) }
+}
+
+export const throughput: ReportSection<ThroughputResults> = {
+  tool: 'throughput',
+  schema: resultsSchema<ThroughputResults>('throughput', 'messages/s', set),
+  plot: () => ({
+    figure: { width: 900, height: 420 },
+    histogram: { title: 'Latency', range: [0, 10_000], bins: 200, values: ['lat', 'comp'] },
+    medians: { title: 'Messages per second', over: 'concurrent', lines: ['technique'], logarithmic: true },
+  }),
+  headline,
+  parts,
 }

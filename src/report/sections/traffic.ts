@@ -1,19 +1,17 @@
-/** Page of generated traffic: headline, requested and generated traffic, completion times, rates, tables. */
-
+/** Generated traffic: `verbena traffic`. Headline, requested and generated traffic, completion times, rates, tables. */
 import { significant } from '../../text/index.ts'
 import type { Figures } from '../../traffic/index.ts'
-import type { ChartSpec } from '../charts/spec.ts'
 import { formatCount, formatNs, formatRate, formatShare } from '../format.ts'
-import { completionCharts, generatedCharts, seriesCharts, trafficName } from '../plots/traffic.ts'
-import type { PlotSettings } from '../results.ts'
-import type { TrafficEntry } from '../settings.ts'
-import { type Headline, pairText } from './headline.ts'
-import { section } from './page.ts'
-import { type Cell, constantSettings, count, type Head, NONE, table } from './tables.ts'
+import { type Headline, pairText } from '../page/headline.ts'
+import { section } from '../page/page.ts'
+import { type Cell, constantSettings, count, type Head, NONE, table } from '../page/tables.ts'
+import { defaultPlotSettings } from '../plot-settings.ts'
+import { resultsSchema } from '../schema-parts.ts'
+import type { Canvas, ReportSection } from '../section.ts'
+import { completionCharts, generatedCharts, seriesCharts, trafficName } from './traffic-charts.ts'
+import { type TrafficEntry, type TrafficResults, trafficSetSchema } from './traffic-set.ts'
 
-type Draw = (charts: readonly ChartSpec[]) => string
-
-export function trafficHeadline(entries: readonly TrafficEntry[]): Headline {
+function headline(entries: readonly TrafficEntry[]): Headline {
   const [first] = entries
   if (first === undefined) return { sentence: 'No traffic was sent.', figures: [] }
   if (entries.length > 1) {
@@ -43,15 +41,11 @@ export function trafficHeadline(entries: readonly TrafficEntry[]): Headline {
   }
 }
 
-export function trafficSections(
-  entries: readonly TrafficEntry[],
-  plot: PlotSettings,
-  draw: Draw,
-  notes: string[],
-): string[] {
+function parts(entries: readonly TrafficEntry[], canvas: Canvas): string[] {
+  const { plot } = canvas
   for (const entry of entries)
     for (const [server, why] of Object.entries({ ...entry.set.unreachable, ...entry.set.failures }))
-      notes.push(`${entries.length > 1 ? `${trafficName(entry, entries)}: ` : ''}${server}: ${why}`)
+      canvas.notes.push(`${entries.length > 1 ? `${trafficName(entry, entries)}: ` : ''}${server}: ${why}`)
   const several = entries.length > 1
   return [
     section(
@@ -59,19 +53,19 @@ export function trafficSections(
       'Asked and reached',
       constantSettings(entries),
       ratesTable(entries),
-      draw(seriesCharts(entries, plot)),
+      canvas.charts(seriesCharts(entries, plot)),
     ),
     section(
       'traffic-completion',
       'Flow completion times',
       '<p class="faint">From when a request was due until its flow was complete. Slowdown: that over the time of the fastest small request to the server plus what the size takes at the bandwidth of the configuration.</p>',
-      draw(completionCharts(entries, plot)),
+      canvas.charts(completionCharts(entries, plot)),
     ),
     section(
       'traffic-generated',
       'What was generated',
       '<p class="faint">Shares of all that are at most so large or long. Gaps are those of the schedule, between requests that are due one after the other.</p>',
-      draw(generatedCharts(entries, plot)),
+      canvas.charts(generatedCharts(entries, plot)),
     ),
     section(
       'traffic-tables',
@@ -162,4 +156,12 @@ function rate(perSecond: number): string {
 
 function pair(low: number, high: number): string {
   return `${significant(low, 3)} / ${significant(high, 3)}`
+}
+
+export const traffic: ReportSection<TrafficResults> = {
+  tool: 'traffic',
+  schema: resultsSchema<TrafficResults>('traffic', 'ns', trafficSetSchema),
+  plot: defaultPlotSettings,
+  headline,
+  parts,
 }

@@ -1,10 +1,28 @@
 /** Saved form of traffic: its part of run.json, and the file of its histograms. */
 
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { z } from 'zod'
-import { LogHistogram, type PlainHistogram } from '../stats/index.ts'
-import { qpTypes, sizeClasses, type TrafficRecord, verbs } from '../traffic/index.ts'
-import type { TrafficSet } from './results.ts'
-import { count, figure, id, settings } from './schema-parts.ts'
+import { LogHistogram, type PlainHistogram } from '../../stats/index.ts'
+import { qpTypes, sizeClasses, type TrafficRecord, type TrafficSummary, verbs } from '../../traffic/index.ts'
+import { readJson, replaceFile } from '../json-files.ts'
+import type { ResultsOf, Schema, Setting } from '../results.ts'
+import { count, error, figure, id, settings } from '../schema-parts.ts'
+import type { Entry } from '../settings.ts'
+
+/** Results of the requests of a client of `verbena traffic`, or of several that were merged. */
+export interface TrafficSet extends TrafficSummary {
+  id: string
+  /** configuration (name of the file), device, arrival, load or requests, bandwidth, flow, qps, servers, clients, seed. */
+  settings: Record<string, Setting>
+  /** Counters of each server, by its address, including flows from the measurement of the fastest small request. */
+  counted: Record<string, { requests: number; bytes: number; messages: number }>
+  error?: string
+}
+
+export type TrafficResults = ResultsOf<'traffic', 'ns', TrafficSet>
+
+export type TrafficEntry = Entry<TrafficSet>
 
 const share = z.number().min(0).max(1)
 const amounts = z.array(figure)
@@ -34,7 +52,7 @@ const generated = z
   .object({ asked: curve.nullable(), generated: distribution, ks: share.nullable(), limit: figure.nullable() })
   .nullable()
 
-export const trafficSetSchema: z.ZodType<TrafficSet> = z.object({
+export const trafficSetSchema: Schema<TrafficSet> = z.object({
   id,
   settings,
   clients: z.array(count).min(1),
@@ -53,7 +71,7 @@ export const trafficSetSchema: z.ZodType<TrafficSet> = z.object({
   failures: texts,
   unreachable: texts,
   counted: z.record(z.string(), z.object({ requests: count, bytes: figure, messages: count })),
-  error: z.string().exactOptional(),
+  error,
 })
 
 const histogram: z.ZodType<PlainHistogram> = z
@@ -84,7 +102,7 @@ const values = z.object({
   generated: histogram,
 })
 
-export const trafficRecordSchema: z.ZodType<TrafficRecord> = z.object({
+const trafficRecordSchema: z.ZodType<TrafficRecord> = z.object({
   configuration: z.record(z.string(), z.json()),
   clients: z.array(count).min(1),
   requests: count,
@@ -109,3 +127,17 @@ export const trafficRecordSchema: z.ZodType<TrafficRecord> = z.object({
   failures: texts,
   unreachable: texts,
 })
+
+function trafficPath(dir: string, id: string): string {
+  return join(dir, `${id}.traffic.json`)
+}
+
+export function saveTrafficRecord(dir: string, id: string, record: TrafficRecord): void {
+  mkdirSync(dir, { recursive: true })
+  replaceFile(trafficPath(dir, id), `${JSON.stringify(record)}\n`)
+}
+
+/** @throws ReportError as loadResults does */
+export function loadTrafficRecord(dir: string, id: string): TrafficRecord {
+  return readJson(trafficPath(dir, id), trafficRecordSchema, 'send the traffic again, or restore the file')
+}

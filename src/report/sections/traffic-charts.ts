@@ -9,7 +9,7 @@ import { MAX_LINES } from '../charts/lines.ts'
 import type { Line, LineSpec } from '../charts/spec.ts'
 import { formatCount, formatShare, type Quantity } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
-import type { TrafficEntry } from '../settings.ts'
+import type { TrafficEntry } from './traffic-set.ts'
 
 /** Number of points of a distribution that is drawn. */
 const POINTS = 240

@@ -1,21 +1,36 @@
-/** Part of a report about one-to-many and many-to-one communication. */
+/** One-to-many and many-to-one communication: `verbena bench collective`. */
 import { significant } from '../../text/index.ts'
-import type { ChartSpec } from '../charts/spec.ts'
 import { formatBytes, formatCount, formatNs, formatShare } from '../format.ts'
-import { callCharts, kindOf, numberOf, readCharts, roundTripCharts, roundTrips } from '../plots/collective.ts'
+import type { Headline } from '../page/headline.ts'
+import { folded, section } from '../page/page.ts'
+import {
+  type Cell,
+  constantSettings,
+  count,
+  type Head,
+  MOST_OPEN,
+  type Row,
+  settingCell,
+  table,
+} from '../page/tables.ts'
 import { middleSets } from '../repeats.ts'
-import type { LatencySummary, PlotSettings } from '../results.ts'
-import { type CollectiveEntry, groupBy, settingNames, settingOf, settingsOf } from '../settings.ts'
-import type { Headline } from './headline.ts'
-import { folded, section } from './page.ts'
-import { paperTimes } from './paper.ts'
-import { type Cell, constantSettings, count, type Head, type Row, settingCell, table } from './tables.ts'
-import { best, median, recommendations, winnerMap } from './winners.ts'
+import type { LatencySummary } from '../results.ts'
+import { resultsSchema } from '../schema-parts.ts'
+import type { Canvas, ReportSection } from '../section.ts'
+import { groupBy, settingNames, settingOf, settingsOf } from '../settings.ts'
+import { callCharts, readCharts, roundTripCharts } from './collective-charts.ts'
+import { paperTimes } from './collective-paper.ts'
+import {
+  type CollectiveEntry,
+  type CollectiveResults,
+  collectiveSetSchema,
+  kindOf,
+  numberOf,
+  roundTrips,
+} from './collective-set.ts'
+import { best, median, recommendations, winnerMap } from './collective-winners.ts'
 
-/** Maximum length of an open table: a longer one would hide the content below it. */
-const MOST_OPEN = 60
-
-export function collectiveHeadline(entries: readonly CollectiveEntry[]): Headline {
+function headline(entries: readonly CollectiveEntry[]): Headline {
   const measured = entries.filter(({ set }) => set.time.count > 0)
   const trips = roundTrips(measured)
   const of = trips.length > 0 ? trips : measured
@@ -44,18 +59,15 @@ export function collectiveHeadline(entries: readonly CollectiveEntry[]): Headlin
   }
 }
 
-export function collectiveSections(
-  entries: readonly CollectiveEntry[],
-  plot: PlotSettings,
-  draw: (specs: readonly ChartSpec[]) => string,
-): string[] {
+function parts(entries: readonly CollectiveEntry[], canvas: Canvas): string[] {
+  const { plot } = canvas
   const byMedian = winnerMap(entries, median, 'winners-median')
   const advice = recommendations(entries)
   const paper = paperTable(entries)
   const losses = lossTable(entries)
   return [
-    section('round-trips', 'One to many and back', draw(roundTripCharts(entries, plot))),
-    section('reads', 'RDMA READ and its parts', draw(readCharts(entries, plot))),
+    section('round-trips', 'One to many and back', canvas.charts(roundTripCharts(entries, plot))),
+    section('reads', 'RDMA READ and its parts', canvas.charts(readCharts(entries, plot))),
     section(
       'winners',
       'The fastest, by size and processes',
@@ -82,7 +94,7 @@ export function collectiveSections(
       paper,
     ),
     section('losses', 'What was lost', losses),
-    section('calls', 'What single calls take', draw(callCharts(entries, plot))),
+    section('calls', 'What single calls take', canvas.charts(callCharts(entries, plot))),
     section(
       'collective-sets',
       'All sets',
@@ -179,4 +191,17 @@ function setTable(entries: readonly CollectiveEntry[]): string {
     }
   })
   return table(heads, rows, 'collective-table')
+}
+
+export const collective: ReportSection<CollectiveResults> = {
+  tool: 'collective',
+  schema: resultsSchema<CollectiveResults>('collective', 'ns', collectiveSetSchema),
+  // Plots as Viertel (2006) draws round trips.
+  plot: () => ({
+    figure: { width: 900, height: 420 },
+    histogram: { title: 'Round trips', range: [0, 100_000], bins: 200, values: ['lat'] },
+    medians: { title: 'Best round trip', over: 'processes', lines: [], logarithmic: false },
+  }),
+  headline,
+  parts,
 }

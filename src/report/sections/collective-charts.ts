@@ -3,34 +3,14 @@ import { medianOf } from '../../stats/index.ts'
 import type { Line, LineSpec } from '../charts/spec.ts'
 import { formatBytes } from '../format.ts'
 import type { PlotSettings } from '../results.ts'
-import { type CollectiveEntry, compareSettings, groupBy, keyOf, RUN, settingNames, settingsOf } from '../settings.ts'
+import { compareSettings, groupBy, keyOf, settingNames, settingsOf } from '../settings.ts'
+import { type CollectiveEntry, kindOf, numberOf, roundTrips } from './collective-set.ts'
 
 /** Sizes of figures 6, 7 and 8, and of 9 and 10, of the paper. */
 const FIGURE_SIZES = [1, 2048, 65_536, 1 << 20]
 const READ_SIZES = [1, 2048, 32_768]
 /** End of the paper's first range; the second one has all processes. */
 const FEW = 15
-
-export function numberOf(entry: CollectiveEntry, key: 'size' | 'processes' | 'posts'): number {
-  return Number(entry.set.settings[key])
-}
-
-/** Returns comparable round trips: those of READ have other parts. */
-export function roundTrips(entries: readonly CollectiveEntry[]): CollectiveEntry[] {
-  return entries.filter(
-    ({ set }) => set.settings.measure === 'MEA_RTT_TIME' && set.settings.mode !== 'READ' && set.time.count > 0,
-  )
-}
-
-/** Returns "RC SEND", and the settings that distinguish sets besides size and processes. */
-export function kindOf(entry: CollectiveEntry, keys: readonly string[]): string {
-  const { transport, mode } = entry.set.settings
-  const rest = keys.filter((key) => !['transport', 'mode', 'measure', 'size', 'processes', 'posts'].includes(key))
-  const others = rest.map((key) =>
-    key === RUN ? entry.run.label : `${key === 'device' ? '' : `${key} `}${entry.set.settings[key]}`,
-  )
-  return [`${transport} ${mode}`, ...others].join(', ')
-}
 
 /** Returns the sizes of the figures that were measured; if none was, the smallest and the largest. */
 function chosenSizes(entries: readonly CollectiveEntry[], wanted: readonly number[]): number[] {

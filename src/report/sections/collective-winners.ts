@@ -1,9 +1,9 @@
 /** Fastest transport and operation: a map over size and processes, and the recommendations that follow from it as a table. */
 import { COLOURS } from '../charts/colours.ts'
 import { escapeHtml, formatBytes, formatNs } from '../format.ts'
-import { kindOf, numberOf, roundTrips } from '../plots/collective.ts'
-import { type CollectiveEntry, groupBy, settingNames } from '../settings.ts'
-import { table } from './tables.ts'
+import { table } from '../page/tables.ts'
+import { groupBy, settingNames } from '../settings.ts'
+import { type CollectiveEntry, isRoundTrip, kindOf, numberOf, roundTrips } from './collective-set.ts'
 
 type Figure = (entry: CollectiveEntry) => number
 
@@ -25,17 +25,31 @@ interface Field {
   kindOf: (entry: CollectiveEntry) => string
 }
 
-/** Finds the fastest entry, and the fastest reliable one, of each size and number of processes. */
+/**
+ * Finds the fastest entry, and the fastest reliable one, of each size and number of processes at which all kinds were measured that some
+ * number of processes has with that size: of fewer, as after an interruption, none is the fastest.
+ */
 function fieldOf(entries: readonly CollectiveEntry[], figure: Figure): Field {
   const measured = roundTrips(entries)
   const { varying } = settingNames(measured)
   const places = new Map<string, Place>()
+  const kindsAt = (size: number, processes?: number): number => {
+    const there = entries.filter(
+      (entry) =>
+        isRoundTrip(entry) &&
+        numberOf(entry, 'size') === size &&
+        (processes === undefined || numberOf(entry, 'processes') === processes),
+    )
+    return new Set(there.map((entry) => kindOf(entry, varying))).size
+  }
   for (const [key, group] of groupBy(measured, (entry) =>
     placeKey(numberOf(entry, 'size'), numberOf(entry, 'processes')),
   )) {
+    const [size, processes] = [numberOf(group[0]!, 'size'), numberOf(group[0]!, 'processes')]
+    if (kindsAt(size, processes) < kindsAt(size)) continue
     const sorted = group.toSorted((a, b) => figure(a) - figure(b))
     places.set(key, {
-      ...{ size: numberOf(sorted[0]!, 'size'), processes: numberOf(sorted[0]!, 'processes'), winner: sorted[0]! },
+      ...{ size, processes, winner: sorted[0]! },
       reliable: sorted.find(({ set }) => set.settings.transport === 'RC'),
     })
   }

@@ -1,21 +1,48 @@
-/** Part of a report about the algorithms of collectives. */
-import type { ChartSpec, LineSpec } from '../charts/spec.ts'
+/** Algorithms of collectives: `verbena collective measure`. */
+import { z } from 'zod'
+import type { LineSpec } from '../charts/spec.ts'
 import { formatCount, formatNs } from '../format.ts'
-import type { PlotSettings } from '../results.ts'
-import { type AlgorithmEntry, groupBy, keyOf, RUN, settingNames, settingOf, settingsOf } from '../settings.ts'
-import type { Headline } from './headline.ts'
-import { folded, section } from './page.ts'
-import { constantSettings, count, type Head, type Row, settingCell, table } from './tables.ts'
+import type { Headline } from '../page/headline.ts'
+import { folded, section } from '../page/page.ts'
+import { constantSettings, count, type Head, MOST_OPEN, type Row, settingCell, table } from '../page/tables.ts'
+import type { LatencySummary, PlotSettings, ResultsOf, Setting } from '../results.ts'
+import { error, figure, id, resultsSchema, settings, summary } from '../schema-parts.ts'
+import type { Canvas, ReportSection } from '../section.ts'
+import { type Entry, groupBy, keyOf, RUN, settingNames, settingOf, settingsOf } from '../settings.ts'
 
-/** Maximum length of an open table: a longer one would hide the content below it. */
-const MOST_OPEN = 60
+/** One set of `verbena collective measure`: an algorithm of a collective. */
+export interface AlgorithmSet {
+  id: string
+  /** device, collective, algorithm, ranks, size (bytes: of what `Task.bytes` counts), repetitions. */
+  settings: Record<string, Setting>
+  /** Time of the calls: the longest at any rank for each call; each is in `${id}.csv`. */
+  time: LatencySummary
+  /** Mean, nanoseconds. */
+  mean: number
+  /** Interval in which the median of another run is expected, nanoseconds: from the medians of the rounds, with 99 % or more. */
+  interval: [number, number]
+  error?: string
+}
+
+export type AlgorithmResults = ResultsOf<'algorithms', 'ns', AlgorithmSet>
+
+type AlgorithmEntry = Entry<AlgorithmSet>
+
+const set = z.object({
+  id,
+  settings,
+  time: summary,
+  mean: figure,
+  interval: z.tuple([figure, figure]),
+  error: error,
+})
 
 /** Groups the sets that are compared: those that differ in the algorithm alone. */
 function points(entries: readonly AlgorithmEntry[]): AlgorithmEntry[][] {
   return [...groupBy(entries, (entry) => keyOf(entry, ['device', 'collective', 'ranks', 'size', RUN])).values()]
 }
 
-export function algorithmHeadline(entries: readonly AlgorithmEntry[]): Headline {
+function headline(entries: readonly AlgorithmEntry[]): Headline {
   const spreads = points(entries).map((group) => {
     const medians = group.map(({ set }) => set.time.median)
     return { group, spread: Math.max(...medians) / Math.max(1, Math.min(...medians)) }
@@ -33,18 +60,14 @@ export function algorithmHeadline(entries: readonly AlgorithmEntry[]): Headline 
   }
 }
 
-export function algorithmSections(
-  entries: readonly AlgorithmEntry[],
-  plot: PlotSettings,
-  draw: (specs: readonly ChartSpec[]) => string,
-): string[] {
+function parts(entries: readonly AlgorithmEntry[], canvas: Canvas): string[] {
   const rows = setTable(entries)
   return [
     section(
       'algorithms',
       'Algorithms of collectives',
       '<p class="faint">Medians; the bars are where the median of another run may be expected (99 %).</p>',
-      draw(algorithmCharts(entries, plot)),
+      canvas.charts(charts(entries, canvas.plot)),
     ),
     section(
       'algorithm-sets',
@@ -57,7 +80,7 @@ export function algorithmSections(
 }
 
 /** Draws a chart for each collective and number of ranks; a collective with a single size has the table alone. */
-function algorithmCharts(entries: readonly AlgorithmEntry[], plot: PlotSettings): LineSpec[] {
+function charts(entries: readonly AlgorithmEntry[], plot: PlotSettings): LineSpec[] {
   const apart = ['collective', 'ranks', 'device', RUN]
   const { varying } = settingNames(entries)
   return [...groupBy(entries, (entry) => keyOf(entry, apart)).values()].flatMap((part, index): LineSpec[] => {
@@ -108,4 +131,16 @@ function setTable(entries: readonly AlgorithmEntry[]): string {
     }
   })
   return table(heads, rows, 'algorithm-table')
+}
+
+export const algorithms: ReportSection<AlgorithmResults> = {
+  tool: 'algorithms',
+  schema: resultsSchema<AlgorithmResults>('algorithms', 'ns', set),
+  plot: () => ({
+    figure: { width: 900, height: 420 },
+    histogram: { title: 'Calls', range: [0, 100_000], bins: 200, values: ['lat'] },
+    medians: { title: 'Median time', over: 'size', lines: ['algorithm'], logarithmic: true },
+  }),
+  headline,
+  parts,
 }
