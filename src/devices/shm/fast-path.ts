@@ -53,6 +53,9 @@ const solicitedShift = 22
 /** Flags that change nothing here: every request is finished before the next, so a fence has nothing to wait for. */
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
+/** Maximum length of a WRITE that is copied while a CQ of many producers is locked. */
+const copyLockedBytes = 512
+
 /** Number of requests that go through the queue before one checks whether that is still needed. */
 const unusualRequests = 16
 
@@ -305,7 +308,10 @@ export class ShmFastPath implements FastPath {
     }
 
     const { cq } = this
-    if (!this.cqAlone && Atomics.compareExchange(i32, cq + Cq.lock, 0, this.lockValue) !== 0) return this.giveUp()
+    // Other producers would wait for a long copy.
+    const copied = !this.cqAlone && opcode < Opcode.Send && length > copyLockedBytes
+    if (copied) this.copyOrdered(to, from, length)
+    if (!this.cqAlone) this.host.segment.lock(cq + Cq.lock)
     if (i32[cq + Cq.ring] !== this.cqRing) {
       // Resized since: its producers had to look again, and this one came before it could notice.
       if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
@@ -320,8 +326,9 @@ export class ShmFastPath implements FastPath {
         return this.giveUp()
       }
     }
-    if (opcode < Opcode.Send) this.copyOrdered(to, from, length)
-    else if (length === 8 && ((to | from) & 3) === 0) {
+    if (opcode < Opcode.Send) {
+      if (!copied) this.copyOrdered(to, from, length)
+    } else if (length === 8 && ((to | from) & 3) === 0) {
       const t = to >> 2
       const f = from >> 2
       i32[t] = i32[f]!
@@ -458,7 +465,7 @@ export class ShmFastPath implements FastPath {
     this.cqRing = i32[cq + Cq.ring]!
     this.cqMask = i32[cq + Cq.mask]!
     this.cqSize = i32[cq + Cq.cqe]!
-    this.cqAlone = i32[cq + Cq.producers] === 1 && i32[cq + Cq.resizing] === 0
+    this.cqAlone = i32[cq + Cq.producers] === 1 && i32[cq + Cq.resizing] === 0 && i32[cq + Cq.crowded] === 0
     this.cqChannel = i32[cq + Cq.channel]! >= 0
     this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)

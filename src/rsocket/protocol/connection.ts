@@ -7,7 +7,6 @@
  *
  * One thread makes all calls. Nothing on the data path allocates; requests are prepared once.
  */
-import type { CompletionQueue } from '../../verbs/index.ts'
 import {
   Opcode,
   QpState,
@@ -18,8 +17,8 @@ import {
   WcStatus,
   type WorkCompletion,
   wcStatusText,
-  workCompletions,
 } from '../../verbs/provider/index.ts'
+import { Arrivals, notWritten } from './arrivals.ts'
 import { type ConnData, Feature } from './conn-data.ts'
 import { Counters, countProtocolError, type ProtocolError, protocolErrors } from './counters.ts'
 import { Errno } from './errno.ts'
@@ -27,32 +26,42 @@ import { Mapped } from './mapped.ts'
 import { Control, hostBigEndian, message, messageOp, messageValue, Op } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 import { ReceiveSide } from './receive-side.ts'
-import { completionBatch, SendSide } from './send-side.ts'
+import { SendSide } from './send-side.ts'
 import type { StreamLink } from './stream-link.ts'
 import type { StreamMemory, StreamQueuePair } from './stream-memory.ts'
+import type { Completed, CqPair, Entries } from './stream-queues.ts'
 
 /** Number of receives that are posted together. */
 const receiveBatch = 16
 /** Receives beyond the credits: for control messages, for updates, and for those that are not yet posted again. */
 export const extraReceives: number = receiveBatch + targetEntries + 2 * controlReserve
 
-// All connections of a thread use the same scratch objects, since they take completions one after the other. One set per connection would
-// be most of the memory of an idle connection.
-const scratch: WorkCompletion[] = workCompletions(completionBatch)
+/** Returns the number of entries of the completion queues that a stream of this size reserves. */
+export function entriesOf(options: StreamOptions): Entries {
+  return { sends: options.sqSize, receives: options.rqSize + extraReceives }
+}
+
+// Shared by all connections of this thread: they post requests one after the other.
 const control = new SendWorkRequest(0, Opcode.WriteWithImm, SendFlag.Signaled, [])
 const empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
 /** Receives without memory, linked: the immediate carries all the data. Posting N of them posts the last N of the list. */
 const receives: readonly RecvWorkRequest[] = Array.from({ length: 256 }, () => new RecvWorkRequest(0, []))
 for (let i = 1; i < receives.length; i++) receives[i - 1]!.next = receives[i]!
 
-export class StreamConnection implements StreamLink {
+/** Owner of a connection: it is notified of completions that were taken while another stream was served. */
+type Owner = Pick<Completed, 'receivedMeanwhile' | 'sentMeanwhile'>
+
+export class StreamConnection implements StreamLink, Completed {
   readonly qp: StreamQueuePair
   readonly memory: StreamMemory
   readonly counters: Counters = new Counters()
   readonly mapped: Mapped
   private readonly out: SendSide
   private readonly in: ReceiveSide
-  private readonly cq: CompletionQueue
+  private readonly cqs: CqPair
+  private readonly arrivals: Arrivals = new Arrivals()
+  /** Owner, if it wants to be notified. */
+  owner: Owner | null = null
   private readonly rqSize: number
   /** Receives that were consumed and are not posted again yet. */
   private owed = 0
@@ -77,15 +86,17 @@ export class StreamConnection implements StreamLink {
   /** Reason for the end of the connection, in words. */
   reason = ''
 
-  constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions) {
+  /** `cqs`: the pair to which the queue pair completes, in which `entriesOf` these options are reserved. */
+  constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions, cqs: CqPair) {
     this.qp = qp
     this.memory = memory
-    this.cq = qp.recvCq
+    this.cqs = cqs
     this.rqSize = options.rqSize
-    this.out = new SendSide(qp, memory, options, this.counters)
+    this.out = new SendSide(qp, memory, options, this.counters, cqs, this)
     this.in = new ReceiveSide(memory, options, this.out, this.counters)
     this.mapped = new Mapped(this.out)
     this.lowWater = Math.min(2048, memory.sendBytes >> 1)
+    cqs.join(qp, this)
   }
 
   /** Returns the private data that describes this end to the peer. */
@@ -221,14 +232,50 @@ export class StreamConnection implements StreamLink {
   }
 
   get hasNews(): boolean {
-    return this.cq.filled || this.qp.sendCq.filled || this.putOff
+    return this.started && (this.cqs.filled || this.hasTaken || this.putOff)
   }
 
-  /** Takes all messages that have arrived and returns their number. */
+  /** True if completions were taken that are not processed yet. */
+  private get hasTaken(): boolean {
+    return this.arrivals.any || this.failing
+  }
+
+  /** True if a request has failed, and the stream is to end. */
+  get failing(): boolean {
+    return this.open && (this.flushedStatus !== WcStatus.Success || this.out.failedStatus !== WcStatus.Success)
+  }
+
+  received(wc: WorkCompletion): void {
+    if (wc.status !== WcStatus.Success) this.flushedStatus = wc.status
+    else this.arrivals.add(wc.immData, wc.opcode === WcOpcode.RecvRdmaWithImm ? wc.byteLen : notWritten)
+  }
+
+  sent(wc: WorkCompletion): void {
+    this.out.completed(wc)
+  }
+
+  receivedMeanwhile(): void {
+    this.owner?.receivedMeanwhile()
+  }
+
+  sentMeanwhile(): void {
+    this.owner?.sentMeanwhile()
+  }
+
   process(): number {
-    // Messages that arrive before the RTU, which may be lost, stay in the completion queue until this end can interpret them.
+    this.cqs.pollReceives(this)
+    return this.processArrivals()
+  }
+
+  processReady(): number {
+    if (this.cqs.recvCq.filled) this.cqs.pollReceives(this)
+    return this.processArrivals()
+  }
+
+  private processArrivals(): number {
+    // Messages that arrive before the RTU, which may be lost, stay until this end can interpret them.
     if (!this.started) return 0
-    const total = this.takeAll()
+    const total = this.takeArrivals()
     if (this.saying >= 0) this.say()
     if (total === 0) {
       // Once in 16 calls that find nothing, because failures show there first.
@@ -256,13 +303,14 @@ export class StreamConnection implements StreamLink {
     }
   }
 
-  private takeAll(): number {
+  private takeArrivals(): number {
+    const { arrivals } = this
     let total = 0
-    for (;;) {
-      const n = this.cq.poll(scratch)
-      for (let i = 0; i < n; i++) this.take(scratch[i]!)
-      total += n
-      if (n < completionBatch) break
+    while (arrivals.any) {
+      const { immediate, bytes } = arrivals
+      arrivals.removeFirst()
+      this.take(immediate, bytes)
+      total++
     }
     if (this.flushedStatus !== WcStatus.Success && this.open) {
       // If this end detected the error, the send side has the reason.
@@ -273,18 +321,13 @@ export class StreamConnection implements StreamLink {
     return total
   }
 
-  private take(wc: WorkCompletion): void {
-    if (wc.status !== WcStatus.Success) {
-      this.flushedStatus = wc.status
-      return
-    }
+  private take(immediate: number, bytes: number): void {
     this.owed++
     if (!this.open) return
     this.counters.messagesReceived++
-    const immediate = wc.immData
     let wrong: ProtocolError | null = null
-    if (wc.opcode !== WcOpcode.RecvRdmaWithImm) wrong = 'badReceive'
-    else if (immediate >>> 29 === Op.Data) wrong = this.in.takeData(immediate, wc.byteLen)
+    if (bytes === notWritten) wrong = 'badReceive'
+    else if (immediate >>> 29 === Op.Data) wrong = this.in.takeData(immediate, bytes)
     else wrong = this.takeMessage(messageOp(immediate), messageValue(immediate))
     if (wrong !== null) this.breach(wrong)
   }
@@ -358,7 +401,7 @@ export class StreamConnection implements StreamLink {
    */
   probe(): void {
     if (this.waits) this.sendKeepalive()
-    if (this.cq.filled || this.putOff) this.process()
+    if (this.hasTaken || this.putOff) this.processReady()
     this.reap()
   }
 
@@ -408,7 +451,8 @@ export class StreamConnection implements StreamLink {
   private sendFailed(): void {
     if (!this.open) return
     // A peer that disconnected takes nothing more: its message must be processed first.
-    this.takeAll()
+    this.cqs.pollReceives(this)
+    this.takeArrivals()
     this.endWith(this.out.failedStatus)
   }
 
@@ -435,7 +479,6 @@ export class StreamConnection implements StreamLink {
 
   /** Arms the completion queues before a sleep. Poll once more afterwards. */
   arm(): void {
-    this.cq.reqNotify()
-    this.qp.sendCq.reqNotify()
+    this.cqs.arm()
   }
 }

@@ -1,7 +1,7 @@
 /** The protocol of rsockets, without event loop or system: streams on a queue pair, streams on a trunk, datagram headers. */
 
 export { type ConnData, decodeConnData, encodeConnData, Feature } from './conn-data.ts'
-export { extraReceives, StreamConnection } from './connection.ts'
+export { entriesOf, extraReceives, StreamConnection } from './connection.ts'
 export * from './constants.ts'
 export { Counters, countDrop, countProtocolError, type RSocketCounters } from './counters.ts'
 export {
@@ -19,5 +19,6 @@ export { changesKeepAlive, getOption, SocketOptions, setOption } from './socket-
 export { StreamArena } from './stream-arena.ts'
 export type { StreamLink } from './stream-link.ts'
 export { StreamMemory, type StreamQueuePair } from './stream-memory.ts'
+export { type CqPair, type Entries, StreamQueues } from './stream-queues.ts'
 export { Trunk, type TrunkOwner } from './trunk.ts'
 export { TrunkStream } from './trunk-stream.ts'

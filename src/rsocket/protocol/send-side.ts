@@ -7,7 +7,6 @@
  *
  * Counts of bytes and messages wrap at 32 bits; only their differences are used.
  */
-import type { CompletionQueue } from '../../verbs/index.ts'
 import {
   Opcode,
   ScatterGather,
@@ -15,25 +14,22 @@ import {
   SendWorkRequest,
   WcStatus,
   type WorkCompletion,
-  workCompletions,
 } from '../../verbs/provider/index.ts'
 import { bufferBytes, type ConnData, Feature } from './conn-data.ts'
 import type { Counters, ProtocolError } from './counters.ts'
 import { hostBigEndian, sgeAddr, sgeBytes, writeSge } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 import { outgoingSlots, type StreamMemory, type StreamQueuePair } from './stream-memory.ts'
+import type { Completed, CqPair } from './stream-queues.ts'
 
 /** Length below which ranges are copied byte by byte, which is cheaper than making a view. */
 export const loopBytes = 32
 /** Maximum length of a data message. */
 const maxTransfer = 1 << 16
-/** Number of completions taken at a time. */
-export const completionBatch = 32
 /** Maximum number of data messages between two signaled ones. */
 const maxUnsignaled = 32
 
-// Shared by all connections of this thread: they take completions, and post requests, one after the other.
-const scratch: WorkCompletion[] = workCompletions(completionBatch)
+// Shared by all connections of this thread: they post requests one after the other.
 const dataSge = new ScatterGather(0, 0, 0)
 const data = new SendWorkRequest(0, Opcode.WriteWithImm, 0, [dataSge])
 
@@ -46,7 +42,9 @@ export class SendSide {
   readonly memory: StreamMemory
   private readonly qp: StreamQueuePair
   private readonly counters: Counters
-  private readonly cq: CompletionQueue
+  private readonly cqs: CqPair
+  /** Stream that this is the sending side of. */
+  private readonly stream: Completed
   private readonly u8: Uint8Array
   private readonly i32: Int32Array
   /** True if messages can be exchanged. */
@@ -102,11 +100,19 @@ export class SendSide {
   /** True if the peer reads words in the other byte order. */
   swap = false
 
-  constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions, counters: Counters) {
+  constructor(
+    qp: StreamQueuePair,
+    memory: StreamMemory,
+    options: StreamOptions,
+    counters: Counters,
+    cqs: CqPair,
+    stream: Completed,
+  ) {
     this.qp = qp
     this.memory = memory
     this.counters = counters
-    this.cq = qp.sendCq
+    this.cqs = cqs
+    this.stream = stream
     this.u8 = memory.u8
     this.i32 = memory.i32
     this.inlineBytes = qp.cap.maxInlineData
@@ -372,21 +378,19 @@ export class SendSide {
 
   /** True if completions are available. */
   get answered(): boolean {
-    return this.cq.filled
+    return this.cqs.sendCq.filled
   }
 
-  /** Drives the device and takes completions. Afterwards `failedStatus` is the status of the first failure, if any. */
+  /** Drives the device and takes completions, as `completed` does. */
   reap(): void {
-    for (;;) {
-      const n = this.cq.poll(scratch)
-      for (let i = 0; i < n; i++) {
-        const { status, wrId } = scratch[i]!
-        if (status !== WcStatus.Success && this.failedStatus === WcStatus.Success) this.failedStatus = status
-        // A failed request is done, too: the device no longer uses memory of this end for it.
-        this.done = wrId | 0
-      }
-      if (n < completionBatch) break
-    }
+    this.cqs.pollSends(this.stream)
+  }
+
+  /** Takes a completion. Afterwards `failedStatus` is the status of the first failure, if any. */
+  completed({ status, wrId }: WorkCompletion): void {
+    if (status !== WcStatus.Success && this.failedStatus === WcStatus.Success) this.failedStatus = status
+    // A failed request is done, too: the device no longer uses memory of this end for it.
+    this.done = wrId | 0
     const i = this.done & this.mask
     this.bytesDone = this.bytesAt[i]!
     this.controlsDone = this.controlsAt[i]!

@@ -33,7 +33,10 @@ export interface StreamLink {
   recv(buffer: Uint8Array, offset: number, length: number, peek?: boolean): number
   /** True if `process` or `reap` may find something, or may continue with deferred work. */
   readonly hasNews: boolean
+  /** Takes all messages that have arrived and returns their number. */
   process(): number
+  /** As `process`, without driving the device: the caller has done so for all streams (`IoContext.poll`). */
+  processReady(): number
   reap(): void
   /** Makes a completion show which data has arrived, where nothing else will. */
   flush(): void

@@ -256,6 +256,10 @@ export class TrunkStream implements StreamLink {
     return this.trunk.process()
   }
 
+  processReady(): number {
+    return this.trunk.process()
+  }
+
   reap(): void {
     this.trunk.reap()
   }

@@ -11,8 +11,8 @@ import {
   type ProtectionDomain,
   reapDead,
 } from '../../verbs/index.ts'
-import { StreamArena, type StreamLink } from '../protocol/index.ts'
-import { activate, type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
+import { StreamArena, type StreamLink, StreamQueues } from '../protocol/index.ts'
+import { type EventSource, forget, givesTurns, leave, type Member, use } from './reactor.ts'
 
 /** Longest wait for an event: after each, the service thread must drive the device. The channel itself checks more often. */
 const sliceMs = 60_000
@@ -31,9 +31,9 @@ export const watchMs = 1000
  */
 export const keepMs = 250
 
-/** Owner of a completion queue: its member gets a turn when the queue has an event. */
+/** Owner of a completion queue: it is notified when an event of the queue was taken. */
 export interface CqOwner {
-  readonly member: Member
+  tookEvent(cq: CompletionQueue): void
 }
 
 /** Number of intervals after which streams that wait for nothing are probed. */
@@ -85,6 +85,8 @@ export class IoContext implements EventSource {
   readonly channel: CompletionChannel
   /** Memory of its streams. */
   readonly arena: StreamArena
+  /** Completion queues of its streams. */
+  readonly queues: StreamQueues
   /** True for a device that works only while a thread polls it. */
   readonly driven: boolean
   spare: Spare | undefined
@@ -108,6 +110,10 @@ export class IoContext implements EventSource {
     this.pd = context.allocPd()
     this.channel = context.createCompChannel()
     this.arena = new StreamArena(this.pd)
+    this.queues = new StreamQueues(
+      (cqe, pair, crowded) => this.createCq(cqe, pair, crowded),
+      context.device.attr.maxCqe,
+    )
     this.driven = context.device.driven
     this.#endWatch = inRootContext(() => every(watchMs, () => this.#watch()))
   }
@@ -143,6 +149,7 @@ export class IoContext implements EventSource {
     clearTimeout(this.#closing)
     this.#endWatch()
     this.spare?.close()
+    this.queues.close()
     this.arena.close()
     for (const { bytes, region } of this.#pieces) {
       region.close()
@@ -167,16 +174,27 @@ export class IoContext implements EventSource {
     this.#streams.delete(stream)
   }
 
-  /** Creates a completion queue whose events are those of the owner's member. */
-  createCq(cqe: number, owner: CqOwner): CompletionQueue {
+  /** Creates a completion queue. `crowded`: many queue pairs, which come and go, are to complete to it. */
+  createCq(cqe: number, owner: CqOwner, crowded = false): CompletionQueue {
     const { channel } = this
-    return this.context.createCq(cqe, { singleThreaded: true, channel, cqContext: owner, inLoop: true })
+    return this.context.createCq(cqe, { singleThreaded: true, channel, cqContext: owner, inLoop: true, crowded })
+  }
+
+  /** True if members are watched in the event loop. */
+  get hasMembers(): boolean {
+    return this.#members > 0
+  }
+
+  /** Drives the device and hands completions on to the streams. */
+  poll(): void {
+    this.queues.poll()
   }
 
   #watch(): void {
     // On a device that processes share, dead threads are detected in other ways as well.
     if (this.context.device.host.segment.name === null || this.#watches % restEvery === 0) this.#reapDead()
-    if (this.driven && this.#streams.size > 0) this.context.device.progress()
+    this.queues.trim()
+    if (this.#streams.size > 0) this.poll()
     const turn = this.#watches++ % restEvery
     let i = 0
     for (const stream of this.#streams) if (i++ % restEvery === turn || stream.waits) stream.probe()
@@ -218,7 +236,9 @@ export class IoContext implements EventSource {
 
   #took(cq: CompletionQueue): void {
     cq.ackEvents(1)
-    activate((cq.cqContext as CqOwner).member)
+    ;(cq.cqContext as CqOwner).tookEvent(cq)
+    // Members that are not active rely on the queue being armed.
+    if (this.#members > 0 && !givesTurns()) this.queues.arm()
   }
 
   /** Takes the available events: their members become active. */
@@ -236,8 +256,7 @@ export class IoContext implements EventSource {
       this.#reapDead()
       return
     }
-    cq.ackEvents(1)
-    if (this.#members > 0) activate((cq.cqContext as CqOwner).member)
+    this.#took(cq)
   }
 
   /** Adds a member that is watched in the event loop; with `ref` it keeps the process alive. */
@@ -283,6 +302,9 @@ export class IoContext implements EventSource {
   /** Waits in the event loop for an event. */
   wait(): void {
     if (this.#members === 0 || this.channel.closed) return
+    this.queues.arm()
+    // Completions that came before that have made members active: they rest later.
+    if (givesTurns()) return
     if (this.#waiting) {
       // Members got turns since the wait began: other threads may drive the device again.
       this.context.device.rest(this.#timer === undefined)

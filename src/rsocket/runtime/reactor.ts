@@ -17,6 +17,8 @@ export interface Member {
 export interface EventSource {
   /** Takes the available events: their members become active. */
   collect(): void
+  /** Polls for all members at once; those with input become active. */
+  poll(): void
   /** Waits in the event loop for the next event. */
   wait(): void
 }
@@ -41,6 +43,11 @@ export function activate(member: Member): void {
   if (inRound) later.add(member)
   else active.add(member)
   run()
+}
+
+/** Activates a member unless it is active: then it has its turn anyway, now or when it is armed. */
+export function activateResting(member: Member): void {
+  if (!active.has(member)) activate(member)
 }
 
 /** True while members get turns; when that ends, the sources wait. */
@@ -92,7 +99,10 @@ function turn(): void {
 function round(): boolean {
   let happened = false
   turns = (turns + 1) % collectEvery
-  if (turns === 0) for (const source of sources) source.collect()
+  for (const source of sources) {
+    if (turns === 0) source.collect()
+    source.poll()
+  }
   inRound = true
   try {
     for (const member of active) if (member.turn()) happened = true

@@ -7,12 +7,15 @@
  */
 import type { CmId } from '../../cm/index.ts'
 import { inRootContext } from '../../memory/index.ts'
-import { Access, type CompletionQueue, QpState, QpType } from '../../verbs/index.ts'
+import { Access, QpState, QpType } from '../../verbs/index.ts'
 import {
   type ConnData,
+  type CqPair,
   clampOptions,
   decodeConnData,
+  type Entries,
   encodeConnData,
+  entriesOf,
   extraReceives,
   optionsFor,
   type SocketOptions,
@@ -21,8 +24,8 @@ import {
   type StreamOptions,
   type StreamQueuePair,
 } from '../protocol/index.ts'
-import { type BoundLink, type CqOwner, IoContext, keepMs, type Spare, type Watched } from './io-context.ts'
-import { activate, type Member } from './reactor.ts'
+import { type BoundLink, IoContext, keepMs, type Spare, type Watched } from './io-context.ts'
+import { activate, activateResting, type Member } from './reactor.ts'
 
 /** Parameters of every connection: no READs, the maximum number of retries, RNR retries without limit. */
 export const connectionParam = {
@@ -33,17 +36,26 @@ export const connectionParam = {
   rnrRetryCount: 7,
 } as const
 
-/** Placeholder member for streams that have no socket yet: they get no events. */
-const nobody: Member = { turn: () => false, arm: () => false }
+/** Member of a stream. */
+interface StreamMember extends Member {
+  /** True if it is watched in the event loop: then it becomes active when its stream has news. */
+  readonly inLoop: boolean
+  /** True if it waits until sent data has arrived, or for space to send. */
+  readonly awaitsSent: boolean
+}
 
-export class Stream implements Watched, CqOwner, BoundLink {
+/** Placeholder member for streams that have no socket yet: they get no events. */
+const nobody: StreamMember = { turn: () => false, arm: () => false, inLoop: false, awaitsSent: false }
+
+export class Stream implements Watched, BoundLink {
   readonly io: IoContext
   readonly connection: StreamConnection
   readonly #memory: StreamMemory
-  readonly #cqs: CompletionQueue[] = []
+  readonly #cqs: CqPair
+  readonly #entries: Entries
   readonly #mine: ConnData
   /** Member of the socket that owns the stream. */
-  member: Member = nobody
+  member: StreamMember = nobody
 
   /** Throws a VerbsError if a resource cannot be allocated. */
   constructor(io: IoContext, options: StreamOptions) {
@@ -51,10 +63,11 @@ export class Stream implements Watched, CqOwner, BoundLink {
     const { pd, arena } = io
     let memory: StreamMemory | undefined
     let qp: StreamQueuePair | undefined
+    this.#entries = entriesOf(options)
+    this.#cqs = io.queues.reserve(this.#entries)
     try {
       memory = new StreamMemory(arena, options)
-      const sendCq = this.#cq(options.sqSize)
-      const recvCq = this.#cq(options.rqSize + extraReceives)
+      const { sendCq, recvCq } = this.#cqs
       const cap = {
         maxSendWr: options.sqSize,
         maxRecvWr: options.rqSize + extraReceives,
@@ -65,7 +78,8 @@ export class Stream implements Watched, CqOwner, BoundLink {
       }
       qp = pd.createQp({ type: QpType.RC, sendCq, recvCq, cap })
       this.#memory = memory
-      this.connection = new StreamConnection(qp, memory, options)
+      this.connection = new StreamConnection(qp, memory, options, this.#cqs)
+      this.connection.owner = this
       qp.modify({ state: QpState.Init, pkeyIndex: 0, port: 1, accessFlags: Access.LocalWrite })
       this.connection.postReceives()
     } catch (error) {
@@ -76,7 +90,7 @@ export class Stream implements Watched, CqOwner, BoundLink {
   }
 
   /** Makes a stream with a queue pair in INIT for an id that has a device; the id closes the queue pair. Throws as the constructor does. */
-  static for(id: CmId, given: SocketOptions, member: Member): Stream {
+  static for(id: CmId, given: SocketOptions, member: StreamMember): Stream {
     const io = IoContext.acquire(id.verbs!)
     try {
       const options = sizesOf(given, io)
@@ -91,12 +105,6 @@ export class Stream implements Watched, CqOwner, BoundLink {
     }
   }
 
-  #cq(size: number): CompletionQueue {
-    const cq = this.io.createCq(size, this)
-    this.#cqs.push(cq)
-    return cq
-  }
-
   get privateData(): Uint8Array {
     return encodeConnData(this.#mine)
   }
@@ -107,6 +115,15 @@ export class Stream implements Watched, CqOwner, BoundLink {
     if (typeof theirs === 'string') return false
     this.connection.start(this.#mine, theirs)
     return true
+  }
+
+  receivedMeanwhile(): void {
+    if (this.member.inLoop) activateResting(this.member)
+  }
+
+  sentMeanwhile(): void {
+    // For most streams nothing changes when data has arrived.
+    if (this.member.awaitsSent || this.connection.failing) this.receivedMeanwhile()
   }
 
   get waits(): boolean {
@@ -135,7 +152,9 @@ export class Stream implements Watched, CqOwner, BoundLink {
 
   #closeParts(qp: StreamQueuePair | undefined, memory: StreamMemory | undefined, filledBytes = 0): void {
     if (qp?.closed === false) qp.discard()
-    for (const cq of this.#cqs) cq.close()
+    const { queues } = this.io
+    if (qp === undefined) queues.cancel(this.#cqs, this.#entries)
+    else queues.end(this.#cqs, this.#entries, qp)
     memory?.close(filledBytes)
   }
 }

@@ -21,7 +21,7 @@ import {
   workCompletions,
 } from '../../verbs/index.ts'
 import { encodeDatagramHeader } from '../protocol/index.ts'
-import { IoContext, type Member } from '../runtime/index.ts'
+import { activate, IoContext, type Member } from '../runtime/index.ts'
 
 /** Bytes of a datagram with its header, as in librdmacm. */
 const slotBytes = 2048
@@ -58,8 +58,13 @@ export class DatagramQp {
     this.longest = Math.min(slotBytes, activeMtu) - this.#header.length
     this.io = IoContext.acquire(context)
     const { pd } = this.io
-    this.#sendCq = this.io.createCq(count, { member })
-    this.#recvCq = this.io.createCq(count, { member })
+    const owner = {
+      tookEvent: () => {
+        if (this.io.hasMembers) activate(member)
+      },
+    }
+    this.#sendCq = this.io.createCq(count, owner)
+    this.#recvCq = this.io.createCq(count, owner)
     this.#qp = pd.createQp({
       type: QpType.UD,
       sendCq: this.#sendCq,

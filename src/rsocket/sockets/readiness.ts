@@ -99,6 +99,14 @@ export abstract class Ready implements Member, Leaver {
     return this.connection !== null && !this.connection.foreign
   }
 
+  get inLoop(): boolean {
+    return this.heldBy !== null
+  }
+
+  get awaitsSent(): boolean {
+    return this.state === 'closing' || (this.watches.events & POLLOUT) !== 0 || this.trunk !== null
+  }
+
   get carries(): boolean {
     return this.trunk !== null
   }
@@ -195,7 +203,7 @@ export abstract class Ready implements Member, Leaver {
     if (connection === null) {
       return this.callWatches()
     }
-    const messages = connection.process() + (this.trunk?.process() ?? 0)
+    const messages = connection.processReady() + (this.trunk?.process() ?? 0)
     // The messages may have included the end of a trunk, and of this socket.
     if (this.connection !== connection) return true
     connection.reap()
@@ -216,7 +224,9 @@ export abstract class Ready implements Member, Leaver {
     if (connection === null) return this.turn()
     connection.arm()
     // Input since the last turn, and earlier input, makes no event.
-    return (this.trunk !== null || connection.hasNews) && this.turn()
+    if (this.trunk === null && !connection.hasNews) return false
+    const messages = connection.process()
+    return this.turn() || messages > 0
   }
 
   /** Arms the object on which `rpoll` sleeps for this socket and returns it; null if there is none. */

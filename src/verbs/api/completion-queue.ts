@@ -100,6 +100,7 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
       i32[cq + Cq.device] = index
       i32[cq + Cq.owner] = host.segment.me
       i32[cq + Cq.singleThreaded] = init.singleThreaded ? 1 : 0
+      i32[cq + Cq.crowded] = init.crowded ? 1 : 0
       i32[cq + Cq.state] = cqState.live
     })
     const created = new CompletionQueueObject(context, cq, true, channel, init.cqContext, init.tellsSolicited)

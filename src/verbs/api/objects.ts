@@ -120,6 +120,8 @@ export interface CqOptions extends CqInit {
   cqContext?: unknown
   /** @internal True if the queue is polled from the event loop, and its waits notify the device in other ways (`Device.leavesLoop`). */
   inLoop?: boolean
+  /** @internal True if queue pairs that complete to it come and go: no grace period passes when the second one comes. */
+  crowded?: boolean
   /** @internal True if completions show `solicitedFlag` in `wcFlags` where the sender requested a solicited event. */
   tellsSolicited?: boolean
 }
@@ -576,6 +578,8 @@ export interface QueuePair<T extends QpType = QpType> extends VerbsObject {
 
   /** @internal `close` without waiting for operations of other threads: its memory is used for nothing else before it is reclaimed. */
   discard(): void
+  /** @internal Whether no thread can complete requests of it any more, after `discard`. */
+  readonly reclaimed: boolean
 
   /** @internal Number of its record in the table of QPs. */
   readonly slot: number

@@ -186,7 +186,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
       i32[q + Qp.owner] = host.segment.me
       i32[q + Qp.engine] = engine
       const cqs = [host.cqWord(init.sendCq.slot), host.cqWord(init.recvCq.slot)]
-      second = cqs.some((cq) => i32[cq + Cq.producers] === 1)
+      second = cqs.some((cq) => i32[cq + Cq.producers] === 1 && i32[cq + Cq.crowded] === 0)
       for (const cq of cqs) {
         Atomics.add(i32, cq + Cq.refs, 1)
         Atomics.add(i32, cq + Cq.producers, 1)
@@ -537,6 +537,12 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
 
   discard(): void {
     if (!this.endsImport(this.#owned)) this.#end()
+  }
+
+  get reclaimed(): boolean {
+    const i32 = this.#i32
+    // The record has another reference from `retire` on, and no number once it is free.
+    return i32[this.#q + Qp.number] === 0 || i32[this.#q + Qp.ref] !== ((this.ref + 0x10000) | 0)
   }
 
   #end(): void {

@@ -135,6 +135,8 @@ export const Cq = {
   resizing: 11,
   /** Send and receive queues that may still complete to it: those that count in `refs`, and those of closed QPs until they are reclaimed. */
   producers: 12,
+  /** 1 if it is made for many producers: then all of them lock it, even while there is one alone. */
+  crowded: 13,
   /** Written by producers, which complete work requests. */
   lock: 16,
   head: 17,

@@ -1,11 +1,14 @@
-/** Streams of one arena come and go, some in the middle of a message, while others carry data: each gets its own bytes, whole and in order. */
+/**
+ * Streams that share memory and completion queues come and go, some in the middle of a message, while others carry data: each gets its own
+ * bytes, whole and in order, and no queue overruns.
+ */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { openDevice } from '../../../src/index.ts'
-import { StreamArena } from '../../../src/rsocket/protocol/stream-arena.ts'
+import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
 import { holds, seeds } from '../../property.ts'
 import { seededBelow } from '../../random.ts'
-import { connectEnds, type End, makeEnd } from './pair.ts'
+import { connectEnds, type End, makeEnd, makeShared } from './pair.ts'
 
 const most = 12
 const longest = 4000
@@ -28,7 +31,8 @@ test('each of many streams that come and go gets its own bytes', async () => {
   await holds(
     fc.asyncProperty(seeds, async (seed) => {
       const below = seededBelow(seed)
-      const arenas = [context.allocPd(), context.allocPd()].map((pd) => new StreamArena(pd))
+      const threads = [makeShared(context), makeShared(context)]
+      const before = context.counters()
       const live: Live[] = []
       const end = (one: Live): void => {
         one.from.close()
@@ -40,7 +44,7 @@ test('each of many streams that come and go gets its own bytes', async () => {
           const what = below(10)
           if (live.length < 2 || (what === 0 && live.length < most)) {
             const size = sizes[below(sizes.length)]!
-            const [from, to] = arenas.map((arena) => makeEnd(context, size, arena)) as [End, End]
+            const [from, to] = threads.map((shared) => makeEnd(context, size, shared)) as [End, End]
             connectEnds(from, to)
             live.push({ from, to, salt: ++salt, sent: 0, got: 0 })
             continue
@@ -70,12 +74,19 @@ test('each of many streams that come and go gets its own bytes', async () => {
           one.to.connection.process()
           expect(one.got + one.to.connection.readableBytes).toBe(one.sent)
         }
+        // A neighbour costs nobody a receive, and no completion finds its queue full.
+        const { cq_overruns, send_rnr_err } = context.counters()
+        expect([cq_overruns, send_rnr_err]).toEqual([before.cq_overruns, before.send_rnr_err])
+        for (const one of live.splice(0)) end(one)
+        sweepNow(context.device.host)
+        // All that was reserved is free again when the queue pairs are reclaimed.
+        for (const { queues } of threads) {
+          queues.trim()
+          expect(queues.pairs.map(({ unused, filled }) => [unused, filled])).toEqual([[true, false]])
+        }
       } finally {
         for (const one of live) end(one)
-        for (const arena of arenas) {
-          arena.close()
-          arena.pd.close()
-        }
+        for (const shared of threads) shared.close()
       }
     }),
     10,

@@ -1,10 +1,11 @@
 /** Two ends of a stream in one thread, without connection management. */
 import { type Context, connectQp, endpointOf, openDevice, type ProtectionDomain, QpType } from '../../../src/index.ts'
 import { type ConnData, decodeConnData, encodeConnData } from '../../../src/rsocket/protocol/conn-data.ts'
-import { extraReceives, StreamConnection } from '../../../src/rsocket/protocol/connection.ts'
+import { entriesOf, extraReceives, StreamConnection } from '../../../src/rsocket/protocol/connection.ts'
 import { clampOptions, defaultOptions, type StreamOptions } from '../../../src/rsocket/protocol/options.ts'
 import { StreamArena } from '../../../src/rsocket/protocol/stream-arena.ts'
 import { StreamMemory } from '../../../src/rsocket/protocol/stream-memory.ts'
+import { StreamQueues } from '../../../src/rsocket/protocol/stream-queues.ts'
 
 export interface End {
   context: Context
@@ -15,14 +16,39 @@ export interface End {
   close(): void
 }
 
-/** `shared`: an arena that several ends have their memory from; else this one has its own, which ends with it. */
-export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, shared?: StreamArena): End {
+/** Objects that the ends of a thread share. */
+export interface Shared {
+  arena: StreamArena
+  queues: StreamQueues
+  close(): void
+}
+
+export function makeShared(context: Context): Shared {
+  const arena = new StreamArena(context.allocPd())
+  const queues = new StreamQueues(
+    (cqe, _, crowded) => context.createCq(cqe, { singleThreaded: true, crowded }),
+    context.device.attr.maxCqe,
+  )
+  return {
+    arena,
+    queues,
+    close() {
+      queues.close()
+      arena.close()
+      arena.pd.close()
+    },
+  }
+}
+
+/** `shared`: objects that several ends share; else this one has its own, which end with it. */
+export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, shared?: Shared): End {
   const options = clampOptions({ ...defaultOptions, ...given })
-  const pd = shared?.pd ?? context.allocPd()
-  const arena = shared ?? new StreamArena(pd)
+  const { arena, queues, close: closeShared } = shared ?? makeShared(context)
+  const { pd } = arena
   const memory = new StreamMemory(arena, options)
-  const sendCq = context.createCq(options.sqSize, { singleThreaded: true })
-  const recvCq = context.createCq(options.rqSize + extraReceives, { singleThreaded: true })
+  const entries = entriesOf(options)
+  const cqs = queues.reserve(entries)
+  const { sendCq, recvCq } = cqs
   const qp = pd.createQp({
     type: QpType.RC,
     sendCq,
@@ -35,7 +61,7 @@ export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, sh
       maxInlineData: options.inlineBytes,
     },
   })
-  const connection = new StreamConnection(qp, memory, options)
+  const connection = new StreamConnection(qp, memory, options, cqs)
   return {
     context,
     pd,
@@ -44,12 +70,9 @@ export function makeEnd(context: Context, given: Partial<StreamOptions> = {}, sh
     mine: StreamConnection.describe(memory, options),
     close() {
       qp.close()
-      sendCq.close()
-      recvCq.close()
+      queues.end(cqs, entries, qp)
       memory.close(connection.filledBytes)
-      if (shared !== undefined) return
-      arena.close()
-      pd.close()
+      if (shared === undefined) closeShared()
     },
   }
 }

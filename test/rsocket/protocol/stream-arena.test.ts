@@ -13,7 +13,7 @@ import { clampOptions, defaultOptions } from '../../../src/rsocket/protocol/opti
 import { StreamArena } from '../../../src/rsocket/protocol/stream-arena.ts'
 import { StreamMemory } from '../../../src/rsocket/protocol/stream-memory.ts'
 import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
-import { connectEnds, type End, makeEnd, makePair } from './pair.ts'
+import { connectEnds, type End, makeEnd, makePair, makeShared } from './pair.ts'
 
 let context: Context
 let pd: ProtectionDomain
@@ -135,9 +135,9 @@ test.each(['remote', 'local'] as const)(
 test.each(['said goodbye', 'was torn down'])(
   'data that a peer announces and has not written are zeros, and not what a stream before had that %s',
   (end) => {
-    const arenas = [pd, context.allocPd()].map((one) => new StreamArena(one)) as [StreamArena, StreamArena]
+    const threads = [makeShared(context), makeShared(context)]
     const connected = () => {
-      const [from, to] = arenas.map((one) => makeEnd(context, {}, one)) as [End, End]
+      const [from, to] = threads.map((one) => makeEnd(context, {}, one)) as [End, End]
       connectEnds(from, to)
       return { from, to }
     }
@@ -174,8 +174,7 @@ test.each(['said goodbye', 'was torn down'])(
     expect(into).toEqual(new Uint8Array(500))
     from.close()
     to.close()
-    for (const one of arenas) one.close()
-    arenas[1].pd.close()
+    for (const one of threads) one.close()
   },
 )
 

@@ -1,0 +1,97 @@
+/** Sockets of one thread share completion queues, and with them events: none is lost to a socket when another one is served. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { AF_INET, MSG_DONTWAIT, POLLIN, POLLOUT, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
+import type { Stream } from '../../../src/rsocket/runtime/stream.ts'
+import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
+
+const device = 'shm0'
+const sockets: StreamSocket[] = []
+/** Ends of connections: what is sent on the first arrives at the second. */
+let connections: [StreamSocket, StreamSocket][]
+
+function stream(): StreamSocket {
+  const socket = rsocket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0, { device }) as StreamSocket
+  sockets.push(socket)
+  return socket
+}
+
+beforeEach(async () => {
+  const listener = stream()
+  listener.bind({ address: '127.0.0.1', port: 0 })
+  listener.listen()
+  const { port } = listener.getsockname() as { port: number }
+  connections = []
+  // So many that the last ones share a pair of queues.
+  for (let i = 0; i < 8; i++) {
+    const client = stream()
+    const accepting = listener.acceptAsync()
+    await client.connectAsync({ address: '127.0.0.1', port })
+    connections.push([client, await accepting])
+  }
+  sockets.push(...connections.map(([, server]) => server))
+})
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.close()
+})
+
+const byte = Uint8Array.of(1)
+
+/** Watches the socket for what it can read, and waits until it rests. */
+async function watchAtRest(socket: StreamSocket): Promise<{ read: number; stop: () => void }> {
+  const seen = { read: 0, stop: () => {} }
+  seen.stop = socket.watch(POLLIN, () => {
+    const n = socket.recv(new Uint8Array(16), MSG_DONTWAIT)
+    if (n > 0) seen.read += n
+  })
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  return seen
+}
+
+test('a message that another socket found in the queue is noticed by the one that is watched', async () => {
+  const [[, idle], [from, watched]] = connections.slice(6) as [
+    [StreamSocket, StreamSocket],
+    [StreamSocket, StreamSocket],
+  ]
+  const seen = await watchAtRest(watched)
+  from.send(byte)
+  expect(idle.recv(new Uint8Array(16), MSG_DONTWAIT)).toBeLessThan(0)
+  await vi.waitFor(() => expect(seen.read).toBe(1), 4000)
+  seen.stop()
+})
+
+test('an event that a blocking call took leaves the queue armed for the sockets that are watched', async () => {
+  const [[other, idle], [from, watched]] = connections.slice(6) as [
+    [StreamSocket, StreamSocket],
+    [StreamSocket, StreamSocket],
+  ]
+  const seen = await watchAtRest(watched)
+  const { recvCq } = (watched as unknown as { own: Stream }).own.connection.qp
+  const arming = vi.spyOn(recvCq, 'reqNotify')
+  for (let i = 1; i <= 3; i++) {
+    arming.mockClear()
+    other.send(byte)
+    // As a blocking call waits.
+    idle.io!.sleep(100)
+    // Without this the message would be noticed by the next look at idle streams.
+    expect(arming).toHaveBeenCalled()
+    expect(idle.recv(new Uint8Array(16), MSG_DONTWAIT)).toBe(1)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    from.send(byte)
+    await vi.waitFor(() => expect(seen.read).toBe(i), 4000)
+  }
+  seen.stop()
+})
+
+test('space is noticed by a socket that waits for it, whoever polls', async () => {
+  const [[, idle], [from, to]] = connections.slice(6) as [[StreamSocket, StreamSocket], [StreamSocket, StreamSocket]]
+  const full = new Uint8Array(1 << 16)
+  while (from.send(full) > 0);
+  let writable = 0
+  const stop = from.watch(POLLOUT, () => writable++)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  expect(writable).toBe(0)
+  while (to.recv(full, MSG_DONTWAIT) > 0);
+  expect(idle.recv(new Uint8Array(16), MSG_DONTWAIT)).toBeLessThan(0)
+  await vi.waitFor(() => expect(writable).toBeGreaterThan(0), 4000)
+  stop()
+})
