@@ -220,7 +220,7 @@ export class Lane {
    * Notifies the peer that its memory was read, as `TookAll` or `TookRest`. Requires `mayPost`. The memory belonged to the peer all the
    * time if this send succeeds: the send is outstanding until that is certain.
    */
-  tell(kind: number, tag: number): void {
+  notifyRead(kind: number, tag: number): void {
     this.credits--
     if (!this.#sendsBoxes) {
       this.#send(kind, tag, 0, this.#notice.lkey, 0, true)

@@ -57,7 +57,7 @@ export class MulticastReceiver implements Taker {
     if (this.#awaited === 0 && lane.arrived.count > 0)
       throw elsewhere(this.#window.broadcast.call, lane.rank, lane.arrived.tag)
     if (this.#missing !== 0 || this.#awaited !== 0 || !lane.hasRoom()) return false
-    this.#tell(lane)
+    this.#sendReport(lane)
     return true
   }
 
@@ -89,11 +89,11 @@ export class MulticastReceiver implements Taker {
 
   /** Requests the missing chunks from the root, once. */
   #ask(lane: Lane): void {
-    if (this.#missing !== 0 && !this.#reported && lane.mayPost) this.#tell(lane)
+    if (this.#missing !== 0 && !this.#reported && lane.mayPost) this.#sendReport(lane)
   }
 
   /** Reports the missing chunks to the root. */
-  #tell(lane: Lane): void {
+  #sendReport(lane: Lane): void {
     const { first, broadcast } = this.#window
     writeReport(this.#memory, this.#report.at, { first, missing: this.#missing, bytes: broadcast.bytes })
     // The report is copied into the request.

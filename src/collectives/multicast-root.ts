@@ -74,13 +74,13 @@ export class MulticastRoot implements Taker {
   #serve(lane: Lane): void {
     const { rank } = lane
     if (this.#complete[rank] === 1) return
-    while (this.#complete[rank] === 0 && lane.hasMessage()) this.#hear(lane)
+    while (this.#complete[rank] === 0 && lane.hasMessage()) this.#receive(lane)
     if (lane.arrived.count === 0 && lane.readies.count > 0 && this.#complete[rank] === 0)
       throw elsewhere(this.#window.broadcast.call, rank, lane.readies.tag)
     while (this.#repairs[rank] !== 0 && lane.hasRoom()) this.#repair(lane)
   }
 
-  #hear(lane: Lane): void {
+  #receive(lane: Lane): void {
     const window = this.#window
     const { call, bytes } = window.broadcast
     const { rank } = lane

@@ -324,7 +324,7 @@ export class Runner {
         } else if (receive.combine) combine!(to, this.#places[base].at + offset, lane.arrived.longAt, bytes)
         else this.#copy(to + from, lane.arrived.longAt + from, bytes - from)
         lane.take()
-        lane.tell(state === split ? Kind.TookRest : Kind.TookAll, tag)
+        lane.notifyRead(state === split ? Kind.TookRest : Kind.TookAll, tag)
         this.moves++
         if (keep) {
           this.#received[i] = kept

@@ -3,7 +3,7 @@
  * recognise a dead one; the thread that claims a dead one cleans up after it.
  */
 import { isMainThread } from 'node:worker_threads'
-import { Bell } from './bells.ts'
+import { LoopWakeup } from './loop-wakeups.ts'
 import { SegmentError } from './segment-errors.ts'
 import {
   Attachment,
@@ -65,7 +65,7 @@ export abstract class Attachments {
         i32[a + Attachment.grace] = 0
         i32[a + Attachment.work] = 0
         i32[a + Attachment.pidNamespace] = pidNamespace()
-        i32.fill(0, a + Attachment.bell, a + Attachment.bell + Bell.words)
+        i32.fill(0, a + Attachment.loopWakeup, a + Attachment.loopWakeup + LoopWakeup.words)
         i32[a + Attachment.generation] = (i32[a + Attachment.generation]! + 1) & generationMask
         const use = id | (i32[a + Attachment.generation]! << ownerBits)
         Atomics.store(i32, a + Attachment.state, use)

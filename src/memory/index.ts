@@ -1,7 +1,6 @@
 /** Memory that adapters reach: segments, locks, waiting, copying; threads and the clock. Knows nothing of verbs. */
 export { inRootContext, withContext } from './async-context.ts'
 export type { JanitorKind } from './attachments.ts'
-export type { Listener } from './bells.ts'
 export { nowNs, sleepUntilNs, spinUntilNs } from './clock.ts'
 export { type Copy, makeCopier } from './copy.ts'
 export { entryModule } from './entry-module.ts'
@@ -17,6 +16,7 @@ export { LifePipes } from './life-pipes.ts'
 export { Lives } from './lives.ts'
 export { every, Looks, seldomMs, untilLook } from './looks.ts'
 export { loopDescriptor, turnOfLoop } from './loop-descriptor.ts'
+export type { Listener } from './loop-wakeups.ts'
 export {
   accessPath,
   addressText,

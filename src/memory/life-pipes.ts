@@ -4,7 +4,7 @@
  */
 import { closeSync, fstatSync } from 'node:fs'
 import type { JanitorKind } from './attachments.ts'
-import { openPipe, readsPipe } from './bells.ts'
+import { openPipe, readsPipe } from './loop-wakeups.ts'
 import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'

@@ -3,7 +3,7 @@
  * others read from it. When the process ends, however that happens, the kernel closes its end, and the readers see the end of the file.
  *
  * Threads that do so, janitors, make such a pipe each, read one of each other process, and note the location of their own pipe in their
- * attachment records. A thread that attaches, and one that becomes a janitor, wakes the existing janitors. As with bells, other processes
+ * attachment records. A thread that attaches, and one that becomes a janitor, wakes the existing janitors. As with wake-ups, other processes
  * reach the pipe through /proc/PID/fd.
  */
 import { closeSync } from 'node:fs'
@@ -48,8 +48,8 @@ export class Lives {
       (life) => life.destroy(),
     )
     // Woken from now on, if that is possible.
-    const { bells } = segment.parking
-    if (bells.usable) bells.listen({ rung: begun, waitsOn: () => {} })
+    const { loop } = segment.parking
+    if (loop.usable) loop.listen({ woken: begun, stillWaiting: () => {} })
     gated(() => {
       const own = becomeJanitor(segment, kind)
       // It stays open until the thread ends, and closes then.

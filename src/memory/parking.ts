@@ -5,7 +5,7 @@
  *
  *     futex         it blocks, on that word
  *     descriptors   it blocks in the kernel, on sockets and on a descriptor of its own
- *     loop          it waits in its event loop, which watches that descriptor: see bells.ts
+ *     loop          it waits in its event loop, which watches that descriptor: see loop-wakeups.ts
  *
  * So a producer knows a thread by the number of its attachment and nothing else, and makes no system call for one that runs.
  *
@@ -13,8 +13,9 @@
  * number means something in one process only; all others, of whatever process, open it by way of /proc and know it by its inode. A pipe
  * costs 0.05 µs more each time.
  */
-import { Bells, hasBell } from './bells.ts'
+
 import { seldomMs, untilLook } from './looks.ts'
+import { hasLoopWakeup, LoopWakeups } from './loop-wakeups.ts'
 import {
   type ContextWord,
   drainEventFd,
@@ -48,22 +49,22 @@ export interface ParkingSegment {
  * Longest wait of a thread that has a pipe, before it watches the file of the segment: the first wake-up that cannot reach it is lost.
  * After that, each wait in which nothing came is followed by one twice as long.
  */
-const longestHearingMs = untilLook(250)
+const longestReachableMs = untilLook(250)
 /** Longest wait of a thread that some threads cannot reach, or that has no pipe: it learns of events only by looking. */
-const longestDeafMs = 10
+const longestUnreachableMs = 10
 
 export class Parking {
   readonly #segment: ParkingSegment
   readonly #i32: Int32Array
   readonly #own: number
   readonly #parked: number
-  /** Bells of this thread's event loop. */
-  readonly bells: Bells
+  /** LoopWakeups of this thread's event loop. */
+  readonly loop: LoopWakeups
   #requests: PollRequests | undefined
-  /** `Bells.signalCount` when its requests were looked at last. */
+  /** `LoopWakeups.signalCount` when its requests were looked at last. */
   #signalsTaken = 0
   #descriptor = -1
-  #hearingMs = longestHearingMs
+  #longestWaitMs = longestReachableMs
   #defers = false
   /** The attachments to wake, as far as `#deferredCount`. */
   readonly #deferred: number[] = []
@@ -75,10 +76,15 @@ export class Parking {
     this.#i32 = i32
     this.#own = attachmentWord(me)
     this.#parked = this.#own + Attachment.parked
-    this.bells = new Bells(i32, f64, this.#own + Attachment.bell, name === null ? () => this.#eventFd() : null)
-    if (name !== null) this.bells.onUnreachable = () => touch(segment.buffer as ArrayBuffer)
-    this.bells.onRing = () => {
-      Atomics.store(i32, this.#parked, this.bells.waits ? parked.loop : parked.no)
+    this.loop = new LoopWakeups(
+      i32,
+      f64,
+      this.#own + Attachment.loopWakeup,
+      name === null ? () => this.#eventFd() : null,
+    )
+    if (name !== null) this.loop.onUnreachable = () => touch(segment.buffer as ArrayBuffer)
+    this.loop.onWake = () => {
+      Atomics.store(i32, this.#parked, this.loop.waits ? parked.loop : parked.no)
     }
   }
 
@@ -96,7 +102,7 @@ export class Parking {
    * looked at after this, and then follows `waitReadable` or not, and `endWait`. With several segments that is done for each.
    */
   beginWait(): void {
-    this.#descriptor = this.#segment.name === null ? this.#eventFd() : this.bells.pipe
+    this.#descriptor = this.#segment.name === null ? this.#eventFd() : this.loop.pipe
     Atomics.store(this.#i32, this.#parked, parked.descriptors)
     // What is looked at now comes after that store also where a plain load would not: after an atomic one.
     Atomics.load(this.#i32, this.#parked)
@@ -109,30 +115,31 @@ export class Parking {
 
   /** Longest time of one wait in the kernel, so that a lost wake-up delays and does not stop. */
   get longestMs(): number {
-    if (this.#descriptor < 0) return longestDeafMs
+    if (this.#descriptor < 0) return longestUnreachableMs
     if (this.#segment.name === null) return Number.POSITIVE_INFINITY
-    return hasBell(this.#i32, this.#own + Attachment.bell) ? this.#hearingMs : longestDeafMs
+    return hasLoopWakeup(this.#i32, this.#own + Attachment.loopWakeup) ? this.#longestWaitMs : longestUnreachableMs
   }
 
   /** Descriptor that ends a wait besides `descriptor`: −1 while this thread looks often enough without. */
   get touches(): number {
-    return this.#hearingMs > longestHearingMs ? this.#watchTouches() : -1
+    return this.#longestWaitMs > longestReachableMs ? this.#watchTouches() : -1
   }
 
   /** Returns the same descriptor in any case; −1 if it cannot be made. */
   #watchTouches(): number {
     const { name, buffer } = this.#segment
-    return name === null ? -1 : this.bells.hear(() => watchTouches(buffer as ArrayBuffer))
+    return name === null ? -1 : this.loop.watch(() => watchTouches(buffer as ArrayBuffer))
   }
 
   /** Notes that nothing has come in a wait of the maximum length. */
   rested(): void {
-    if (this.#watchTouches() >= 0) this.#hearingMs = Math.min(2 * this.#hearingMs, Math.max(longestHearingMs, seldomMs))
+    if (this.#watchTouches() >= 0)
+      this.#longestWaitMs = Math.min(2 * this.#longestWaitMs, Math.max(longestReachableMs, seldomMs))
   }
 
   /** Notes that something has come. */
   stirred(): void {
-    this.#hearingMs = longestHearingMs
+    this.#longestWaitMs = longestReachableMs
   }
 
   /** True if a thread that blocks on descriptors is woken also by threads that cannot reach it: it need not look often. */
@@ -145,7 +152,7 @@ export class Parking {
    * not look often.
    */
   get mayRest(): boolean {
-    return this.hearsBells && this.mayRestBlocked
+    return this.wakesByDescriptor && this.mayRestBlocked
   }
 
   /** Makes `descriptor` unreadable. */
@@ -177,14 +184,14 @@ export class Parking {
   // --- in the event loop -------------------------------------------------------------------------------------------
 
   /** True if the event loop has a descriptor of its own to be woken by. If not, `waitInLoop` costs more. */
-  get hearsBells(): boolean {
-    return nativeAvailable && this.bells.usable
+  get wakesByDescriptor(): boolean {
+    return nativeAvailable && this.loop.usable
   }
 
   /** Waits in the event loop while the word has the expected value, at most `timeoutMs`; it may end earlier. */
   async waitInLoop(word: number, expected: number, timeoutMs: number): Promise<void> {
     Atomics.store(this.#i32, this.#parked, parked.loop)
-    if (this.hearsBells) await this.bells.wait(word, expected, timeoutMs)
+    if (this.wakesByDescriptor) await this.loop.wait(word, expected, timeoutMs)
     else if (Atomics.load(this.#i32, word) === expected)
       await this.#segment.waitAsync(this.#parked, parked.loop, timeoutMs)
   }
@@ -194,15 +201,15 @@ export class Parking {
    * where that is not possible.
    */
   watchInLoop(fds: Int32Array, count: number): boolean {
-    if (!this.hearsBells) return false
+    if (!this.wakesByDescriptor) return false
     if (this.#requests === undefined) {
-      const eventFd = this.bells.kernelSignals
+      const eventFd = this.loop.kernelSignals
       if (eventFd < 0) return false
       const { f64, me } = this.#segment
       this.#requests = new PollRequests(eventFd, pollContextOf(f64, me))
     }
-    if (this.#signalsTaken !== this.bells.signalCount) {
-      this.#signalsTaken = this.bells.signalCount
+    if (this.#signalsTaken !== this.loop.signalCount) {
+      this.#signalsTaken = this.loop.signalCount
       this.#requests.signaled = true
     }
     return this.#requests.arm(fds, count)
@@ -210,15 +217,15 @@ export class Parking {
 
   /** Changes when a descriptor of `watchInLoop` may have become readable since. */
   get signalCount(): number {
-    return this.bells.signalCount
+    return this.loop.signalCount
   }
 
   /** Marks this thread as no longer blocked. A wake-up that ended its wait may have been meant for the event loop. */
   #runOn(): void {
     Atomics.store(this.#i32, this.#parked, parked.no)
     // Of a segment of one process both have the same descriptor.
-    if (this.#segment.name === null) this.bells.signalCount++
-    this.bells.lookSoon()
+    if (this.#segment.name === null) this.loop.signalCount++
+    this.loop.recheckSoon()
   }
 
   // --- waking ------------------------------------------------------------------------------------------------------
@@ -259,14 +266,14 @@ export class Parking {
         this.#signal(record)
         return
       case parked.loop:
-        this.#ring(attachment, record)
+        this.#wakeLoop(attachment, record)
     }
   }
 
   /** Wakes a thread's event loop even if no call waits there, for its listeners. */
-  ringFor(attachment: number): void {
+  wakeLoop(attachment: number): void {
     const record = attachmentWord(attachment)
-    if (hasBell(this.#i32, record + Attachment.bell)) this.#ring(attachment, record)
+    if (hasLoopWakeup(this.#i32, record + Attachment.loopWakeup)) this.#wakeLoop(attachment, record)
   }
 
   /** Wakes all other threads, also those that a thread was about to wake when it ended. */
@@ -277,23 +284,24 @@ export class Parking {
       const record = attachmentWord(attachment)
       Atomics.store(this.#i32, record + Attachment.parked, parked.no)
       this.#segment.notify(record + Attachment.parked)
-      if (hasBell(this.#i32, record + Attachment.bell) || this.#segment.name === null) this.#signal(record, false)
+      if (hasLoopWakeup(this.#i32, record + Attachment.loopWakeup) || this.#segment.name === null)
+        this.#signal(record, false)
     }
   }
 
   #signal(record: number, needed = true): void {
     if (this.#segment.name !== null) {
-      this.bells.ring(record + Attachment.bell, this.#i32[record + Attachment.pid]!, needed)
+      this.loop.wake(record + Attachment.loopWakeup, this.#i32[record + Attachment.pid]!, needed)
       return
     }
     const fd = this.#i32[record + Attachment.eventFd]! - 1
     if (fd >= 0) signalEventFd(fd)
   }
 
-  #ring(attachment: number, record: number): void {
-    const bell = record + Attachment.bell
-    if (!hasBell(this.#i32, bell)) this.#segment.notify(record + Attachment.parked)
-    else if (attachment === this.#segment.me) this.bells.lookSoon()
+  #wakeLoop(attachment: number, record: number): void {
+    const wakeup = record + Attachment.loopWakeup
+    if (!hasLoopWakeup(this.#i32, wakeup)) this.#segment.notify(record + Attachment.parked)
+    else if (attachment === this.#segment.me) this.loop.recheckSoon()
     else this.#signal(record)
   }
 }

@@ -51,7 +51,7 @@ export const Attachment = {
   janitor: 6,
   /** 1: the thread has come to a closed gate (native/loading.ts) and never goes on: it counts as dead. */
   stopped: 7,
-  bell: 8,
+  loopWakeup: 8,
   /** Descriptor and 1 by which threads and the kernel wake this one, in the segment of a process; else 0. See parking.ts. */
   eventFd: 12,
   /** PID namespace in which the IDs of the process are valid. */

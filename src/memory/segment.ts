@@ -588,7 +588,7 @@ export class Segment extends Attachments {
     Atomics.add(this.i32, Header.janitors, 1)
     for (const use of this.otherJanitors()) {
       this.wake(use & ownerMask)
-      this.parking.ringFor(use & ownerMask)
+      this.parking.wakeLoop(use & ownerMask)
     }
   }
 

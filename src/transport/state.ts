@@ -275,7 +275,7 @@ export class TransportState {
   sendsAgain(q: number, t: number, reason: RetransmitReason): void {
     const { i32 } = this
     const { news } = this.host.platform
-    if (!news?.hearsRetransmits) return
+    if (!news?.wantsRetransmits) return
     const una = i32[t + TransportQp.una]!
     const packets = psnDiff(i32[t + TransportQp.newPsn]!, una)
     if (packets > 0) news.qpRetransmit(i32[q + Qp.device]!, i32[q + Qp.number]!, una, packets, reason)

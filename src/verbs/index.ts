@@ -4,12 +4,12 @@
  */
 export { WorkRequestBuilder } from './api/builder.ts'
 export {
-  heard,
   nameDevice,
   type PassedNews,
   passNews,
   type QpErrorMessage,
   type QpRetransmitMessage,
+  subscriptions,
   takeNews,
 } from './api/channels.ts'
 export { type ConnectOptions, connectQp, defaultQkey, endpointOf, pathTo, type QpEndpoint } from './api/connect.ts'

@@ -1,7 +1,6 @@
 /** Waiting and waking between processes, in named segments: every way of waiting, and what a record passes on. */
 import { readdirSync, rmSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Bell } from '../../src/memory/bells.ts'
 import {
   nativeAvailable,
   nativeReason,
@@ -10,6 +9,7 @@ import {
   UdpSocket,
   waitReadable,
 } from '../../src/memory/index.ts'
+import { LoopWakeup } from '../../src/memory/loop-wakeups.ts'
 import { closeFd, drainEventFd, makeEventFd } from '../../src/memory/native/index.ts'
 import { Attachment, attachmentWord } from '../../src/memory/segment-layout.ts'
 import { Ball, type Game, options } from './parking-game.ts'
@@ -119,7 +119,7 @@ describe.skipIf(!nativeAvailable)('in a named segment', () => {
     const player = await play({ way: 'descriptors', rounds: 20 }, [segment], 'process')
     await untilParked(segment, player)
     // As if the descriptor were another file's.
-    segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.bell + Bell.inode) >> 1]!++
+    segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.loopWakeup + LoopWakeup.inode) >> 1]!++
     for (let round = 0; round < 20; round++) await throwOnce([segment], player)
     expect(read(segment, Ball.woken)).toBeLessThan(20)
   })
@@ -133,7 +133,7 @@ describe.skipIf(!nativeAvailable)('in a named segment', () => {
       await until(() => read(segment, Ball.waits) >= 4)
       await untilParked(segment, player)
       const waits = read(segment, Ball.waits)
-      segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.bell + Bell.inode) >> 1]!++
+      segment.f64[(attachmentWord(player.attachments[0]!) + Attachment.loopWakeup + LoopWakeup.inode) >> 1]!++
       await throwOnce([segment], player)
       expect([read(segment, Ball.waits), read(segment, Ball.lost)]).toEqual([waits, 0])
     },
@@ -172,7 +172,7 @@ describe.skipIf(!nativeAvailable)('in a named segment', () => {
     function listen({ parking }: Segment): () => Promise<void> {
       let rung = 0
       let seen = 0
-      parking.bells.listen({ rung: () => rung++, waitsOn: () => {} })
+      parking.loop.listen({ woken: () => rung++, stillWaiting: () => {} })
       return async () => {
         await until(() => rung > seen)
         seen = rung

@@ -254,7 +254,7 @@ describe('parking', () => {
 })
 
 // Parking.beginWait, then what is waited for is looked at plainly (RoceDevice.sleep: the timers of the device); the other side is
-// RoceDevice.#tellTimekeeper after the device's lock was given back.
+// RoceDevice.#wakeTimekeeper after the device's lock was given back.
 describe('a timer that is set while a thread begins to sleep', () => {
   const sets = (look: Look): Program =>
     function* () {

@@ -84,7 +84,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     return this.#queue[0]
   }
 
-  /** @internal For a thread with a loop of its own, which calls `giveTime`: see `Agent.arm`. */
+  /** @internal For a thread with a loop of its own, which calls `letDeviceRun`: see `Agent.arm`. */
   arm(): boolean {
     let rests = true
     for (const agent of this.devices.agents) rests = agent.arm() && rests
@@ -190,14 +190,14 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     const stop = this.#followAll()
     const inContext = withContext(reader)
     this.#readers.add(inContext)
-    if (this.#queue.length > 0) this.#tell()
+    if (this.#queue.length > 0) this.#notify()
     return () => {
       if (this.#readers.delete(inContext)) stop()
     }
   }
 
   /** Serves messages that have come; their events wait to be taken. How many messages and timers there were. */
-  giveTime(): number {
+  letDeviceRun(): number {
     return processAll()
   }
 
@@ -214,7 +214,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
       return
     }
     this.#queue.push(event)
-    if (this.#readers.size > 0 || this.#waiting.size > 0) this.#tell()
+    if (this.#readers.size > 0 || this.#waiting.size > 0) this.#notify()
   }
 
   /** @internal For ids: takes the events, requests included, of one that closes or goes to another channel. */
@@ -255,7 +255,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     }
   }
 
-  #tell(): void {
+  #notify(): void {
     if (this.#told) return
     this.#told = true
     inRootContext(this.#tellSoon)
@@ -323,7 +323,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     this.#readers.clear()
     this.#unfollow()
     this.devices.close()
-    this.#tell()
+    this.#notify()
   }
 
   [Symbol.dispose](): void {

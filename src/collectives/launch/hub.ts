@@ -192,7 +192,7 @@ export class Hub implements Port {
     this.#links[rank] = link
     this.#arrived++
     link.limit = mostGathered + limitBytes + 64
-    link.onFrame = (kind, content) => this.#hear(rank, kind, content)
+    link.onFrame = (kind, content) => this.#receive(rank, kind, content)
     link.onEnd = (why) => {
       if (!this.#left[rank]) this.fail(new GroupError('ERR_GROUP_GONE', `${nameOf(other)} is gone: ${why}`, rank))
       this.#left[rank] = true
@@ -203,7 +203,7 @@ export class Hub implements Port {
     this.#onChange()
   }
 
-  #hear(rank: number, kind: number, content: Buffer): void {
+  #receive(rank: number, kind: number, content: Buffer): void {
     if (this.failure !== null) return
     if ((kind === Kind.Barrier || kind === Kind.Gather) && content.length >= limitBytes)
       this.#collect(rank, kind, content.subarray(limitBytes), content.readUInt32BE())

@@ -57,7 +57,7 @@ export class Spoke implements Port {
 
   #begin(link: Link, members: Member[]): Member[] {
     this.#link = link
-    link.onFrame = (kind, content) => this.#hear(kind, content)
+    link.onFrame = (kind, content) => this.#receive(kind, content)
     link.onEnd = (why) => {
       if (this.#left || this.#hubLeft) return
       this.#failed(new GroupError('ERR_GROUP_GONE', `${nameOf(members[0]!)} is gone: ${why}`, 0))
@@ -95,7 +95,7 @@ export class Spoke implements Port {
     await this.#link?.close()
   }
 
-  #hear(kind: number, content: Buffer): void {
+  #receive(kind: number, content: Buffer): void {
     if (kind === Kind.Fail) this.#failed(failureOf(content))
     else if (kind === Kind.Bye) this.#hubLeft = true
     else if (this.#waiting?.kind === kind) this.#waiting.settle(content)

@@ -109,8 +109,8 @@ export class RoceDevice extends NetworkDevice {
   active = false
   /** Listener while this thread's event loop waits for its packets. */
   #inLoop: Listener | undefined
-  /** Value of `Bells.goneOn` when this thread last announced that it waits. */
-  #goneOn = -1
+  /** Value of `LoopWakeups.resumedCount` when this thread last announced that it waits. */
+  #resumedCount = -1
   /** Value of `Parking.signalCount` when the kernel was last requested to signal packets to this thread's event loop; −1 if it was not. */
   #signalsAt = -1
   /** Number of looks since then without a signal of the kernel. */
@@ -379,11 +379,11 @@ export class RoceDevice extends NetworkDevice {
 
   override settle(): void {
     super.settle()
-    this.#tellTimekeeper()
+    this.#wakeTimekeeper()
   }
 
   /** Wakes the thread that waits if a timer is now earlier than it expects: timers run also while the program computes. */
-  #tellTimekeeper(): void {
+  #wakeTimekeeper(): void {
     const { i32 } = this
     const { f64 } = this.host
     const dev = this.#dev
@@ -557,10 +557,10 @@ export class RoceDevice extends NetworkDevice {
     if (this.busy) return false
     if (this.acksWait) this.drive(false)
     const { parking } = segment
-    if (this.lookIsOwed && parking.hearsBells) {
+    if (this.lookIsOwed && parking.wakesByDescriptor) {
       // The kernel would signal packets again and again that the holder of the lock is about to take. It wakes this thread afterwards.
       Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
-      this.#goneOn = parking.bells.goneOn
+      this.#resumedCount = parking.loop.resumedCount
       this.#listen()
       queueMicrotask(this.#lookAgain)
       return true
@@ -578,9 +578,9 @@ export class RoceDevice extends NetworkDevice {
     this.#vainLooks = 0
     if (!waits) return false
     Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
-    this.#goneOn = parking.bells.goneOn
+    this.#resumedCount = parking.loop.resumedCount
     this.#listen()
-    this.#tellTimekeeper()
+    this.#wakeTimekeeper()
     return true
   }
 
@@ -589,27 +589,27 @@ export class RoceDevice extends NetworkDevice {
    * woken it.
    */
   readonly #lookAgain = (): void => {
-    if (!this.lookIsOwed && this.i32[this.#dev + RoceDev.users]! > 0 && this.host.segment.parking.bells.waits)
+    if (!this.lookIsOwed && this.i32[this.#dev + RoceDev.users]! > 0 && this.host.segment.parking.loop.waits)
       this.rest(true)
   }
 
   #listen(): void {
     if (this.#inLoop !== undefined) return
-    this.#inLoop = { rung: () => this.#rung(), waitsOn: () => this.#waitsOn() }
-    this.host.segment.parking.bells.listen(this.#inLoop)
+    this.#inLoop = { woken: () => this.#woken(), stillWaiting: () => this.#stillWaiting() }
+    this.host.segment.parking.loop.listen(this.#inLoop)
   }
 
-  #rung(): void {
-    if (this.host.segment.parking.bells.waits) {
+  #woken(): void {
+    if (this.host.segment.parking.loop.waits) {
       if (this.i32[this.#dev + RoceDev.users]! > 0) this.progress()
     } else if (Atomics.load(this.i32, this.#dev + RoceDev.looper) === this.host.segment.lockValue)
       // Packets for which no thread waits here any more: the service thread takes them.
       this.rest(false)
   }
 
-  #waitsOn(): void {
-    const { bells } = this.host.segment.parking
-    if (bells.goneOn === this.#goneOn && this.i32[this.#dev + RoceDev.users]! > 0) this.rest(true)
+  #stillWaiting(): void {
+    const { loop } = this.host.segment.parking
+    if (loop.resumedCount === this.#resumedCount && this.i32[this.#dev + RoceDev.users]! > 0) this.rest(true)
   }
 
   /** Ends the wait in this thread's event loop; true if it did wait. */

@@ -5,7 +5,7 @@
 import { basename } from 'node:path'
 import { isMainThread, type Worker } from 'node:worker_threads'
 import { atExit, entryModule, startThread, untilLook } from '../../memory/index.ts'
-import { heard, type PassedNews, processHost, takeNews } from '../../verbs/index.ts'
+import { type PassedNews, processHost, subscriptions, takeNews } from '../../verbs/index.ts'
 import { EventType, type Host, layout } from '../../verbs/provider/index.ts'
 import { RoceDev } from './layout.ts'
 import { unpublish } from './published-counters.ts'
@@ -20,8 +20,8 @@ export const roceKind = 0x726f6365
 export interface ServiceData {
   /** Command line of the process. */
   command: string
-  /** Words `heard` of the thread that has started this one: its subscribed channels, and the messages in flight to it. */
-  heard: Int32Array
+  /** Words `subscriptions` of the thread that has started this one: its subscribed channels, and the messages in flight to it. */
+  subscriptions: Int32Array
 }
 
 /** True if this is the thread that drives devices. */
@@ -99,7 +99,7 @@ export function awaitOwner({ segment, at }: Host): void {
 function start(host: Host): void {
   const data: ServiceData = {
     command: [basename(process.argv[1] ?? ''), ...process.argv.slice(2)].join(' ').slice(0, 500),
-    heard,
+    subscriptions,
   }
   const worker = startThread(entryModule(import.meta.url, './service'), {
     workerData: data,

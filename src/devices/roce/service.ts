@@ -85,9 +85,9 @@ let loopCalls = false
 let parkings = [parking]
 /** Events of changes of the host's links or addresses; null if the kernel does not send them. */
 let network: NetlinkEvents | null = null
-const { command, heard } = threadData<ServiceData>()
+const { command, subscriptions } = threadData<ServiceData>()
 const publisher = new Publisher(command)
-passNews(heard, (passed) => parentPort?.postMessage(passed))
+passNews(subscriptions, (passed) => parentPort?.postMessage(passed))
 
 letThreadRest()
 standBy()
@@ -153,7 +153,7 @@ async function serve(): Promise<void> {
       loopCalls = false
       await turnOfLoop()
     }
-    const bell = bells()
+    const wakeups = countWakeups()
     if (Atomics.load(i32, at.meta + Meta.serviceStop) === 1) {
       end(open)
       return
@@ -164,7 +164,7 @@ async function serve(): Promise<void> {
       open = devicesNow(open)
       // The network may have changed between the opening of a device and this.
       changed = true
-      // The set of bells has changed: a change of their sum is a ring only as long as none is added or removed.
+      // The set of counters has changed: a change of their sum is a wake-up only as long as none is added or removed.
       continue
     }
     if (changed) {
@@ -182,7 +182,7 @@ async function serve(): Promise<void> {
     for (const device of devices) if (!device.isDriven()) left.push(device)
     if (left.length === 0) {
       polling.leave()
-      changed = sleep(devices, left, bell, changed) || changed
+      changed = sleep(devices, left, wakeups, changed) || changed
       continue
     }
     let found = 0
@@ -190,19 +190,19 @@ async function serve(): Promise<void> {
     if (found > 0) {
       polling.came(now)
       if ((++busyTurns & 0xff) === 0) {
-        tell(devices)
+        publish(devices)
         for (const sharing of sharings.values()) sharing.look()
         changed = network?.drain() ?? false
       }
       continue
     }
     if (polling.goesOn(now)) continue
-    changed = sleep(devices, left, bell, changed) || changed
+    changed = sleep(devices, left, wakeups, changed) || changed
   }
 }
 
 /** Returns a number that changes with each event that wakes this thread. */
-function bells(): number {
+function countWakeups(): number {
   let sum = Atomics.load(i32, wake)
   for (const { host, users } of sharings.keys())
     sum = (sum + Atomics.load(host.i32, host.at.meta + Meta.serviceWake) + users.changes) | 0
@@ -238,7 +238,7 @@ async function serveEvents(): Promise<void> {
   let seen = -1
   let nextLook = 0
   for (;;) {
-    const bell = Atomics.load(i32, wake)
+    const wakeups = Atomics.load(i32, wake)
     if (nowNs() >= nextLook) {
       lookForDrops()
       // Nothing signals changes here.
@@ -258,19 +258,19 @@ async function serveEvents(): Promise<void> {
     let found = 0
     for (const device of devices) found += device.drive(true) + (device.busy ? 1 : 0)
     if (found > 0) {
-      tell(devices)
+      publish(devices)
       await new Promise((resolve) => setImmediate(resolve))
       continue
     }
     for (const device of devices) device.flushWraps()
-    tell(devices)
+    publish(devices)
     const next = devices.reduce(
       (earliest, device) => Math.min(earliest, device.nextDeadlineNs),
       Number.POSITIVE_INFINITY,
     )
     for (const device of devices) device.watch(next)
     if (!devices.some((device) => device.busy))
-      await parking.waitInLoop(wake, bell, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
+      await parking.waitInLoop(wake, wakeups, Math.min(longestWaitMs, Math.max(0, (next - nowNs()) / 1e6)))
     for (const device of devices) device.unwatch()
   }
 }
@@ -279,7 +279,7 @@ function ring(): void {
   wakeService(host)
 }
 
-function tell(devices: readonly RoceDevice[]): void {
+function publish(devices: readonly RoceDevice[]): void {
   publisher.tick(nowNs() / 1e6, () =>
     devices.map(({ name, host, index }): PublishedDevice => ({ name, counters: host.counters(index) })),
   )
@@ -311,10 +311,15 @@ function generations(): number {
  * Waits in the kernel: for packets of the devices that are left to this thread, their timers, and until it has to look at the others.
  * True if the host's network has changed; `isBehind`: an earlier change could not be followed yet.
  */
-function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell: number, isBehind: boolean): boolean {
+function sleep(
+  devices: readonly RoceDevice[],
+  left: readonly RoceDevice[],
+  wakeups: number,
+  isBehind: boolean,
+): boolean {
   for (const device of left) device.flushWraps()
   for (const sharing of sharings.values()) sharing.look()
-  tell(devices)
+  publish(devices)
   const now = nowNs()
   const longestMs = mayRest() && !isBehind ? seldomMs : longestWaitMs
   let until = Math.min(now + longestMs * 1e6, publisher.dueMs * 1e6)
@@ -325,7 +330,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   for (const each of parkings) each.beginWait()
   // From here on a thread that changes something wakes this one; earlier changes are found by looking again.
   let count = 0
-  let awaited = bells() !== bell
+  let awaited = countWakeups() !== wakeups
   for (const device of devices) {
     if (left.includes(device)) {
       count += device.descriptors(fds, count)
@@ -353,7 +358,7 @@ function sleep(devices: readonly RoceDevice[], left: readonly RoceDevice[], bell
   segment.notify(turns)
   for (const device of devices) device.unwatch()
   // While this thread drives a device itself, it looks often at those that programs drive: the peer that answers may be among them.
-  const trusts = left.length === 0 && bells() === bell && readable === 0
+  const trusts = left.length === 0 && countWakeups() === wakeups && readable === 0
   const networkChanged = readable > 0 && (network?.drain() ?? false)
   // Programs that look by themselves although no packet comes, as event loops do now and then, are no reason to look more often.
   const longest = !quiet && devices.some((device) => device.active) ? longestTrustMs : longestMs

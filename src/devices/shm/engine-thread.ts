@@ -11,8 +11,8 @@ import type { EngineData, EngineOrder } from './thread-data.ts'
 
 const { Ctx, Meta, Qp } = layout
 
-const { segment: name, heard } = threadData<EngineData>()
-passNews(heard, (passed) => parentPort?.postMessage(passed))
+const { segment: name, subscriptions } = threadData<EngineData>()
+passNews(subscriptions, (passed) => parentPort?.postMessage(passed))
 const { host, executor } = attachSegment(name)
 const { i32, segment } = host
 let pinned = false

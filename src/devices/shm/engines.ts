@@ -1,7 +1,7 @@
 /** Engine threads of this process: the context that each serves, and the threads that serve none at the moment. */
 import type { Worker } from 'node:worker_threads'
 import { untilLook } from '../../memory/index.ts'
-import { heard, type PassedNews, takeNews } from '../../verbs/index.ts'
+import { type PassedNews, subscriptions, takeNews } from '../../verbs/index.ts'
 import { type Host, layout, VerbsError } from '../../verbs/provider/index.ts'
 import { type EngineOrder, startDeviceThread } from './thread-data.ts'
 
@@ -13,7 +13,7 @@ const idleEngines = new Map<string | null, Worker[]>()
 const engineFailures = new WeakMap<Worker, unknown>()
 
 function startEngine(host: Host): Worker {
-  const worker = startDeviceThread('engine-thread', { segment: host.segment.name, heard })
+  const worker = startDeviceThread('engine-thread', { segment: host.segment.name, subscriptions })
   worker.on('message', (passed: PassedNews) => takeNews(passed, host))
   // Again: the listener keeps the process alive.
   worker.unref()

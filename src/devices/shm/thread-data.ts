@@ -11,8 +11,8 @@ export interface JanitorData {
 export interface EngineData {
   /** Name of the segment, null for that of the process. */
   segment: string | null
-  /** Words `heard` of the thread that has started this one. */
-  heard: Int32Array
+  /** Words `subscriptions` of the thread that has started this one. */
+  subscriptions: Int32Array
 }
 
 /** Order to an engine thread to serve a context. */

@@ -37,7 +37,7 @@ class Ebm implements Hook {
   }
 
   periodic(): void {
-    this.#say()
+    this.#report()
   }
 
   restart(): void {
@@ -46,10 +46,10 @@ class Ebm implements Hook {
   }
 
   stop(): void {
-    this.#say()
+    this.#report()
   }
 
-  #say(): void {
+  #report(): void {
     this.#context.log('info', `energy: ${this.#energy}`)
   }
 }

@@ -41,7 +41,7 @@ class JitterCalc implements Hook {
   }
 
   periodic(): void {
-    this.#say()
+    this.#report()
   }
 
   restart(): void {
@@ -50,10 +50,10 @@ class JitterCalc implements Hook {
   }
 
   stop(): void {
-    this.#say()
+    this.#report()
   }
 
-  #say(): void {
+  #report(): void {
     if (this.#count === this.#said) return
     this.#said = this.#count
     const delays = this.#delays.subarray(0, Math.min(this.#count, window))

@@ -103,7 +103,7 @@ class LuaHook implements Hook {
     } catch (error) {
       this.#lua.clear()
       if (this.#failures++ === 0)
-        this.#say('error', `${(error as Error).message}; so each sample is dropped that fails`)
+        this.#log('error', `${(error as Error).message}; so each sample is dropped that fails`)
       return Verdict.error
     }
   }
@@ -115,7 +115,7 @@ class LuaHook implements Hook {
     const result = lua.callWithTop(this.#functions.process!)
     lua.popSample(samples, word, signals, this.#names)
     if (result >= Verdict.ok && result <= Verdict.stop) return Math.trunc(result) as Verdict
-    if (!this.#saidResult) this.#say('warn', 'process() returns no number from 0 to 3: samples pass')
+    if (!this.#saidResult) this.#log('warn', 'process() returns no number from 0 to 3: samples pass')
     this.#saidResult = true
     return Verdict.ok
   }
@@ -140,7 +140,7 @@ class LuaHook implements Hook {
 
   stop(): void {
     if (this.#started) this.#attempt('stop')
-    if (this.#failures > 1) this.#say('error', `${this.#failures} samples were dropped, because the script failed`)
+    if (this.#failures > 1) this.#log('error', `${this.#failures} samples were dropped, because the script failed`)
   }
 
   /** Calls the script's function of this name, if there is one. Throws the script's errors. */
@@ -154,11 +154,11 @@ class LuaHook implements Hook {
     try {
       this.#call(moment)
     } catch (error) {
-      this.#say('error', (error as Error).message)
+      this.#log('error', (error as Error).message)
     }
   }
 
-  #say(level: 'warn' | 'error', text: string): void {
+  #log(level: 'warn' | 'error', text: string): void {
     this.#context.log(level, `hook lua: ${text}`)
   }
 }

@@ -62,7 +62,7 @@ async function update(): Promise<void> {
   ])
   element('login').hidden = true
   const failures = status.failures.map(({ node, message }) => `${node}: ${message}`)
-  say(
+  showNotice(
     [
       `${status.name ?? 'gateway'} is ${status.state}`,
       `for ${durationText(status.uptimeSeconds)}`,
@@ -228,7 +228,7 @@ function watch(name: string, signals: NodeDocument['signals']): void {
     for (const sample of JSON.parse(String(data))) plot.add(sample)
   })
   socket.addEventListener('close', ({ reason }) => {
-    if (watched?.socket === socket && reason !== '') say(reason, true)
+    if (watched?.socket === socket && reason !== '') showNotice(reason, true)
   })
 }
 
@@ -238,14 +238,14 @@ function leave(): void {
   element('live').hidden = true
 }
 
-function say(text: string, isBad: boolean): void {
+function showNotice(text: string, isBad: boolean): void {
   element('status').textContent = text
   element('status').className = isBad ? 'bad' : ''
 }
 
 async function loop(): Promise<void> {
   for (;;) {
-    await update().catch((error: Error) => say(error.message, true))
+    await update().catch((error: Error) => showNotice(error.message, true))
     await new Promise((resolve) => setTimeout(resolve, periodMs))
   }
 }
@@ -261,6 +261,6 @@ element('full').addEventListener('click', () => {
 element('login').addEventListener('submit', (event) => {
   event.preventDefault()
   token.value = element<HTMLInputElement>('token').value
-  void update().catch((error: Error) => say(error.message, true))
+  void update().catch((error: Error) => showNotice(error.message, true))
 })
 void loop()

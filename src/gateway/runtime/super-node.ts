@@ -345,7 +345,7 @@ export class SuperNode {
         statistics: this.#nodeStatistics(),
         shared: (name) => this.#share(name),
         watched: this.#watched,
-        onMessage: (message) => this.#hear(message),
+        onMessage: (message) => this.#takeMessage(message),
       })
       void host.done.then(() => this.#proceed())
       return host
@@ -392,7 +392,7 @@ export class SuperNode {
     this.#isDone()
   }
 
-  #hear(message: GroupMessage): void {
+  #takeMessage(message: GroupMessage): void {
     if (message.kind === 'log') this.#log(message.level, message.node, this.#scrub(message.line))
     else if (message.kind === 'failed') {
       const { node } = message

@@ -37,7 +37,7 @@ export class Notifier {
   }
 
   /** Delivers events in order, without waiting; failures are counted and reported. */
-  tell(events: readonly AlertEvent[]): void {
+  notify(events: readonly AlertEvent[]): void {
     const { logFile, instance } = this.#options
     for (const event of events) {
       if (event.state === 'firing') this.#firing.set(event.rule, event)

@@ -19,9 +19,9 @@ import {
   type Target,
 } from '../base/connecting.ts'
 import type { SystemError } from '../base/errors.ts'
-import { type FallbackReason, tellFallback } from './fallback.ts'
+import { type FallbackReason, reportFallback } from './fallback.ts'
 import { UndecidedHandle } from './handle.ts'
-import { inWords, log, sayOnce, where } from './log.ts'
+import { inWords, log, printOnce, where } from './log.ts'
 import { giveHandle, keepAliveOf, type Method, type NodeSocket, onReadOf } from './node-net.ts'
 import type { Peers } from './peers.ts'
 import type { Rule } from './rules.ts'
@@ -172,7 +172,7 @@ export class Attempt implements Undecided {
     } else if (this.#tcpError !== undefined) this.fail(this.#tcpError)
     else {
       log(() => `connect ${this.#where}: TCP, because ${why} (${rule.text})`)
-      this.#tellFallback('failed', why)
+      this.#reportFallback('failed', why)
       this.#tryTcp()
     }
   }
@@ -183,16 +183,16 @@ export class Attempt implements Undecided {
       if (address !== undefined && syscall === 'connect' && (code === 'ETIMEDOUT' || code === 'EHOSTUNREACH'))
         this.#peers.silent(address, this.#startedAt, performance.now())
     const own = errors.find(({ address, code }) => address === undefined && code !== 'ERR_IP_BLOCKED')
-    if (own) sayOnce(`RDMA cannot be used: ${inWords(own)}`)
+    if (own) printOnce(`RDMA cannot be used: ${inWords(own)}`)
   }
 
   #noteSilence(): void {
     if (this.#trying !== undefined) this.#peers.silent(this.#trying, this.#startedAt, performance.now())
   }
 
-  #tellFallback(reason: FallbackReason, text: string): void {
+  #reportFallback(reason: FallbackReason, text: string): void {
     const { target, rule } = this.#plan!
-    tellFallback(target.host, target.port, rule, reason, text)
+    reportFallback(target.host, target.port, rule, reason, text)
   }
 
   // --- TCP ---------------------------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ export class Attempt implements Undecided {
       this.#noteSilence()
       const why = `nothing answered over RDMA in ${this.#elapsedMs} ms`
       log(() => `connect ${this.#where}: TCP, because ${why} (${rule.text})`)
-      this.#tellFallback('silent', why)
+      this.#reportFallback('silent', why)
       this.#cancelRdma!()
     }
     this.leave()

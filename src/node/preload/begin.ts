@@ -11,7 +11,7 @@ import { gateWorkers } from '../../memory/index.ts'
 import { readArguments } from '../base/arguments.ts'
 import { decide, mayConnect } from './decide.ts'
 import type { Hooks, Library, Originals } from './install.ts'
-import { enableLog, inWords, sayOnce } from './log.ts'
+import { enableLog, inWords, printOnce } from './log.ts'
 import { watchSending } from './sending.ts'
 import type { Settings } from './settings.ts'
 
@@ -54,7 +54,7 @@ export function begin(settings: Settings, parts: Parts): void {
       return install()
     } catch (error) {
       if (rules.some(({ transport }) => transport === 'rdma-only')) throw error
-      sayOnce(`RDMA cannot be used: ${inWords(error as Error)}`)
+      printOnce(`RDMA cannot be used: ${inWords(error as Error)}`)
       return undefined
     }
   }

@@ -20,7 +20,7 @@ import {
 } from '../base/connecting.ts'
 import { Attempt } from './attempt.ts'
 import { decide, mayConnect } from './decide.ts'
-import { tellFallback } from './fallback.ts'
+import { reportFallback } from './fallback.ts'
 import { UndecidedHandle } from './handle.ts'
 import { log, where } from './log.ts'
 import { type Method, type NodeSocket, socketMethods, withOwn } from './node-net.ts'
@@ -72,7 +72,7 @@ export class Connector {
     if (rule?.transport !== 'rdma') return
     const ago = `it did not answer over RDMA ${(agoMs / 1000).toFixed(1)} s ago`
     log(() => `connect ${where(String(host), port)}: TCP, because ${ago} (${rule.text})`)
-    tellFallback(String(host), port, rule, 'silent-before', ago)
+    reportFallback(String(host), port, rule, 'silent-before', ago)
   }
 
   /** Returns the same for a socket, unless its `blockList` contains the address: Node's own `connect` reports that. */
@@ -126,7 +126,7 @@ export class Connector {
   #connectAgain(socket: NodeSocket, options: ConnectOptions, target: Target): void {
     lookUp(options, target.host, (error, candidates, found) => {
       const first = candidates[0]
-      tell(socket, found, target.host)
+      emitLookups(socket, found, target.host)
       if (!socket.connecting || socket.destroyed) return
       if (first) socket.emit('connectionAttempt', first.address, target.port, first.family)
       if (!socket.connecting || socket.destroyed) return
@@ -141,7 +141,7 @@ export class Connector {
       if (!socket.connecting || socket.destroyed) return
       if (error) {
         if (found.length === 0) socket.emit('lookup', error, undefined, undefined, target.host)
-        else tell(socket, found, target.host)
+        else emitLookups(socket, found, target.host)
         process.nextTick(() => attempt.fail(error))
         return
       }
@@ -157,7 +157,7 @@ export class Connector {
         this.#leaveToNode(socket, options, found.length > 0 ? found : choices)
         return
       }
-      tell(socket, found, target.host)
+      emitLookups(socket, found, target.host)
       if (!socket.connecting) return
       const times = this.#peers.hasAnswered(overRdma[0]!.address) ? patience : 1
       attempt.run({
@@ -195,7 +195,7 @@ export class Connector {
   }
 }
 
-function tell(socket: NodeSocket, found: readonly Candidate[], host: string): void {
+function emitLookups(socket: NodeSocket, found: readonly Candidate[], host: string): void {
   for (const { address, family } of found) {
     socket.emit('lookup', null, address, family, host)
     if (!socket.connecting) return

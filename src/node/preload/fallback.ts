@@ -20,7 +20,7 @@ export interface FallbackMessage {
   text: string
 }
 
-export function tellFallback(host: string, port: number, rule: Rule, reason: FallbackReason, text: string): void {
+export function reportFallback(host: string, port: number, rule: Rule, reason: FallbackReason, text: string): void {
   if (!fallback.hasSubscribers) return
   const message: FallbackMessage = { host, port, rule: rule.text, reason, text }
   fallback.publish(message)

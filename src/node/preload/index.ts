@@ -3,7 +3,7 @@
  * rsockets unchanged. The settings are read at once; the rest is loaded only if a rule selects RDMA.
  */
 import { getEnvironmentData, isMainThread, setEnvironmentData } from 'node:worker_threads'
-import { say } from './log.ts'
+import { print } from './log.ts'
 import { readSettings, type Settings, SettingsError } from './settings.ts'
 
 export { begin } from './begin.ts'
@@ -24,12 +24,12 @@ export function settingsOfProcess(): Settings | undefined {
     settings = readSettings(process.env, programOf(process.argv[1] ?? ''))
   } catch (error) {
     if (!(error instanceof SettingsError)) throw error
-    say(error.message)
+    print(error.message)
     process.exit(1)
   }
   if (settings.rules.some((rule) => rule.transport !== 'tcp')) return settings
   if (isMainThread && !process.env.VERBENA_PRELOAD && !process.env.VERBENA_PRELOAD_FILE)
-    say(
+    print(
       'the preload has no rules, so everything stays TCP: say which addresses go over RDMA, as in VERBENA_PRELOAD=10.0.0.0/8:*',
     )
   return undefined

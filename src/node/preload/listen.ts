@@ -11,7 +11,7 @@ import { Listener } from '../base/listener.ts'
 import { handsOut, hasHandleOfPrimary, sharesPortAs } from './cluster.ts'
 import { decide } from './decide.ts'
 import { guardStreams } from './http2.ts'
-import { inWords, log, sayOnce, where } from './log.ts'
+import { inWords, log, printOnce, where } from './log.ts'
 import {
   createServerHandle,
   type Method,
@@ -154,7 +154,7 @@ function listenBeside(
   }
   // Without a device it is TCP; also where a port that the primary of a cluster has chosen is taken over RDMA.
   if (!alone && (!isPortInUse(ours) || (handed && port === 0))) {
-    sayOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(ours)} (${rule.text})`)
+    printOnce(`listen ${where(address, actual)}: TCP alone, because ${inWords(ours)} (${rule.text})`)
     return
   }
   server._handle.close()
@@ -216,7 +216,7 @@ function onFailure(server: NodeServer, error: SystemError, alone: boolean): void
   if (!alone) {
     beside.get(server)?.close()
     beside.delete(server)
-    sayOnce(`a server takes no more connections over RDMA: ${inWords(error)}`)
+    printOnce(`a server takes no more connections over RDMA: ${inWords(error)}`)
     return
   }
   server.close()

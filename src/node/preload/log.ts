@@ -8,7 +8,7 @@ export function enableLog(on: boolean): void {
 }
 
 /** Writes a line at once and not through `process.stderr`, which may be a socket itself. */
-export function say(text: string): void {
+export function print(text: string): void {
   try {
     writeSync(2, `verbena: ${text}\n`)
   } catch {
@@ -17,16 +17,16 @@ export function say(text: string): void {
 }
 
 export function log(text: () => string): void {
-  if (enabled) say(text())
+  if (enabled) print(text())
 }
 
 const said = new Set<string>()
 
 /** Prints a warning once, even without a log. */
-export function sayOnce(text: string): void {
+export function printOnce(text: string): void {
   if (said.has(text)) return
   said.add(text)
-  say(text)
+  print(text)
 }
 
 export function where(address: string | null, port: number): string {

@@ -40,7 +40,7 @@ export class Mapped {
    * Writes entry `index` of the peer's target iomap, which maps `offset` to the `length` bytes at `addr` with `rkey`; a length of 0 removes
    * the mapping. Returns false if something is missing for now.
    */
-  tell(index: number, offset: number, addr: number, rkey: number, length: number): boolean {
+  sendEntry(index: number, offset: number, addr: number, rkey: number, length: number): boolean {
     const { out } = this
     if (!out.connected || !out.controlFree || !out.hasCredits) return false
     const slot = out.outgoingSlot()

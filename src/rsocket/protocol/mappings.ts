@@ -17,7 +17,7 @@ export class Mappings {
   readonly #pd: ProtectionDomain
   #all: Mapping[] = []
   /** Entries in which the peer has a mapping, possibly of a buffer that is no longer mapped. */
-  readonly #told = new Set<number>()
+  readonly #known = new Set<number>()
 
   constructor(pd: ProtectionDomain) {
     this.#pd = pd
@@ -57,22 +57,23 @@ export class Mappings {
     if (one === undefined) return false
     one.region.close()
     // Even if the peer does not know this mapping, its entry may still describe the previous one.
-    if (this.#told.has(one.index)) one.pending = 'unmap'
+    if (this.#known.has(one.index)) one.pending = 'unmap'
     else this.#all = this.#all.filter((other) => other !== one)
     return true
   }
 
   /** Sends the pending updates to the peer; returns false if some could not be sent yet. */
-  tell(mapped: Mapped): boolean {
+  sendPending(mapped: Mapped): boolean {
     for (const one of this.#all) {
       if (one.pending === null) continue
       const { region, offset, buffer, index } = one
       const length = one.pending === 'map' ? buffer.length : 0
-      if (!mapped.tell(index, offset, length > 0 ? region.addr : 0, length > 0 ? region.rkey : 0, length)) return false
+      if (!mapped.sendEntry(index, offset, length > 0 ? region.addr : 0, length > 0 ? region.rkey : 0, length))
+        return false
       if (length === 0) {
-        this.#told.delete(index)
+        this.#known.delete(index)
         this.#all = this.#all.filter((other) => other !== one)
-      } else this.#told.add(index)
+      } else this.#known.add(index)
       one.pending = null
     }
     return true

@@ -1,5 +1,5 @@
 /**
- * Memory of one stream: a piece of the arena with two parts, so that the peer can write only where it must.
+ * Memory of one stream: a chunk of the arena with two parts, so that the peer can write only where it must.
  *
  *     local    send buffer, outgoing entries of SGLs            this end sends from here, with the key of the arena
  *     remote   target SGL, target iomap, receive buffer         the peer writes here, with a key that is this stream's
@@ -10,7 +10,7 @@ import type { Context, MemoryRegion, QueuePair } from '../../verbs/index.ts'
 import { Access, type QpType } from '../../verbs/provider/index.ts'
 import { iomapEntryBytes, sgeBytes } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
-import type { Piece, StreamArena } from './stream-arena.ts'
+import type { Chunk, StreamArena } from './stream-arena.ts'
 
 const line = 64
 const align = (n: number): number => Math.ceil(n / line) * line
@@ -46,7 +46,7 @@ export class StreamMemory {
   readonly sendOffset: number
 
   readonly arena: StreamArena
-  readonly #piece: Piece
+  readonly #chunk: Chunk
 
   /** Throws a VerbsError if memory or a key cannot be allocated. */
   constructor(arena: StreamArena, options: StreamOptions) {
@@ -61,10 +61,10 @@ export class StreamMemory {
     const localBytes = this.sendBytes + outgoingSlots * line
     const remoteBytes = entryBytes + this.receiveBytes
     this.iomapSize = options.iomapSize
-    const piece = arena.take(localBytes + remoteBytes)
-    const { u8 } = piece
-    this.#piece = piece
-    this.local = piece.local
+    const chunk = arena.take(localBytes + remoteBytes)
+    const { u8 } = chunk
+    this.#chunk = chunk
+    this.local = chunk.local
     this.u8 = u8
     this.i32 = new Int32Array(u8.buffer, u8.byteOffset, u8.byteLength / 4)
     this.copy = context.device.host.segment.copy
@@ -79,14 +79,14 @@ export class StreamMemory {
     this.sendOffset = 0
     // An entry with a non-zero length is one that the peer has written, and a peer that announces data which it has not written must not
     // expose the data of another peer. Zero memory stays untouched: an idle connection needs no page of it.
-    if (piece.leftBytes > localBytes) u8.fill(0, localBytes, piece.leftBytes)
+    if (chunk.leftBytes > localBytes) u8.fill(0, localBytes, chunk.leftBytes)
     try {
       this.remote = arena.pd.regMr(
         u8.subarray(localBytes, localBytes + remoteBytes),
         Access.LocalWrite | Access.RemoteWrite,
       )
     } catch (error) {
-      arena.giveUnused(piece)
+      arena.giveUnused(chunk)
       throw error
     }
   }
@@ -96,6 +96,6 @@ export class StreamMemory {
    * maximum number of bytes of the receive buffer that the peer may have written.
    */
   close(filledBytes: number = this.receiveBytes): void {
-    this.arena.give(this.#piece, this.remote, this.receiveOffset + filledBytes)
+    this.arena.give(this.#chunk, this.remote, this.receiveOffset + filledBytes)
   }
 }

@@ -62,7 +62,7 @@ export function whenReleased(released: () => void): () => void {
   return () => heldListeners.delete(released)
 }
 
-interface Piece {
+interface Block {
   bytes: Uint8Array
   region: MemoryRegion
 }
@@ -97,8 +97,8 @@ export class IoContext implements EventSource {
   #held = false
   #timer: NodeJS.Timeout | undefined
   /** True if a check is scheduled whether nothing keeps the process alive still. */
-  #letsGo = false
-  readonly #pieces: Piece[] = []
+  #unrefPending = false
+  readonly #blocks: Block[] = []
   readonly #streams = new Set<Watched>()
   #watches = 0
   readonly #endWatch: () => void
@@ -134,7 +134,7 @@ export class IoContext implements EventSource {
     if (--this.#uses > 0) return
     leave(this)
     // Memory of the program lives no longer than its sockets.
-    if (this.hasPieces) this.#close()
+    if (this.hasBlocks) this.#close()
     else this.#closing = inRootContext(() => setTimeout(() => this.#close(), keepMs).unref())
   }
 
@@ -151,7 +151,7 @@ export class IoContext implements EventSource {
     this.spare?.close()
     this.queues.close()
     this.arena.close()
-    for (const { bytes, region } of this.#pieces) {
+    for (const { bytes, region } of this.#blocks) {
       region.close()
       this.context.free(bytes)
     }
@@ -212,13 +212,13 @@ export class IoContext implements EventSource {
   /** Allocates memory that is registered for sending; it lives as long as this object. */
   alloc(bytes: number): Uint8Array {
     const piece = this.context.alloc(bytes)
-    this.#pieces.push({ bytes: piece, region: this.pd.regMr(piece, 0) })
+    this.#blocks.push({ bytes: piece, region: this.pd.regMr(piece, 0) })
     return piece
   }
 
   /** Returns the key with which `buffer` can be sent from where it is, −1 if it is not memory from `alloc`. */
   lkeyOf(buffer: Uint8Array): number {
-    for (const { bytes, region } of this.#pieces)
+    for (const { bytes, region } of this.#blocks)
       if (
         bytes.buffer === buffer.buffer &&
         buffer.byteOffset >= bytes.byteOffset &&
@@ -228,8 +228,8 @@ export class IoContext implements EventSource {
     return -1
   }
 
-  get hasPieces(): boolean {
-    return this.#pieces.length > 0
+  get hasBlocks(): boolean {
+    return this.#blocks.length > 0
   }
 
   // --- waiting -----------------------------------------------------------------------------------------------------
@@ -293,8 +293,8 @@ export class IoContext implements EventSource {
       this.#timer = undefined
       this.#waiting = false
       this.wait()
-    } else if (this.#refs === 0 && this.#timer === undefined && !this.#letsGo) {
-      this.#letsGo = true
+    } else if (this.#refs === 0 && this.#timer === undefined && !this.#unrefPending) {
+      this.#unrefPending = true
       inRootContext(this.#letGoSoon)
     }
   }
@@ -316,7 +316,7 @@ export class IoContext implements EventSource {
 
   readonly #letGoSoon = (): void => {
     setImmediate(() => {
-      this.#letsGo = false
+      this.#unrefPending = false
       if (this.#refs === 0 && this.#waiting && this.#timer === undefined && !this.channel.closed) this.channel.wake()
     })
   }

@@ -10,7 +10,7 @@ import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 const { port, signal } = threadData<{ port: MessagePort; signal: Int32Array }>()
 const sockets = new Map<number, Socket>()
 
-function say(message: FromUdp): void {
+function post(message: FromUdp): void {
   port.postMessage(message)
   Atomics.add(signal, 0, 1)
   Atomics.notify(signal, 0)
@@ -23,13 +23,13 @@ function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
   socket.once('error', (error: NodeJS.ErrnoException) => {
     sockets.delete(id)
     socket.close()
-    say({ what: 'failed', id, code: error.code ?? '', text: error.message })
+    post({ what: 'failed', id, code: error.code ?? '', text: error.message })
   })
   socket.bind({ port: message.port, address }, () => {
     socket.removeAllListeners('error')
     // An ICMP error arrives here: datagrams may be lost.
     socket.on('error', () => {})
-    say({ what: 'bound', id, port: socket.address().port })
+    post({ what: 'bound', id, port: socket.address().port })
   })
   socket.on('message', (data, from) => {
     const waiting = Atomics.load(room, Room.waiting)
@@ -40,7 +40,7 @@ function bind(message: Extract<ToUdp, { what: 'bind' }>): void {
       return
     }
     Atomics.add(room, Room.waiting, bytes)
-    say({ what: 'data', id, data, address: from.address, port: from.port })
+    post({ what: 'data', id, data, address: from.address, port: from.port })
   })
 }
 
@@ -62,4 +62,4 @@ port.on('message', (message: ToUdp) => {
   }
 })
 
-say({ what: 'ready' })
+post({ what: 'ready' })

@@ -155,7 +155,7 @@ export class UdpService {
     const id = this.#next++
     const room = new Int32Array(new SharedArrayBuffer(4 * Object.keys(Room).length))
     room[Room.limit] = limitBytes
-    this.#say({ what: 'bind', id, family, address, port, ...options, room })
+    this.#post({ what: 'bind', id, family, address, port, ...options, room })
     const end = performance.now() + answerMs
     for (;;) {
       const seen = Atomics.load(this.#signal, 0)
@@ -185,7 +185,7 @@ export class UdpService {
   }
 
   send(id: number, data: Uint8Array, address: string, port: number): void {
-    this.#say({ what: 'send', id, data, address, port })
+    this.#post({ what: 'send', id, data, address, port })
   }
 
   setLimit(id: number, bytes: number): void {
@@ -194,12 +194,12 @@ export class UdpService {
   }
 
   setBroadcast(id: number, on: boolean): void {
-    this.#say({ what: 'broadcast', id, on })
+    this.#post({ what: 'broadcast', id, on })
   }
 
   close(id: number): void {
     this.#bound.delete(id)
-    this.#say({ what: 'close', id })
+    this.#post({ what: 'close', id })
   }
 
   /** Keeps the process alive while a socket holds the service. */
@@ -211,7 +211,7 @@ export class UdpService {
     if (--this.#holds === 0) this.#port.unref()
   }
 
-  #say(message: ToUdp): void {
+  #post(message: ToUdp): void {
     this.#port.postMessage(message)
   }
 }

@@ -54,7 +54,7 @@ export class StreamSocket extends Sharing implements RSocket {
     const length = buffer.length - from
     if (connection === null || this.state !== 'connected') return this.notConnected()
     if (this.mappings?.pending === true && !this.tellMappings(nonBlocking)) return this.sendError()
-    if (length >= directBytes && !nonBlocking && this.own?.io.hasPieces === true) {
+    if (length >= directBytes && !nonBlocking && this.own?.io.hasBlocks === true) {
       const { io } = this.own
       const lkey = length >= (io.driven ? directBytesDriven : directBytes) ? io.lkeyOf(buffer) : -1
       if (lkey >= 0) return this.sendDirect(buffer, lkey)
@@ -347,9 +347,9 @@ export class StreamSocket extends Sharing implements RSocket {
   protected tellMappings(nonBlocking: boolean): boolean {
     const connection = this.connection!
     const mapped = connection.mapped!
-    while (!this.mappings!.tell(mapped)) {
+    while (!this.mappings!.sendPending(mapped)) {
       connection.process()
-      if (!connection.writable || nonBlocking) return this.mappings!.tell(mapped)
+      if (!connection.writable || nonBlocking) return this.mappings!.sendPending(mapped)
       this.waiter!.wait(Wanted.Control)
     }
     return true

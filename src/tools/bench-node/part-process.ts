@@ -16,7 +16,7 @@ function say(message: FromPart): void {
   if (process.connected) process.send!(message)
 }
 
-async function hear(message: ToPart): Promise<void> {
+async function take(message: ToPart): Promise<void> {
   if (message.kind === 'start') {
     try {
       part = await LocalPart.start(message, (line) => say({ kind: 'log', line }))
@@ -37,7 +37,7 @@ async function hear(message: ToPart): Promise<void> {
   }
 }
 
-process.on('message', (message: ToPart) => void hear(message))
+process.on('message', (message: ToPart) => void take(message))
 // Ctrl-C goes to all processes of the terminal; the parent decides what it means.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
 process.on('disconnect', () => {

@@ -29,7 +29,7 @@ export { apart, deviceVariable, meetingPlace, openAsked, openNamed } from './dev
 export { fullGidText, hexGuid } from './hex.ts'
 export { hostAddress } from './host-address.ts'
 export { isLoopback, type Listening, listenAddress } from './listening.ts'
-export { type ErrorMessage, expectMessage, hearMessage, sayMessage } from './messages.ts'
+export { type ErrorMessage, expectMessage, receiveMessage, sayMessage } from './messages.ts'
 export { integer, oneOf, parseInteger, parseNumber } from './option.ts'
 export { notify, Peer, PeerError, serve } from './peer.ts'
 export { Peers } from './peers.ts'

@@ -20,7 +20,7 @@ export async function sayMessage(wire: Wire, said: { type: string }): Promise<vo
  * Returns the next message. Throws EndError: PEER_TEXT for an invalid one, PEER_FAILED for an error of the peer, and those of
  * `wire.readLine`. `what` is the awaited message, `whose` the program that has these messages, both for errors.
  */
-export async function hearMessage<M extends { type: string } | ErrorMessage>(
+export async function receiveMessage<M extends { type: string } | ErrorMessage>(
   wire: Wire,
   schema: MessageSchema<M>,
   timeoutMs: number,
@@ -36,7 +36,7 @@ export async function hearMessage<M extends { type: string } | ErrorMessage>(
   return data as Exclude<M, ErrorMessage>
 }
 
-/** Returns the next message as `hearMessage` does; it must be of one of these types. */
+/** Returns the next message as `receiveMessage` does; it must be of one of these types. */
 export async function expectMessage<M extends { type: string } | ErrorMessage, T extends M['type']>(
   wire: Wire,
   schema: MessageSchema<M>,
@@ -44,10 +44,10 @@ export async function expectMessage<M extends { type: string } | ErrorMessage, T
   types: readonly T[],
   whose: string,
 ): Promise<Extract<M, { type: T }>> {
-  const heard = await hearMessage(wire, schema, timeoutMs, types.map((type) => `'${type}'`).join(' or '), whose)
-  if (!types.includes(heard.type as T))
-    throw new EndError('PEER_TEXT', `the peer said '${heard.type}' where '${types.join(' or ')}' was due`)
-  return heard as unknown as Extract<M, { type: T }>
+  const received = await receiveMessage(wire, schema, timeoutMs, types.map((type) => `'${type}'`).join(' or '), whose)
+  if (!types.includes(received.type as T))
+    throw new EndError('PEER_TEXT', `the peer said '${received.type}' where '${types.join(' or ')}' was due`)
+  return received as unknown as Extract<M, { type: T }>
 }
 
 /** Parses a line. Its texts are made plain, so that any text of a peer may be shown. */

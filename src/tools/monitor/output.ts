@@ -179,7 +179,7 @@ export class Output {
     this.#show(answer)
     const events = this.#alerts?.update(answer) ?? []
     for (const { state, text } of events) note(`${state === 'firing' ? 'ALERT' : 'Alert is over'}: ${text}`)
-    this.#notifier.tell(events)
+    this.#notifier.notify(events)
     this.#live?.add(window, cutAnswer(whole, mostRows), events)
     this.#page?.update()
   }

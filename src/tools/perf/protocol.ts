@@ -13,7 +13,7 @@
  * `error` may come at any time and ends the run.
  */
 import { z } from 'zod'
-import { type ErrorMessage, expectMessage, hearMessage, sayMessage, type Wire } from '../kit/index.ts'
+import { type ErrorMessage, expectMessage, receiveMessage, sayMessage, type Wire } from '../kit/index.ts'
 import { atomicTypes, connections, type PerfSettings, perfTests } from './settings.ts'
 
 export const protocolVersion = 2
@@ -178,8 +178,8 @@ const whose = '`verbena perf` of a version that this one knows'
 export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
 /** Returns the next message; throws an error for an invalid one, or an error of the peer. */
-export const hear = (wire: Wire, timeoutMs: number, what: string): Promise<Exclude<Message, ErrorMessage>> =>
-  hearMessage(wire, message, timeoutMs, what, whose)
+export const receive = (wire: Wire, timeoutMs: number, what: string): Promise<Exclude<Message, ErrorMessage>> =>
+  receiveMessage(wire, message, timeoutMs, what, whose)
 
 /** Returns the next message, which must be of this type. */
 export const expect = <T extends Message['type']>(

@@ -16,7 +16,7 @@ import {
   type Wire,
 } from '../kit/index.ts'
 import type { Opened, OpenRequest, PrepareRequest } from './data-end.ts'
-import { type EndReport, expect, hear, type Prepared, protocolVersion, say } from './protocol.ts'
+import { type EndReport, expect, type Prepared, protocolVersion, receive, say } from './protocol.ts'
 import { disagreement, type EndSettings, type PerfSettings, primingOf } from './settings.ts'
 import { Control, newControl, resetControl, Stop, storePeerSent } from './state.ts'
 
@@ -207,29 +207,29 @@ async function measure(thread: Peer, wire: Wire, control: Int32Array, round: Rou
   forgetEnd()
   const { samples: _kept, ...told } = report
   if (!wire.ended) await say(wire, { type: 'done', report: told })
-  const heard = await listening
+  const received = await listening
   thread.onNotice = null
   await callThread(thread, 'close', null, callMs)
-  if (heard instanceof Error) {
+  if (received instanceof Error) {
     // An error that this end has detected itself is more specific than the loss of the peer.
     if (report.error !== undefined && Atomics.load(control, Control.stop) === Stop.run)
       throw new EndError('WC_STATUS', report.error)
-    throw heard
+    throw received
   }
   return round.client
-    ? { size: round.size, client: report, server: heard }
-    : { size: round.size, client: heard, server: report }
+    ? { size: round.size, client: report, server: received }
+    : { size: round.size, client: received, server: report }
 }
 
 /** Handles the messages of the peer during a measurement; ends with its report. */
 async function listen(wire: Wire, control: Int32Array): Promise<EndReport> {
   for (;;) {
-    const heard = await hear(wire, forever, 'its results')
-    if (heard.type === 'sent') storePeerSent(control, heard.messages)
-    else if (heard.type === 'done') {
+    const received = await receive(wire, forever, 'its results')
+    if (received.type === 'sent') storePeerSent(control, received.messages)
+    else if (received.type === 'done') {
       // No more messages will arrive from it.
-      if (heard.report.error !== undefined) Atomics.compareExchange(control, Control.stop, Stop.run, Stop.peerFailed)
-      return heard.report
-    } else throw new EndError('PEER_TEXT', `the peer said '${heard.type}' during a measurement`)
+      if (received.report.error !== undefined) Atomics.compareExchange(control, Control.stop, Stop.run, Stop.peerFailed)
+      return received.report
+    } else throw new EndError('PEER_TEXT', `the peer said '${received.type}' during a measurement`)
   }
 }

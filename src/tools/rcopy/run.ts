@@ -26,9 +26,9 @@ import {
   type Run,
   recvAll,
   Session,
+  type Show,
   type SocketSettings,
   sendAll,
-  type Tell,
   type ToolSocket,
   Waiter,
 } from '../rs-kit/index.ts'
@@ -72,14 +72,14 @@ const chunkBytes = 1 << 20
 const transfer = { flags: MSG_DONTWAIT, async: false }
 const options: SocketSettings = { bufferBytes: 1 << 19, blocking: false }
 
-export async function runRcopy(settings: RcopySettings, { stop, tell }: Run): Promise<RcopyResult> {
+export async function runRcopy(settings: RcopySettings, { stop, show }: Run): Promise<RcopyResult> {
   const role = settings.server === undefined ? 'server' : 'client'
   const result: RcopyResult = { tool: 'rcopy', role, files: [] }
   const waiter = new Waiter(stop, settings.stallMs)
   const session = new Session({ ...settings, kernel: false, async: false, blocking: false }, waiter)
   try {
-    if (role === 'client') await copy(settings, session, waiter, tell, result)
-    else await serve(settings, session, waiter, tell, result)
+    if (role === 'client') await copy(settings, session, waiter, show, result)
+    else await serve(settings, session, waiter, show, result)
   } catch (error) {
     result.failure = failureOf(error)
   } finally {
@@ -94,7 +94,7 @@ async function copy(
   { file, destination }: RcopySettings,
   session: Session,
   waiter: Waiter,
-  tell: Tell,
+  show: Show,
   result: RcopyResult,
 ): Promise<void> {
   const path = file!
@@ -110,24 +110,24 @@ async function copy(
         sendAll(waiter, socket, message, transfer)
         expectReply(waiter, socket, command)
       }
-      tell({ part: 'opening...' })
+      show({ part: 'opening...' })
       ask(openMessage(to, mode), Command.Open)
-      tell({ part: 'transferring' })
+      show({ part: 'transferring' })
       sendAll(waiter, socket, writeMessage(size), transfer)
-      tell({ part: '...' })
+      show({ part: '...' })
       const start = performance.now()
       sendFile(waiter, socket, fd, size)
       expectReply(waiter, socket, Command.Write)
       const ms = performance.now() - start
-      tell({ part: 'closing...' })
+      show({ part: 'closing...' })
       ask(closeMessage(), Command.Close)
-      tell({ line: 'done' })
+      show({ line: 'done' })
       result.files.push({ path: to, bytes: size })
       result.seconds = ms / 1000
       result.gbitPerSec = (size * 8) / (ms * 1e6)
-      tell({ line: `${size} bytes in ${result.seconds.toFixed(2)} seconds = ${result.gbitPerSec.toFixed(2)} Gb/sec` })
+      show({ line: `${size} bytes in ${result.seconds.toFixed(2)} seconds = ${result.gbitPerSec.toFixed(2)} Gb/sec` })
     } catch (error) {
-      tell({ line: '' })
+      show({ line: '' })
       throw error
     } finally {
       finish(socket)
@@ -187,21 +187,21 @@ async function serve(
   settings: RcopySettings,
   session: Session,
   waiter: Waiter,
-  tell: Tell,
+  show: Show,
   result: RcopyResult,
 ): Promise<void> {
   await session.open(options)
   for (;;) {
-    tell({ part: 'waiting for connection...' })
+    show({ part: 'waiting for connection...' })
     const socket = session.next(options)
-    tell({ line: `client: ${socket.peer()}` })
-    const server = new Server(settings, waiter, socket, tell, result)
+    show({ line: `client: ${socket.peer()}` })
+    const server = new Server(settings, waiter, socket, show, result)
     try {
       while (server.next());
     } catch (error) {
       if (!(error instanceof EndError) || error.code === 'INTERRUPTED') throw error
-      tell({ line: '' })
-      tell({ error: `rcopy: ${error.message}` })
+      show({ line: '' })
+      show({ error: `rcopy: ${error.message}` })
     } finally {
       server.release()
       finish(socket)
@@ -222,17 +222,17 @@ class Server {
   readonly #directory: string | undefined
   readonly #waiter: Waiter
   readonly #socket: ToolSocket
-  readonly #tell: Tell
+  readonly #show: Show
   readonly #result: RcopyResult
   readonly #header: Uint8Array = new Uint8Array(headerBytes)
   #fd = -1
   #path = ''
 
-  constructor(settings: RcopySettings, waiter: Waiter, socket: ToolSocket, tell: Tell, result: RcopyResult) {
+  constructor(settings: RcopySettings, waiter: Waiter, socket: ToolSocket, show: Show, result: RcopyResult) {
     this.#directory = settings.directory
     this.#waiter = waiter
     this.#socket = socket
-    this.#tell = tell
+    this.#show = show
     this.#result = result
   }
 
@@ -251,10 +251,10 @@ class Server {
           this.#write(header)
           break
         case Command.Close:
-          this.#tell({ part: 'closing...' })
+          this.#show({ part: 'closing...' })
           this.release()
           this.#answer(header, 0)
-          this.#tell({ line: 'done' })
+          this.#show({ line: 'done' })
           return true
         default:
           throw new Refused(EINVAL, `there is no command ${header.command}`)
@@ -263,7 +263,7 @@ class Server {
       const { errno, code } = error as { errno?: unknown; code?: unknown }
       // Errors of files are reported to the client as well; for any other error there is no answer.
       if (!(error instanceof Refused) && (typeof errno !== 'number' || typeof code !== 'string')) throw error
-      this.#tell({ line: `...${(error as Error).message}` })
+      this.#show({ line: `...${(error as Error).message}` })
       this.#answer(header, Math.abs(errno as number) || EIO)
       return false
     }
@@ -288,7 +288,7 @@ class Server {
   }
 
   #open({ length, data }: Header): void {
-    this.#tell({ part: 'opening: ' })
+    this.#show({ part: 'opening: ' })
     if (this.#fd >= 0) throw new Refused(EBUSY, 'cannot open another file')
     const rest = length - headerBytes
     if (rest === 0 || rest > maxPathBytes) throw new Refused(EINVAL, `a path of ${rest} bytes`)
@@ -296,7 +296,7 @@ class Server {
     recvAll(this.#waiter, this.#socket, bytes, transfer)
     const end = bytes.indexOf(0)
     const asked = Buffer.from(end < 0 ? bytes : bytes.subarray(0, end)).toString()
-    this.#tell({ part: `${asked}, ` })
+    this.#show({ part: `${asked}, ` })
     if (asked === '') throw new Refused(EINVAL, 'an empty path')
     this.#path = this.#allowed(asked)
     const { O_CREAT, O_NOFOLLOW, O_RDWR, O_TRUNC } = files
@@ -318,7 +318,7 @@ class Server {
   }
 
   #write({ length }: Header): void {
-    this.#tell({ part: 'transferring' })
+    this.#show({ part: 'transferring' })
     if (this.#fd < 0) throw new Refused(EINVAL, 'file not opened')
     if (length !== headerBytes + 8) throw new Refused(EINVAL, `invalid message length ${length}`)
     const sizeBytes = new Uint8Array(8)
@@ -326,7 +326,7 @@ class Server {
     const size = Number(new DataView(sizeBytes.buffer).getBigUint64(0, true))
     if (size > Number.MAX_SAFE_INTEGER) throw new Refused(EINVAL, `a file of ${size} bytes`)
     ftruncateSync(this.#fd, 0)
-    this.#tell({ part: `...${size} bytes...` })
+    this.#show({ part: `...${size} bytes...` })
     const buffer = new Uint8Array(Math.min(chunkBytes, Math.max(1, size)))
     for (let at = 0; at < size; ) {
       const n = this.#some(buffer.subarray(0, Math.min(buffer.length, size - at)))

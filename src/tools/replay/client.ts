@@ -25,7 +25,7 @@ import {
 import { type Comparison, compare } from './compare.ts'
 import { printComparison } from './comparison-text.ts'
 import { type EndReport, ReplayEnd } from './end.ts'
-import { hear, receiveEndpoints, receiveReport, say, sendEndpoints, sendPlan } from './meeting.ts'
+import { receive, receiveEndpoints, receiveReport, say, sendEndpoints, sendPlan } from './meeting.ts'
 import { damageOf, noteGaps } from './messages.ts'
 import { paceOf } from './pace.ts'
 import { type Mode, type Omitted, type Plan, partOf, planOf } from './plan.ts'
@@ -149,7 +149,7 @@ async function perform(
         end.connect(remotes)
         end.prepare()
         for (const { wire } of wires) {
-          await hear(wire, 30_000, 'ready')
+          await receive(wire, 30_000, 'ready')
           await say(wire, { type: 'ready' })
         }
         await Promise.all(wires.map(({ wire }) => say(wire, { type: 'start' })))

@@ -105,7 +105,7 @@ const message: z.ZodType<Message> = z.discriminatedUnion('type', [
 export const say = (wire: Wire, said: Message): Promise<void> => sayMessage(wire, said)
 
 /** Returns the next message, which must be of one of these types; throws an error of the peer. */
-export const hear = <T extends Message['type']>(
+export const receive = <T extends Message['type']>(
   wire: Wire,
   timeoutMs: number,
   ...types: readonly T[]
@@ -117,7 +117,7 @@ export async function sendPlan(wire: Wire, device: string, plan: Plan): Promise<
   await say(wire, { type: 'hello', protocol: protocolVersion, device, ...settings, messages: messages.length })
   for (let i = 0; i < messages.length; i += lineMessages) {
     await say(wire, { type: 'messages', messages: messages.slice(i, i + lineMessages).map(pack) })
-    await hear(wire, answerMs, 'next')
+    await receive(wire, answerMs, 'next')
   }
 }
 
@@ -131,7 +131,7 @@ export async function receivePlan(wire: Wire): Promise<{ plan: Plan; device: str
     stallMs,
     connections,
     messages: count,
-  } = await hear(wire, answerMs, 'hello')
+  } = await receive(wire, answerMs, 'hello')
   if (protocol !== protocolVersion)
     throw new EndError(
       'PEER_TEXT',
@@ -140,7 +140,7 @@ export async function receivePlan(wire: Wire): Promise<{ plan: Plan; device: str
   if (count > mostMessages) throw new EndError('PEER_TEXT', `the client has ${count} messages: at most ${mostMessages}`)
   const plan: Plan = { mode, speed: speed ?? Number.POSITIVE_INFINITY, depth, stallMs, connections, messages: [] }
   while (plan.messages.length < count) {
-    const { messages } = await hear(wire, answerMs, 'messages')
+    const { messages } = await receive(wire, answerMs, 'messages')
     for (const packed of messages) {
       const unpacked = unpack(packed, connections.length)
       if (unpacked === undefined) throw new EndError('PEER_TEXT', 'the client sent a message that is none')
@@ -161,7 +161,7 @@ export async function sendEndpoints(wire: Wire, device: string, endpoints: reado
 
 /** Receives `count` endpoints. */
 export async function receiveEndpoints(wire: Wire, count: number): Promise<{ device: string; endpoints: Endpoint[] }> {
-  const { device, endpoints } = await hear(wire, answerMs, 'endpoints')
+  const { device, endpoints } = await receive(wire, answerMs, 'endpoints')
   if (endpoints.length !== count)
     throw new EndError('PEER_TEXT', `the peer has ${endpoints.length} queue pairs where ${count} were due`)
   return { device, endpoints: endpoints.map(({ gid, ...rest }) => ({ ...rest, gid: gidFromHex(gid)! })) }
@@ -174,7 +174,7 @@ export async function sendReport(wire: Wire, { performed, ...rest }: EndReport):
       type: 'performed',
       performed: part.map(({ id, dueNs, atNs, doneNs }) => [id, dueNs, atNs, doneNs]),
     })
-    await hear(wire, answerMs, 'next')
+    await receive(wire, answerMs, 'next')
   }
   await say(wire, { type: 'report', report: rest })
 }
@@ -183,9 +183,9 @@ export async function sendReport(wire: Wire, { performed, ...rest }: EndReport):
 export async function receiveReport(wire: Wire): Promise<EndReport> {
   const performed: Performed[] = []
   for (;;) {
-    const heard = await hear(wire, Number.POSITIVE_INFINITY, 'performed', 'report')
-    if (heard.type === 'report') return { performed, ...heard.report }
-    for (const [id, dueNs, atNs, doneNs] of heard.performed) performed.push({ id, dueNs, atNs, doneNs })
+    const received = await receive(wire, Number.POSITIVE_INFINITY, 'performed', 'report')
+    if (received.type === 'report') return { performed, ...received.report }
+    for (const [id, dueNs, atNs, doneNs] of received.performed) performed.push({ id, dueNs, atNs, doneNs })
     if (performed.length > mostMessages) throw new EndError('PEER_TEXT', 'the server reports without end')
     await say(wire, { type: 'next' })
   }

@@ -19,7 +19,7 @@ import {
   type Wire,
 } from '../kit/index.ts'
 import { type EndReport, ReplayEnd } from './end.ts'
-import { hear, receiveEndpoints, receivePlan, say, sendEndpoints, sendReport } from './meeting.ts'
+import { receive, receiveEndpoints, receivePlan, say, sendEndpoints, sendReport } from './meeting.ts'
 
 const help = `
 It waits for one client, is the other end of its connections, sends it what that end sent and when, and ends.
@@ -117,14 +117,14 @@ async function serve(
     end.connect(remote.endpoints)
     end.prepare()
     await say(wire, { type: 'ready' })
-    await hear(wire, 30_000, 'ready')
-    await hear(wire, 30_000, 'start')
+    await receive(wire, 30_000, 'ready')
+    await receive(wire, 30_000, 'start')
     const ended = new AbortController()
     const forget = wire.onEnd(() => ended.abort())
     const report = await end.run(AbortSignal.any([signal, ended.signal]))
     forget()
     // Before that, the client may read from this end, or need an acknowledgement again.
-    if (!signal.aborted) await hear(wire, Number.POSITIVE_INFINITY, 'done')
+    if (!signal.aborted) await receive(wire, Number.POSITIVE_INFINITY, 'done')
     await sendReport(wire, report)
     return report
   } finally {

@@ -9,7 +9,7 @@ export {
 } from './figures.ts'
 export { collect, portOf, runRsTool, testOptions } from './options.ts'
 export { finish, Session } from './session.ts'
-export { type CommonResult, type CommonSettings, failureOf, type Run, type Tell } from './settings.ts'
+export { type CommonResult, type CommonSettings, failureOf, type Run, type Show } from './settings.ts'
 export type { StreamResult, StreamSettings, StreamTest } from './stream.ts'
 export { configureStreams } from './stream-command.ts'
 export { runStreams } from './stream-run.ts'

@@ -43,14 +43,14 @@ export async function runRsTool(
 ): Promise<number> {
   const output = currentRun().io
   const interruption = interruptible('Stopping. Once more ends at once.')
-  const tell = ({ line, part, error }: Notice): void => {
+  const show = ({ line, part, error }: Notice): void => {
     if (json) return
     if (line !== undefined) print(line)
     if (part !== undefined) printPart(part)
     if (error !== undefined) output.stderr.write(`${error}\n`)
   }
   try {
-    const result = await runTool(tool, settings, role, { tell, signal: interruption.signal })
+    const result = await runTool(tool, settings, role, { show, signal: interruption.signal })
     if (json) printJson(result)
     const interrupted = interruption.exitCode()
     if (interrupted !== undefined) return interrupted

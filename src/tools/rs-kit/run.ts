@@ -1,6 +1,6 @@
 /** Runs a program on rsockets in a thread of its own, from the main thread. */
 import { Peer } from '../kit/index.ts'
-import type { CommonResult, Notice, Tell } from './settings.ts'
+import type { CommonResult, Notice, Show } from './settings.ts'
 
 /** Milliseconds after which a thread that hangs in a call is ended. */
 const graceMs = 2000
@@ -18,12 +18,12 @@ export async function runTool<R extends CommonResult>(
   { name, thread }: Tool,
   settings: object,
   role: CommonResult['role'],
-  options: { tell: Tell; signal?: AbortSignal | undefined },
+  options: { show: Show; signal?: AbortSignal | undefined },
 ): Promise<R> {
-  const { tell, signal } = options
+  const { show, signal } = options
   const stop = new Int32Array(new SharedArrayBuffer(4))
   const peer = new Peer(name, thread)
-  peer.onNotice = (notice) => tell(notice as Notice)
+  peer.onNotice = (notice) => show(notice as Notice)
   let grace: NodeJS.Timeout | undefined
   let killed = false
   const halt = (): void => {

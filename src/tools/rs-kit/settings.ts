@@ -25,7 +25,7 @@ export interface Notice {
   error?: string
 }
 
-export type Tell = (notice: Notice) => void
+export type Show = (notice: Notice) => void
 
 /** Returns the failure that a result reports. An error that neither the network, the peer nor the user caused is thrown again. */
 export function failureOf(error: unknown): NonNullable<CommonResult['failure']> {
@@ -37,5 +37,5 @@ export function failureOf(error: unknown): NonNullable<CommonResult['failure']> 
 export interface Run {
   /** Shared memory whose word 0 becomes 1 when the run shall end. */
   stop: Int32Array
-  tell: Tell
+  show: Show
 }

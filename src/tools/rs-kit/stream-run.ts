@@ -19,7 +19,7 @@ export interface StreamProgram {
 
 export async function runStreams(
   settings: StreamSettings,
-  { stop, tell }: Run,
+  { stop, show }: Run,
   { tool, options, start }: StreamProgram,
 ): Promise<StreamResult> {
   const role = settings.server === undefined ? 'server' : 'client'
@@ -32,19 +32,19 @@ export async function runStreams(
   try {
     const connected = start(waiter, Math.max(16, ...connections.flat().map(({ size }) => size)))
     await session.open(optionsOf(0))
-    tell({ line: streamHeading })
+    show({ line: streamHeading })
     for (const [i, tests] of connections.entries()) {
       const socket = session.next(optionsOf(i))
       if (settings.keepAliveSeconds !== undefined) {
-        tell({ line: 'Keepalive: ON' })
-        tell({ line: `  time: ${settings.keepAliveSeconds}` })
+        show({ line: 'Keepalive: ON' })
+        show({ line: `  time: ${settings.keepAliveSeconds}` })
       }
       try {
         const run = connected(socket)
         for (const test of tests) {
           const row = run(test)
           result.rows.push(row)
-          tell({ line: streamLine(row) })
+          show({ line: streamLine(row) })
         }
       } finally {
         finish(socket)

@@ -14,7 +14,7 @@ const lingerMs = 300
 export function serveTool<Settings>(run: (settings: Settings, run: Run) => Promise<CommonResult>): void {
   serve({
     run: async ({ settings, stop }: Job<Settings>) => {
-      const result = await run(settings, { stop, tell: notify })
+      const result = await run(settings, { stop, show: notify })
       await new Promise((resolve) => setTimeout(resolve, lingerMs))
       return result
     },

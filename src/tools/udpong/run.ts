@@ -17,8 +17,8 @@ import {
   openDatagram,
   type Run,
   resolveHost,
+  type Show,
   sizeText,
-  type Tell,
   type ToolDatagram,
   Waiter,
 } from '../rs-kit/index.ts'
@@ -89,7 +89,7 @@ function udpongLine({ name, size, transfers, bytes, seconds, gbitPerSec, usecPer
   ].join('')
 }
 
-export async function runUdpong(settings: UdpongSettings, { stop, tell }: Run): Promise<UdpongResult> {
+export async function runUdpong(settings: UdpongSettings, { stop, show }: Run): Promise<UdpongResult> {
   const { server, bind, port, kernel, bufferBytes, blocking, stallMs } = settings
   const role = server === undefined ? 'server' : 'client'
   const result: UdpongResult = { tool: 'udpong', role, socket: kernel ? 'udp' : 'rsocket', rows: [] }
@@ -99,14 +99,14 @@ export async function runUdpong(settings: UdpongSettings, { stop, tell }: Run): 
   try {
     if (role === 'server') {
       socket = openDatagram(settings, { address: await resolveHost(bind), port }, undefined, options)
-      serve(settings, socket, waiter, tell, result)
+      serve(settings, socket, waiter, show, result)
     } else {
       const own = bind === undefined ? undefined : { address: await resolveHost(bind), port: 0 }
       const peer = { address: await resolveHost(server), port }
-      tell({ line: udpongHeading })
+      show({ line: udpongHeading })
       socket = openDatagram(settings, own, peer, options)
       if (isOwnAddress(peer.address)) pinApart('client')
-      new Client(settings, socket, waiter).run(tell, result)
+      new Client(settings, socket, waiter).run(show, result)
     }
   } catch (error) {
     result.failure = failureOf(error)
@@ -137,7 +137,7 @@ function failed(what: string, socket: ToolDatagram, result: number): EndError {
 
 // --- the server ------------------------------------------------------------------------------------------------------
 
-function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, tell: Tell, result: UdpongResult): void {
+function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, show: Show, result: UdpongResult): void {
   const counts = new Float64Array(256)
   const buffer = new Uint8Array(maxMessageBytes)
   result.logins = 0
@@ -158,7 +158,7 @@ function serve(settings: UdpongSettings, socket: ToolDatagram, waiter: Waiter, t
     const { op } = header
     let { id, data } = header
     if (op === Op.Login) {
-      tell({ line: `client login from ${socket.sender()}` })
+      show({ line: `client login from ${socket.sender()}` })
       if (isOwnAddress(socket.sender())) pinApart('server')
       id = result.logins++ & 255
     }
@@ -199,7 +199,7 @@ class Client {
     this.#flags = callFlags(settings)
   }
 
-  run(tell: Tell, result: UdpongResult): void {
+  run(show: Show, result: UdpongResult): void {
     const { custom, echo } = this.#settings
     this.#ask(Op.Login, controlBytes, slowMs)
     this.#id = this.#in[1]!
@@ -213,7 +213,7 @@ class Client {
     for (const test of tests) {
       const row = this.#test(test)
       result.rows.push(row)
-      tell({ line: udpongLine(row) })
+      show({ line: udpongLine(row) })
     }
   }
 

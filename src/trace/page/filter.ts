@@ -38,7 +38,7 @@ export class FilterBar {
     this.#total = total
     this.#input.value = ''
     this.#error('')
-    this.#say(total, true)
+    this.#showCount(total, true)
   }
 
   /** Shows the progress of the search: packets found, and packets examined. */
@@ -56,7 +56,7 @@ export class FilterBar {
     try {
       const { shown, complete } = await this.#link.ask('filter', { text })
       if (turn !== this.#turn) return
-      this.#say(shown, complete)
+      this.#showCount(shown, complete)
       this.#changed(shown, false)
     } catch (error) {
       if (turn === this.#turn) this.#error((error as Error).message.replace('--filter: ', ''))
@@ -70,7 +70,7 @@ export class FilterBar {
     byId('filter-stop').hidden = !isSearching
   }
 
-  #say(shown: number, complete: boolean): void {
+  #showCount(shown: number, complete: boolean): void {
     const all = `${whole(this.#total)} packets`
     const found = shown === this.#total ? all : `${whole(shown)} of ${all}`
     byId('filter-count').textContent = complete ? found : `${found}; the search was stopped`

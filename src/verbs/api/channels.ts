@@ -3,7 +3,7 @@
  *
  * A message is published in the thread that detected the event, when that thread returns to its event loop: the event was detected under
  * locks, and a subscriber may call any verb. Threads that only work for other threads, and have no subscribers, pass the message to the
- * thread that started them, if that thread has subscribers: `heard`, in memory that both threads share, indicates it.
+ * thread that started them, if that thread has subscribers: `subscriptions`, in memory that both threads share, indicates it.
  */
 import { channel } from 'node:diagnostics_channel'
 import { deviceAt } from '../provider/device.ts'
@@ -46,12 +46,12 @@ const bits = { error: 1, retransmit: 2 }
 const mostWaiting = 1000
 
 /** First word: bits of the channels to which this thread has subscribers. Second word: number of messages in transit to this thread. */
-export const heard: Int32Array = new Int32Array(new SharedArrayBuffer(8))
+export const subscriptions: Int32Array = new Int32Array(new SharedArrayBuffer(8))
 
 /** Notifies the threads that work for this one whether a channel has subscribers: when a device is opened, and when a QP is created. */
 export function noteSubscribers(): void {
   const error = channels.error.hasSubscribers ? bits.error : 0
-  Atomics.store(heard, 0, error | (channels.retransmit.hasSubscribers ? bits.retransmit : 0))
+  Atomics.store(subscriptions, 0, error | (channels.retransmit.hasSubscribers ? bits.retransmit : 0))
 }
 
 let waiting: PassedNews[] = []
@@ -65,21 +65,21 @@ function publishWaiting(): void {
   }
 }
 
-let starter: { heard: Int32Array; post: (passed: PassedNews) => void } | null = null
+let starter: { subscriptions: Int32Array; post: (passed: PassedNews) => void } | null = null
 
-/** Makes this thread publish nothing from now on, and pass each message to the thread to which `heardThere` belongs. */
-export function passNews(heardThere: Int32Array, post: (passed: PassedNews) => void): void {
-  starter = { heard: heardThere, post }
+/** Makes this thread publish nothing from now on, and pass each message to the thread to which `theirSubscriptions` belongs. */
+export function passNews(theirSubscriptions: Int32Array, post: (passed: PassedNews) => void): void {
+  starter = { subscriptions: theirSubscriptions, post }
 }
 
 /** Takes what a thread passes that works for this one; in the segment of `host`, if that thread does not know names of devices. */
 export function takeNews({ news, message, index }: PassedNews, host?: Host): void {
-  Atomics.sub(heard, 1, 1)
+  Atomics.sub(subscriptions, 1, 1)
   if (host !== undefined) message.device ??= nameOf(host, index)
   channels[news].publish(message)
 }
 
-function tell(
+function publish(
   news: PassedNews['news'],
   message: QpErrorMessage | QpRetransmitMessage,
   index: number,
@@ -88,10 +88,10 @@ function tell(
   if (starter === null) {
     if (waiting.length === mostWaiting) return
     if (waiting.push({ news, message, index, host }) === 1) process.nextTick(publishWaiting)
-  } else if (Atomics.add(starter.heard, 1, 1) < mostWaiting) {
+  } else if (Atomics.add(starter.subscriptions, 1, 1) < mostWaiting) {
     message.device = names.get(host)?.get(index) ?? null
     starter.post({ news, message, index })
-  } else Atomics.sub(starter.heard, 1, 1)
+  } else Atomics.sub(starter.subscriptions, 1, 1)
 }
 
 /** Names of the devices that this thread has opened, by segment and number. */
@@ -111,23 +111,23 @@ function nameOf(host: Host, index: number): string | null {
   }
 }
 
-const hears = (news: PassedNews['news']): boolean =>
-  starter === null ? channels[news].hasSubscribers : (Atomics.load(starter.heard, 0) & bits[news]) !== 0
+const isSubscribed = (news: PassedNews['news']): boolean =>
+  starter === null ? channels[news].hasSubscribers : (Atomics.load(starter.subscriptions, 0) & bits[news]) !== 0
 
 /** The news of one segment. */
 export function newsOf(host: () => Host): News {
   return {
     get hearsErrors() {
-      return hears('error')
+      return isSubscribed('error')
     },
     qpError(device, qpNum, state, reason) {
-      tell('error', { device: null, qpNum, state, reason }, device, host())
+      publish('error', { device: null, qpNum, state, reason }, device, host())
     },
-    get hearsRetransmits() {
-      return hears('retransmit')
+    get wantsRetransmits() {
+      return isSubscribed('retransmit')
     },
     qpRetransmit(device, qpNum, psn, packets, reason) {
-      tell('retransmit', { device: null, qpNum, psn, packets, reason }, device, host())
+      publish('retransmit', { device: null, qpNum, psn, packets, reason }, device, host())
     },
   }
 }

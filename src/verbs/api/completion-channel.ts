@@ -115,7 +115,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
       }
       const left = end - performance.now()
       const over = left <= 0 || wakes !== this.#wakes
-      this.#giveTime(!over)
+      this.#letDeviceRun(!over)
       if (over) return null
       // Timers of one duration cost least; of a thread that rests they are few.
       if (rests) looks ??= new Looks(lookMs)
@@ -141,7 +141,7 @@ export class CompletionChannelObject extends Handle implements CompletionChannel
   }
 
   /** Called before a wait in the event loop (`inLoop`), and after the last one: continues pending work. */
-  #giveTime(inLoop: boolean): void {
+  #letDeviceRun(inLoop: boolean): void {
     const { device } = this.context
     if (this.#host.i32[this.#host.pendingCount] !== 0) device.progress()
     device.rest(inLoop)

@@ -50,11 +50,11 @@ export function dropAgent(host: Host, q: number): void {
       Atomics.store(i32, service + Service.state, 0)
   }
   Atomics.store(i32, agentWord(host, slot) + Agent.qpNum, 0)
-  tellAgents(host)
+  notifyAgents(host)
 }
 
 /** Wakes all agents, so that they look for connections to an agent that has ended, and for connections that other agents have left. */
-export function tellAgents(host: Host): void {
+export function notifyAgents(host: Host): void {
   const { i32, at } = host
   for (let slot = 1; slot < i32[at.meta + Meta.agentsUsed]!; slot++) {
     const agent = agentWord(host, slot)

@@ -36,7 +36,7 @@ export interface News {
   /** The queue pair `qpNum` of the device with record `device` is in ERR, or in SQE. Locks may be held. */
   qpError(device: number, qpNum: number, state: 'ERR' | 'SQE', reason: QpFailure): void
   /** True if a subscriber listens for packets that are sent again. */
-  readonly hearsRetransmits: boolean
+  readonly wantsRetransmits: boolean
   /** Reports that a queue pair sends again from `psn` on, `packets` of them. */
   qpRetransmit(device: number, qpNum: number, psn: number, packets: number, reason: RetransmitReason): void
 }

@@ -1,7 +1,7 @@
 /** The clean-up after a thread that ended without closing its objects. */
 import { deviceAt } from './device.ts'
 import { leaveFarewell } from './farewells.ts'
-import { tellAgents } from './gsi-agents.ts'
+import { notifyAgents } from './gsi-agents.ts'
 import type { Host } from './host.ts'
 import { eachKey } from './key-slots.ts'
 import { destroyKey } from './keys.ts'
@@ -42,7 +42,7 @@ export function reapAttachment(host: Host, owner: number): void {
     left = leaveFarewell(host, q) || left
     retireQp(host, q)
   })
-  if (left) tellAgents(host)
+  if (left) notifyAgents(host)
   each(at.srqs, Srq.words, Meta.srqsUsed, Srq.state, Srq.owner, (srq) => destroySrq(host, srq, true))
   each(at.cqs, Cq.words, Meta.cqsUsed, Cq.state, Cq.owner, (cq) => destroyCq(host, cq, true))
   if (i32[at.meta + Meta.keysUsed]! > 0) {

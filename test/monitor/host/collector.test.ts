@@ -319,7 +319,7 @@ describe('alerts', () => {
     const notes: string[] = []
     const options = { webhook: `${url}/hook`, alertmanager: url, instance: 'me' }
     const notifier = new Notifier({ ...options, onNote: (text) => notes.push(text) })
-    for (let i = 0; i < 150; i++) notifier.tell([event])
+    for (let i = 0; i < 150; i++) notifier.notify([event])
     await vi.waitFor(() => expect(got.filter((path) => path === '/api/v2/alerts').length).toBeGreaterThan(90), 20_000)
     // One is under way and a hundred wait.
     expect(notifier.failed).toBeGreaterThanOrEqual(49)
@@ -342,9 +342,9 @@ describe('alerts', () => {
       await new Promise<void>((done) => void server.listen(0, '127.0.0.1', done))
       const url = `http://127.0.0.1:${(server.address() as { port: number }).port}`
       const notifier = new Notifier({ alertmanager: url, instance: 'me', onNote: () => {} })
-      notifier.tell([event])
+      notifier.notify([event])
       vi.advanceTimersByTime(121_000)
-      notifier.tell([{ ...event, state: 'resolved' }])
+      notifier.notify([{ ...event, state: 'resolved' }])
       vi.advanceTimersByTime(121_000)
       await notifier.close()
       expect(got).toHaveLength(4)
@@ -358,7 +358,7 @@ describe('alerts', () => {
   it('that cannot be written are counted and said once', () => {
     const notes: string[] = []
     const notifier = new Notifier({ logFile: folder, instance: 'me', onNote: (text) => notes.push(text) })
-    for (let i = 0; i < 2; i++) notifier.tell([event])
+    for (let i = 0; i < 2; i++) notifier.notify([event])
     expect(notifier.failed).toBe(2)
     expect(notes).toEqual([expect.stringContaining('EISDIR')])
   })
@@ -392,7 +392,7 @@ it('alerts go to a webhook and to Alertmanager, and what could not be delivered 
     instance: 'me',
     onNote: () => {},
   })
-  notifier.tell([event])
+  notifier.notify([event])
   await notifier.close()
   expect(got.map(([path]) => path)).toEqual(['/hook', '/api/v2/alerts'])
   expect(got[0]![1]).toMatchObject({ instance: 'me', rule: 'missing > 1', value: 2 })
@@ -402,7 +402,7 @@ it('alerts go to a webhook and to Alertmanager, and what could not be delivered 
   expect(JSON.parse(readFileSync(logFile, 'utf8'))).toMatchObject({ state: 'firing' })
   await new Promise((done) => server.close(done))
   const lost = new Notifier({ webhook: `${url}/hook`, instance: 'me', onNote: (text) => notes.push(text) })
-  lost.tell([event])
+  lost.notify([event])
   await lost.close()
   expect([lost.failed, notes[0]]).toEqual([1, expect.stringContaining('cannot be delivered')])
 })

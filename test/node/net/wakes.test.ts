@@ -32,7 +32,7 @@ function watch(context: Context): { wakes: () => number; wrong: Set<string>; end
     watchCalls(segment, ['lock', 'tryLock'], (_, [word]) => held.add(word as number)),
     watchCalls(segment, ['unlock'], (_, [word]) => held.delete(word as number)),
     watchCalls(segment, ['notify'], look),
-    watchCalls(parking.bells, ['ring'], look),
+    watchCalls(parking.loop, ['wake'], look),
   ]
   return {
     wakes: () => wakes,

@@ -18,15 +18,15 @@ afterEach(() => {
   pair = undefined
 })
 
-/** Sends `total` bytes from one end to the other in pieces; what arrives is compared. */
-function carry(from: End, to: End, total: number, piece = total): void {
+/** Sends `total` bytes from one end to the other in chunks; what arrives is compared. */
+function carry(from: End, to: End, total: number, chunk = total): void {
   const out = Uint8Array.from({ length: total }, (_, i) => (i * 31 + (i >> 8)) & 0xff)
   const into = new Uint8Array(total)
   let sent = 0
   let got = 0
   for (let turn = 0; got < total; turn++) {
     expect(turn, 'turns without an end').toBeLessThan(20_000)
-    sent += from.connection.send(out, sent, Math.min(piece, total - sent))
+    sent += from.connection.send(out, sent, Math.min(chunk, total - sent))
     to.connection.process()
     got += to.connection.recv(into, got, total - got)
     from.connection.process()
@@ -52,7 +52,7 @@ test('what comes before this end knows that it is connected, as when an RTU was 
   context.close()
 })
 
-/** As how many messages one end sends three pieces of data to the other. */
+/** As how many messages one end sends three chunks of data to the other. */
 function messagesFor(names: readonly string[], extensions: boolean): number {
   const contexts = names.map((name) => openDevice(name))
   const [a, b] = contexts.map((context) => makeEnd(context, { extensions })) as [End, End]
@@ -316,8 +316,8 @@ describe('mapped buffers', () => {
     const mr = b.pd.regMr(bytes, 3)
     expect(a.connection.mapped.write(new Uint8Array(1), 0, 1, 1000)).toBe(-1)
     expect(b.connection.mapped.peerEntries).toBe(4)
-    expect(b.connection.mapped.tell(0, 1000, mr.addr, mr.rkey, 4096)).toBe(true)
-    expect(b.connection.mapped.tell(3, 2 ** 40, mr.addr + 4096, mr.rkey, 4096)).toBe(true)
+    expect(b.connection.mapped.sendEntry(0, 1000, mr.addr, mr.rkey, 4096)).toBe(true)
+    expect(b.connection.mapped.sendEntry(3, 2 ** 40, mr.addr + 4096, mr.rkey, 4096)).toBe(true)
     settle(a, b)
     expect(a.connection.mapped.write(Uint8Array.of(9, 8, 7), 0, 3, 1001)).toBe(3)
     expect(a.connection.mapped.write(new Uint8Array(5000).fill(5), 0, 5000, 2 ** 40 + 4000)).toBe(96)
@@ -326,7 +326,7 @@ describe('mapped buffers', () => {
     expect(bytes.subarray(4096 + 4000).every((byte) => byte === 5)).toBe(true)
     expect(b.connection.readableBytes).toBe(0)
     // Taken back: nothing is there any more.
-    b.connection.mapped.tell(0, 1000, mr.addr, mr.rkey, 0)
+    b.connection.mapped.sendEntry(0, 1000, mr.addr, mr.rkey, 0)
     settle(a, b)
     expect(a.connection.mapped.write(new Uint8Array(1), 0, 1, 1000)).toBe(-1)
     carry(a, b, 300_000, 1000)
@@ -346,14 +346,14 @@ describe('mapped buffers', () => {
     let told = 0
     for (let turn = 0; told < 200; turn++) {
       expect(turn).toBeLessThan(1000)
-      if (b.connection.mapped.tell(0, told, mr.addr, mr.rkey, 100)) told++
+      if (b.connection.mapped.sendEntry(0, told, mr.addr, mr.rkey, 100)) told++
       settle(a, b)
     }
     // Small messages, so that credits are what there is least of.
     carry(b, a, 10_000, 10)
     carry(a, b, 10_000, 10)
     // As many as there is room for, before the peer takes any of it.
-    for (let i = 0; i < 8; i++) b.connection.mapped.tell(0, i, mr.addr, mr.rkey, 100)
+    for (let i = 0; i < 8; i++) b.connection.mapped.sendEntry(0, i, mr.addr, mr.rkey, 100)
     let sent = 0
     for (let n = 1; n > 0; sent += n) n = b.connection.send(new Uint8Array(1), 0, 1)
     settle(a, b)

@@ -12,7 +12,7 @@ import { connectEnds, type End, makeEnd, makeShared } from './pair.ts'
 
 const most = 12
 const longest = 4000
-/** Sizes of different pieces. */
+/** Sizes of different chunks. */
 const sizes = [{}, { sendBufferBytes: 1 << 13, receiveBufferBytes: 1 << 13, receiveBufferTimes: 1 }, { iomapSize: 4 }]
 
 interface Live {

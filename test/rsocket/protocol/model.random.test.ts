@@ -1,5 +1,5 @@
 /**
- * Two byte streams against a model: random pieces, reads, shutdowns and closes at both ends, on shared memory and on a
+ * Two byte streams against a model: random chunks, reads, shutdowns and closes at both ends, on shared memory and on a
  * link that loses, repeats, reorders and damages packets. What a reader gets is what was written, in order; the end of a
  * stream comes when all before it was read.
  */

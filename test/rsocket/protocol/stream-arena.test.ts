@@ -178,7 +178,7 @@ test.each(['said goodbye', 'was torn down'])(
   },
 )
 
-test('what a stream has left behind the end of a shorter one in the same piece is zeros, too, for the one after that', () => {
+test('what a stream has left behind the end of a shorter one in the same chunk is zeros, too, for the one after that', () => {
   const sized = (receiveBufferBytes: number) =>
     new StreamMemory(
       arena,

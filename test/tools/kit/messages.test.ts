@@ -1,7 +1,7 @@
 /** What a peer says is shown to an operator, and goes into journals: it cannot control a terminal or make lines of its own. */
 import { expect, it } from 'vitest'
 import { z } from 'zod'
-import { hearMessage, type Wire } from '../../../src/tools/kit/index.ts'
+import { receiveMessage, type Wire } from '../../../src/tools/kit/index.ts'
 
 const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), name: z.string() }),
@@ -10,7 +10,7 @@ const schema = z.discriminatedUnion('type', [
 
 const heard = (said: object): Promise<{ type: 'hello'; name: string }> => {
   const wire = { readLine: async () => JSON.stringify(said) } as unknown as Wire
-  return hearMessage<z.infer<typeof schema>>(wire, schema, 1000, "'hello'", '`verbena test`')
+  return receiveMessage<z.infer<typeof schema>>(wire, schema, 1000, "'hello'", '`verbena test`')
 }
 /** Title of the window, a forged line, C1's CSI, DEL, a line of Unicode, right-to-left override. */
 const hostile = '\u001b]0;owned\u0007\nverbena: all is well\r\u009b2J\u007f\u2028\u202e.'

@@ -17,7 +17,7 @@ import {
   sendWr,
   type Wrap,
 } from '../../../src/index.ts'
-import { heard, newsOf, noteSubscribers, takeNews } from '../../../src/verbs/api/channels.ts'
+import { newsOf, noteSubscribers, subscriptions, takeNews } from '../../../src/verbs/api/channels.ts'
 import { processHost } from '../../../src/verbs/index.ts'
 import { access, drain, makeEnd, until } from '../../devices/shm/rig.ts'
 import { loopbackDevice } from '../../loopback.ts'
@@ -172,10 +172,10 @@ describe('subscribers', () => {
   it('are none: nothing is asked for, and threads that work for this one are told so', () => {
     const news = newsOf(processHost)
     openDevice('shm0').close()
-    expect([news.hearsErrors, news.hearsRetransmits, Atomics.load(heard, 0)]).toEqual([false, false, 0])
+    expect([news.hearsErrors, news.wantsRetransmits, Atomics.load(subscriptions, 0)]).toEqual([false, false, 0])
     const errors = listenErrors()
     noteSubscribers()
-    expect([news.hearsErrors, news.hearsRetransmits, Atomics.load(heard, 0)]).toEqual([true, false, 1])
+    expect([news.hearsErrors, news.wantsRetransmits, Atomics.load(subscriptions, 0)]).toEqual([true, false, 1])
     expect(errors).toEqual([])
   })
 
@@ -194,11 +194,11 @@ describe('subscribers', () => {
   it('hear what another thread passes, which counts as taken', () => {
     const errors = listenErrors()
     const message: QpErrorMessage = { device: 'roce', qpNum: 5, state: 'ERR', reason: 'RetryExcErr' }
-    Atomics.add(heard, 1, 1)
-    const before = Atomics.load(heard, 1)
+    Atomics.add(subscriptions, 1, 1)
+    const before = Atomics.load(subscriptions, 1)
     takeNews({ news: 'error', message, index: 2 })
     expect(errors).toEqual([message])
-    expect(Atomics.load(heard, 1)).toBe(before - 1)
+    expect(Atomics.load(subscriptions, 1)).toBe(before - 1)
     expect(channel('verbena:qp:error').hasSubscribers).toBe(true)
   })
 })

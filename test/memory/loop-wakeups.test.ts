@@ -3,9 +3,9 @@
 import { once } from 'node:events'
 import { closeSync, fstatSync, openSync, readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { Bell, Bells } from '../../src/memory/bells.ts'
 import { nativeAvailable } from '../../src/memory/index.ts'
-import { startBellThread } from './bell-thread.ts'
+import { LoopWakeup, LoopWakeups } from '../../src/memory/loop-wakeups.ts'
+import { startWakeupThread } from './loop-wakeups-thread.ts'
 
 /** Longer than any test waits: what ends in time was woken. */
 const longMs = 60_000
@@ -14,27 +14,27 @@ const word = 60
 function pair() {
   const f64 = new Float64Array(new SharedArrayBuffer(64 * 4))
   const i32 = new Int32Array(f64.buffer)
-  return { i32, ours: new Bells(i32, f64, 0), theirs: new Bells(i32, f64, 8) }
+  return { i32, ours: new LoopWakeups(i32, f64, 0), theirs: new LoopWakeups(i32, f64, 8) }
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-describe.skipIf(!nativeAvailable)('bells', () => {
+describe.skipIf(!nativeAvailable)('wake-ups of event loops', () => {
   it('end the waits whose words have changed, and no others', async () => {
     const { i32, ours, theirs } = pair()
     expect(ours.usable && theirs.usable).toBe(true)
     const woken: number[] = []
     const first = ours.wait(word, 0, longMs).then(() => woken.push(1))
     void ours.wait(word + 1, 0, longMs).then(() => woken.push(2))
-    theirs.ring(0, process.pid)
+    theirs.wake(0, process.pid)
     await pause(50)
     expect(woken).toEqual([])
     i32[word] = 1
-    theirs.ring(0, process.pid)
+    theirs.wake(0, process.pid)
     await first
     expect(woken).toEqual([1])
     i32[word + 1] = 1
-    ours.ring(0, process.pid)
+    ours.wake(0, process.pid)
     await pause(0)
     expect(woken).toEqual([1, 2])
     // Changed already, and a time that is over.
@@ -46,9 +46,9 @@ describe.skipIf(!nativeAvailable)('bells', () => {
     const { i32, ours, theirs } = pair()
     expect(ours.usable).toBe(true)
     const waiting = ours.wait(word, 0, longMs)
-    for (let i = 0; i < 100_000; i++) theirs.ring(0, process.pid)
+    for (let i = 0; i < 100_000; i++) theirs.wake(0, process.pid)
     i32[word] = 1
-    theirs.ring(0, process.pid)
+    theirs.wake(0, process.pid)
     await waiting
   })
 
@@ -56,15 +56,15 @@ describe.skipIf(!nativeAvailable)('bells', () => {
     const { i32, ours, theirs } = pair()
     expect(ours.usable).toBe(true)
     // In another container the number is that of another process; so is the descriptor.
-    theirs.ring(0, 1)
+    theirs.wake(0, 1)
     expect(ours.usable).toBe(false)
     const [otherOurs, otherTheirs] = [pair(), pair()]
     expect(otherOurs.ours.usable).toBe(true)
-    otherOurs.i32[Bell.fd] = 0
-    otherOurs.theirs.ring(0, process.pid)
+    otherOurs.i32[LoopWakeup.fd] = 0
+    otherOurs.theirs.wake(0, process.pid)
     expect(otherOurs.ours.usable).toBe(false)
     expect(otherTheirs.ours.usable).toBe(true)
-    expect(i32[8 + Bell.state]).toBe(0)
+    expect(i32[8 + LoopWakeup.state]).toBe(0)
   })
 
   it('of a thread that ends close nothing that belongs to others', async () => {
@@ -75,10 +75,10 @@ describe.skipIf(!nativeAvailable)('bells', () => {
     for (let turn = 0; turn < 2; turn++) {
       i32.fill(0, 8, 16)
       i32[endWord] = 0
-      const worker = startBellThread({ records: i32.buffer as SharedArrayBuffer, endWord })
+      const worker = startWakeupThread({ records: i32.buffer as SharedArrayBuffer, endWord })
       const [message] = await once(worker, 'message')
       expect(message).toEqual({ usable: true, warnings: [] })
-      const bellFd = i32[8 + Bell.fd]!
+      const wakeupFd = i32[8 + LoopWakeup.fd]!
       // From here to its end this thread takes every number that the other one gives back: whatever the other closes once
       // more is a file of this one.
       const ended = once(worker, 'exit')
@@ -86,13 +86,13 @@ describe.skipIf(!nativeAvailable)('bells', () => {
       const end = performance.now() + 300
       Atomics.store(i32, endWord, 1)
       Atomics.notify(i32, endWord)
-      while (performance.now() < end && !(kept.includes(bellFd) && performance.now() > end - 200)) {
+      while (performance.now() < end && !(kept.includes(wakeupFd) && performance.now() > end - 200)) {
         const fd = openSync('/dev/null', 'r')
-        if (fd <= bellFd + 32 && kept.length < 64) kept.push(fd)
+        if (fd <= wakeupFd + 32 && kept.length < 64) kept.push(fd)
         else closeSync(fd)
       }
       await ended
-      expect(kept).toContain(bellFd)
+      expect(kept).toContain(wakeupFd)
       for (const fd of kept) {
         expect(fstatSync(fd).isCharacterDevice()).toBe(true)
         closeSync(fd)

@@ -17,20 +17,20 @@ import { Socket, type SocketConstructorOpts } from 'node:net'
 import { becomeDescriptor, closeFd, gated, makeEventFd, makeLoopPipe, writeByte } from './native/index.ts'
 
 /** Words of a thread's pipe in its record, zero while it has none. */
-export const Bell = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
-const bellState = { none: 0, there: 1, unreachable: 2 }
+export const LoopWakeup = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
+const wakeupState = { none: 0, there: 1, unreachable: 2 }
 
 /** Listener that works in the event loop of this thread when the thread is woken. */
 export interface Listener {
   /** Runs when the loop is woken. */
-  rung(): void
+  woken(): void
   /** Runs when no waiting call has ended: the loop will wait again without any call to it. */
-  waitsOn(): void
+  stillWaiting(): void
 }
 
 /** Returns true if the event loop of the thread with this record watches a descriptor. */
-export function hasBell(i32: Int32Array, record: number): boolean {
-  return Atomics.load(i32, record + Bell.state) === bellState.there
+export function hasLoopWakeup(i32: Int32Array, record: number): boolean {
+  return Atomics.load(i32, record + LoopWakeup.state) === wakeupState.there
 }
 
 interface Wait {
@@ -40,7 +40,7 @@ interface Wait {
   readonly resolve: () => void
 }
 
-export class Bells {
+export class LoopWakeups {
   readonly #i32: Int32Array
   readonly #f64: Float64Array
   readonly #own: number
@@ -51,15 +51,15 @@ export class Bells {
   #kernelSignals = -1
   readonly #waits = new Set<Wait>()
   readonly #listeners = new Set<Listener>()
-  #looksSoon = false
+  #rechecksSoon = false
   /** Number of times that the descriptor for the kernel has been signalled, from any source. */
   signalCount = 0
   /** Called when a thread cannot be reached for the first time: it may not look for long. */
   onUnreachable: () => void = () => {}
-  /** Result of `hear`. */
-  #heard: number | undefined
+  /** Result of `watch`. */
+  #watched: number | undefined
   /** Number of times that waiting calls ended. Such callers call again when they wait again. */
-  goneOn = 0
+  resumedCount = 0
   /** Pipes of other threads, by their record: with the inode that they belong to, −1 for one that cannot be reached. */
   readonly #known = new Map<number, { inode: number; fd: number }>()
 
@@ -73,43 +73,43 @@ export class Bells {
 
   /** True if this thread can be woken by its descriptor; makes its pipe. */
   get usable(): boolean {
-    const state = this.#i32[this.#own + Bell.state]!
-    if (state === bellState.none) this.#make()
-    return this.#i32[this.#own + Bell.state] === bellState.there
+    const state = this.#i32[this.#own + LoopWakeup.state]!
+    if (state === wakeupState.none) this.#make()
+    return this.#i32[this.#own + LoopWakeup.state] === wakeupState.there
   }
 
   #make(): void {
     try {
-      if (this.#eventFd !== null) this.#hear(this.#eventFd())
+      if (this.#eventFd !== null) this.#watch(this.#eventFd())
       else {
-        this.#pipe = this.#hear()
-        this.#i32[this.#own + Bell.fd] = this.#pipe
-        this.#f64[(this.#own + Bell.inode) >> 1] = fstatSync(this.#pipe).ino
+        this.#pipe = this.#watch()
+        this.#i32[this.#own + LoopWakeup.fd] = this.#pipe
+        this.#f64[(this.#own + LoopWakeup.inode) >> 1] = fstatSync(this.#pipe).ino
       }
     } catch {
-      this.#give()
+      this.#giveUp()
       return
     }
-    Atomics.store(this.#i32, this.#own + Bell.state, bellState.there)
+    Atomics.store(this.#i32, this.#own + LoopWakeup.state, wakeupState.there)
   }
 
   /**
    * Makes a descriptor that this event loop watches: a pipe, or one more of an event descriptor. It belongs to a socket of Node's, and
    * closes when the thread ends.
    */
-  #hear(eventFd?: number, byKernel = eventFd !== undefined): number {
+  #watch(eventFd?: number, byKernel = eventFd !== undefined): number {
     // A thread that ended before the socket has the descriptor would leave it open.
     return gated(() => {
       const fd = makeLoopPipe()
       // The constructor takes what its type has for `connect` alone.
       const callback = (): boolean => {
         if (byKernel) this.signalCount++
-        return this.#rung()
+        return this.#woken()
       }
       const onread = { buffer: new Uint8Array(64), callback }
       const socket = new Socket({ fd, writable: false, onread } as SocketConstructorOpts)
       // What waits keeps the process alive, not what wakes it.
-      socket.on('error', () => this.#give()).unref()
+      socket.on('error', () => this.#giveUp()).unref()
       // Node watches no event descriptor, but what it took for a pipe may become one: reading is the same.
       if (eventFd !== undefined) becomeDescriptor(fd, eventFd)
       return fd
@@ -117,11 +117,11 @@ export class Bells {
   }
 
   /** Gives up the descriptors: from now on this thread waits in another way. */
-  #give(): void {
+  #giveUp(): void {
     this.#pipe = -1
     this.#kernelSignals = -1
-    Atomics.store(this.#i32, this.#own + Bell.state, bellState.unreachable)
-    this.#rung()
+    Atomics.store(this.#i32, this.#own + LoopWakeup.state, wakeupState.unreachable)
+    this.#woken()
   }
 
   /** Pipe, in a named segment, by which other threads end this thread's waits in the kernel; makes it. −1 if that is not possible. */
@@ -133,23 +133,23 @@ export class Bells {
    * Makes a descriptor with `make`; from the first call on this event loop is also woken when that can be read. Returns its number in this
    * thread, with which it is closed; −1 if `make` gives none, or it cannot be made.
    */
-  hear(make: () => number): number {
-    if (this.#heard !== undefined) return this.#heard
+  watch(make: () => number): number {
+    if (this.#watched !== undefined) return this.#watched
     try {
-      this.#heard = gated(() => {
+      this.#watched = gated(() => {
         const fd = make()
         if (fd < 0) return -1
         try {
-          return this.#hear(fd, false)
+          return this.#watch(fd, false)
         } finally {
           closeFd(fd)
         }
       })
     } catch {
       // No descriptors left.
-      this.#heard = -1
+      this.#watched = -1
     }
-    return this.#heard
+    return this.#watched
   }
 
   /** The event descriptor that the kernel can signal for this event loop; makes it. −1 if it cannot be had. */
@@ -161,7 +161,7 @@ export class Bells {
         this.#kernelSignals = gated(() => {
           const eventFd = makeEventFd()
           try {
-            return this.#hear(eventFd)
+            return this.#watch(eventFd)
           } finally {
             closeFd(eventFd)
           }
@@ -199,18 +199,18 @@ export class Bells {
     return this.#waits.size > 0
   }
 
-  #rung(): boolean {
-    this.onRing()
-    for (const listener of this.#listeners) listener.rung()
-    this.#goOn()
+  #woken(): boolean {
+    this.onWake()
+    for (const listener of this.#listeners) listener.woken()
+    this.#resumeReady()
     return true
   }
 
   /** Called when the loop is woken, before anything is looked at. */
-  onRing: () => void = () => {}
+  onWake: () => void = () => {}
 
   /** Ends the waits whose words have changed; returns true if there were any. */
-  #look(): boolean {
+  #endReady(): boolean {
     let any = false
     for (const wait of this.#waits) {
       if (Atomics.load(this.#i32, wait.word) === wait.expected) continue
@@ -223,35 +223,35 @@ export class Bells {
   }
 
   /** Looks in a moment: this thread has itself changed a word on which it waits. */
-  lookSoon(): void {
-    if (this.#looksSoon || this.#waits.size === 0) return
-    this.#looksSoon = true
+  recheckSoon(): void {
+    if (this.#rechecksSoon || this.#waits.size === 0) return
+    this.#rechecksSoon = true
     queueMicrotask(() => {
-      this.#looksSoon = false
-      this.onRing()
-      this.#goOn()
+      this.#rechecksSoon = false
+      this.onWake()
+      this.#resumeReady()
     })
   }
 
-  #goOn(): void {
-    if (this.#look()) this.goneOn++
-    else if (this.#waits.size > 0) for (const listener of this.#listeners) listener.waitsOn()
+  #resumeReady(): void {
+    if (this.#endReady()) this.resumedCount++
+    else if (this.#waits.size > 0) for (const listener of this.#listeners) listener.stillWaiting()
   }
 
   /** Wakes the thread with this record, of process `pid`. `needed`: it may be that nothing else does. */
-  ring(record: number, pid: number, needed = true): void {
+  wake(record: number, pid: number, needed = true): void {
     if (record === this.#own) {
-      this.lookSoon()
+      this.recheckSoon()
       return
     }
-    const inode = this.#f64[(record + Bell.inode) >> 1]!
+    const inode = this.#f64[(record + LoopWakeup.inode) >> 1]!
     let known = this.#known.get(record)
     if (known === undefined || known.inode !== inode) {
       if (known !== undefined && known.fd >= 0) closeSync(known.fd)
       this.#known.delete(record)
-      known = { inode, fd: openPipe(pid, this.#i32[record + Bell.fd]!, inode, writesPipe) }
+      known = { inode, fd: openPipe(pid, this.#i32[record + LoopWakeup.fd]!, inode, writesPipe) }
       // The record has passed to another thread meanwhile: the one that was to wake has ended.
-      if (known.fd < 0 && this.#f64[(record + Bell.inode) >> 1] !== inode) return
+      if (known.fd < 0 && this.#f64[(record + LoopWakeup.inode) >> 1] !== inode) return
       this.#known.set(record, known)
     }
     if (known.fd >= 0) writeByte(known.fd)
@@ -260,9 +260,10 @@ export class Bells {
 
   /** Notifies the thread with this record in another way; if the wake-up was needed, that thread waits in another way from then on. */
   #touch(record: number, needed: boolean): void {
-    const { there, unreachable } = bellState
+    const { there, unreachable } = wakeupState
     if (!needed) this.onUnreachable()
-    else if (Atomics.compareExchange(this.#i32, record + Bell.state, there, unreachable) === there) this.onUnreachable()
+    else if (Atomics.compareExchange(this.#i32, record + LoopWakeup.state, there, unreachable) === there)
+      this.onUnreachable()
   }
 }
 
