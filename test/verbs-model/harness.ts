@@ -133,14 +133,19 @@ export class Harness {
         }
         break
       }
-      case 'reconnect':
+      case 'reconnect': {
         await this.#drain()
+        const broken = this.#ends.some(({ model: { state } }) => state !== 'Rts')
         for (const { end, model } of this.#ends) {
           end.qp.modify({ state: QpState.Reset })
           model.restart()
         }
+        // A request of a broken connection may have been carried out after that comparison, until the reset.
+        if (this.#network && broken)
+          for (const live of this.#ends) this.#accept(live, { offset: at.remote, length: area })
         this.#t.connect(this.#ends[0].end, this.#ends[1].end, this.#connect)
         break
+      }
     }
   }
 
@@ -367,9 +372,14 @@ export class Harness {
     // What the peer had outstanding when a connection broke may have been carried out, and nobody told it.
     if (this.#network && this.#ends.some(({ model: { state } }) => state !== 'Rts'))
       wild.push({ offset: at.remote, length: area })
-    for (const { offset, length } of wild) model.memory.set(end.buffer.subarray(offset, offset + length), offset)
+    for (const range of wild) this.#accept({ end, model }, range)
     if (Buffer.compare(end.buffer, model.memory) === 0) return -1
     return end.buffer.findIndex((byte, i) => byte !== model.memory[i])
+  }
+
+  /** Takes what is in memory for what has to be there. */
+  #accept({ end, model }: Pick<Live, 'end' | 'model'>, { offset, length }: { offset: number; length: number }): void {
+    model.memory.set(end.buffer.subarray(offset, offset + length), offset)
   }
 
   #compareMemory(side: number, { end, model }: Live): void {

@@ -53,9 +53,6 @@ const solicitedShift = 22
 /** Flags that change nothing here: every request is finished before the next, so a fence has nothing to wait for. */
 const usualFlags = SendFlag.Signaled | SendFlag.Solicited | SendFlag.Inline | SendFlag.Fence
 
-/** Maximum length of a WRITE that is copied while a CQ of many producers is locked. */
-const copyLockedBytes = 512
-
 /** Number of requests that go through the queue before one checks whether that is still needed. */
 const unusualRequests = 16
 
@@ -308,16 +305,24 @@ export class ShmFastPath implements FastPath {
     }
 
     const { cq } = this
-    // Other producers would wait for a long copy.
-    const copied = !this.cqAlone && opcode < Opcode.Send && length > copyLockedBytes
-    if (copied) this.copyOrdered(to, from, length)
-    if (!this.cqAlone) this.host.segment.lock(cq + Cq.lock)
+    if (!this.cqAlone) {
+      // Other producers would wait for the copy.
+      if (opcode < Opcode.Send) this.copyOrdered(to, from, length)
+      this.host.segment.lock(cq + Cq.lock)
+    }
     if (i32[cq + Cq.ring] !== this.cqRing) {
       // Resized since: its producers had to look again, and this one came before it could notice.
       if (!this.cqAlone) this.host.segment.unlock(cq + Cq.lock)
       return this.giveUp()
     }
     const produced = i32[cq + Cq.head]!
+    const e = this.cqRing + (produced & this.cqMask) * Cqe.words
+    if (!this.cqAlone && i32[e + Cqe.sequence] === ((produced + 1) | 0)) {
+      // The lock is from a producer that was killed after it had published its completion.
+      this.host.countPublished(cq)
+      this.host.segment.unlock(cq + Cq.lock)
+      return this.giveUp()
+    }
     if (((produced - i32[cq + Cq.tailSeen]!) | 0) >= this.cqSize) {
       const seen = Atomics.load(i32, cq + Cq.tail)
       i32[cq + Cq.tailSeen] = seen
@@ -327,14 +332,13 @@ export class ShmFastPath implements FastPath {
       }
     }
     if (opcode < Opcode.Send) {
-      if (!copied) this.copyOrdered(to, from, length)
+      if (this.cqAlone) this.copyOrdered(to, from, length)
     } else if (length === 8 && ((to | from) & 3) === 0) {
       const t = to >> 2
       const f = from >> 2
       i32[t] = i32[f]!
       i32[t + 1] = i32[f + 1]!
     } else this.copy(to, from, length)
-    const e = this.cqRing + (produced & this.cqMask) * Cqe.words
     i32[e + Cqe.what] = recvWhat[opcode]! | ((flags & SendFlag.Solicited) << solicitedShift)
     f64[(e + Cqe.wrId) >> 1] = f64[(r + Rwqe.wrId) >> 1]!
     i32[e + Cqe.byteLen] = length

@@ -227,7 +227,7 @@ export class StreamConnection implements StreamLink, Completed {
   }
 
   /** True if messages wait for an entry of the send queue, which the completions that were taken last may have freed. */
-  private get putOff(): boolean {
+  get putOff(): boolean {
     return this.saying >= 0 || this.in.due
   }
 

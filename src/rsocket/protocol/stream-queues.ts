@@ -139,6 +139,16 @@ export class CqPair {
     return stream
   }
 
+  /**
+   * Arms both queues whatever is known of them: a thread that was killed while it made the event has left them without one, and not armed.
+   */
+  armAnew(): void {
+    this.recvArmed = false
+    this.sendArmed = false
+    this.arm()
+    this.drain()
+  }
+
   /** Arms both queues, unless they are armed or have an event that was not taken. Poll once more afterwards. */
   arm(): void {
     if (!this.recvArmed) {
@@ -190,7 +200,7 @@ export class StreamQueues {
 
   /** Returns a pair with room for one more stream, which is reserved. Throws a VerbsError if there is none and none can be made. */
   reserve(entries: Entries): CqPair {
-    this.#release()
+    this.#release(false)
     let pair = this.#pairs.find((one) => one.hasRoom(entries))
     pair ??= this.#grow(entries)
     pair.freeSends -= entries.sends
@@ -210,13 +220,20 @@ export class StreamQueues {
     this.#ended.push({ pair, entries, qp })
   }
 
-  /** Gives the entries of reclaimed queue pairs back: nothing completes to them any more, and what did is polled now. */
-  #release(): void {
+  /**
+   * Gives the entries of reclaimed queue pairs back: nothing completes to them any more, and what did is polled now. `all`: also of those
+   * behind one that a stopped process keeps.
+   */
+  #release(all: boolean): void {
     const ended = this.#ended
     let count = 0
     while (count < ended.length && ended[count]!.qp.reclaimed) count++
-    if (count === 0) return
     const released = ended.splice(0, count)
+    if (all) {
+      released.push(...ended.filter(({ qp }) => qp.reclaimed))
+      this.#ended = ended.filter((one) => !released.includes(one))
+    }
+    if (released.length === 0) return
     for (const pair of new Set(released.map((one) => one.pair))) pair.drain()
     for (const { pair, entries } of released) this.cancel(pair, entries)
   }
@@ -244,7 +261,7 @@ export class StreamQueues {
 
   /** Closes pairs that no stream uses, but for the first. */
   trim(): void {
-    this.#release()
+    this.#release(true)
     for (let i = this.#pairs.length - 1; i > 0; i--)
       if (this.#pairs[i]!.unused) for (const pair of this.#pairs.splice(i, 1)) pair.close()
   }
@@ -260,6 +277,11 @@ export class StreamQueues {
         if (pair.sendCq.filled) pair.pollSends(null)
       }
     }
+  }
+
+  /** Arms all pairs whatever is known of them: see `CqPair.armAnew`. */
+  armAnew(): void {
+    for (const pair of this.#pairs) pair.armAnew()
   }
 
   /** Arms all pairs, and hands on what came before that. */

@@ -195,6 +195,7 @@ export class IoContext implements EventSource {
     if (this.context.device.host.segment.name === null || this.#watches % restEvery === 0) this.#reapDead()
     this.queues.trim()
     if (this.#streams.size > 0) this.poll()
+    if (this.#members > 0) this.queues.armAnew()
     const turn = this.#watches++ % restEvery
     let i = 0
     for (const stream of this.#streams) if (i++ % restEvery === turn || stream.waits) stream.probe()
@@ -254,6 +255,7 @@ export class IoContext implements EventSource {
     const cq = this.channel.getEvent(ms)
     if (cq === null) {
       this.#reapDead()
+      this.queues.armAnew()
       return
     }
     this.#took(cq)

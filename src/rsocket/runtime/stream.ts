@@ -123,7 +123,8 @@ export class Stream implements Watched, BoundLink {
 
   sentMeanwhile(): void {
     // For most streams nothing changes when data has arrived.
-    if (this.member.awaitsSent || this.connection.failing) this.receivedMeanwhile()
+    const { connection, member } = this
+    if (member.awaitsSent || connection.failing || connection.putOff) this.receivedMeanwhile()
   }
 
   get waits(): boolean {

@@ -46,16 +46,17 @@ export class EventTables extends SegmentTables {
   }
 
   /**
-   * A thread was killed that may have been making an event for a channel or a context of this device: repairs both, so that no thread waits
-   * in vain.
+   * A thread was killed that may have been making an event for a channel or a context of this device, or of any if none is given: repairs
+   * both, so that no thread waits in vain.
    */
-  repairEvents(device: number): void {
+  repairEvents(device?: number): void {
     const { i32, at, segment } = this
     const channels = new Map<number, number[]>()
     for (let slot = 0; slot < i32[at.meta + Meta.cqsUsed]!; slot++) {
       const cq = this.cqWord(slot)
       const channel = i32[cq + Cq.channel]!
-      if (i32[cq + Cq.state] === 0 || i32[cq + Cq.device] !== device || channel < 0) continue
+      if (i32[cq + Cq.state] === 0 || channel < 0) continue
+      if (device !== undefined && i32[cq + Cq.device] !== device) continue
       const cqs = channels.get(channel) ?? []
       channels.set(channel, cqs)
       cqs.push(cq)
@@ -72,7 +73,7 @@ export class EventTables extends SegmentTables {
     }
     for (let slot = 0; slot < i32[at.meta + Meta.contextsUsed]!; slot++) {
       const c = this.ctxWord(slot)
-      if (i32[c + Ctx.state] !== 0 && i32[c + Ctx.device] === device) this.wakeForEvents(c)
+      if (i32[c + Ctx.state] !== 0 && (device === undefined || i32[c + Ctx.device] === device)) this.wakeForEvents(c)
     }
   }
 

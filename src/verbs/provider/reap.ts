@@ -68,7 +68,8 @@ export function reapAttachment(host: Host, owner: number): void {
   recount(host)
   // Its memory is about to be freed.
   sweepNow(host)
-  // It may have ended between an event and the wake for it, or with work pending that other threads can continue.
+  // It may have ended while it made an event, or between an event and the wake for it, or with work pending that other threads can continue.
+  host.repairEvents()
   for (let slot = 0; slot < i32[at.meta + Meta.channelsUsed]!; slot++) {
     const chan = host.chanWord(slot)
     if (i32[chan + Chan.state] !== 0) host.wakeWaiters(chan)

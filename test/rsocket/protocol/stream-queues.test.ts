@@ -5,9 +5,12 @@ import { entriesOf } from '../../../src/rsocket/protocol/connection.ts'
 import { message, Op } from '../../../src/rsocket/protocol/messages.ts'
 import { clampOptions, defaultOptions } from '../../../src/rsocket/protocol/options.ts'
 import type { CqPair } from '../../../src/rsocket/protocol/stream-queues.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
+import { deadAttachment } from '../../transport/mortal.ts'
 import { connectEnds, type End, makeEnd, makeShared, type Shared, settle } from './pair.ts'
 
+const { Cq } = layout
 const options = clampOptions({ ...defaultOptions, sqSize: 16, rqSize: 16 })
 const entries = entriesOf(options)
 
@@ -172,6 +175,24 @@ test('peers that send all that fits, and more, fill the queues of a pair to its 
     expect(to.connection).toMatchObject({ open: false, error: 104 })
   }
   close(...alone, ...all)
+})
+
+test('the completion of a sender that was killed before it could count it is not overwritten by the next sender', () => {
+  const all = streams(4)
+  const [one, other] = all.slice(2) as [Joined, Joined]
+  const { host } = context.device
+  const cq = host.cqWord(pairOf(one)!.recvCq.slot)
+  for (const { from } of [one, other]) for (let i = 0; i < 3; i++) from.connection.send(Uint8Array.of(0), 0, 1)
+  for (const { to } of [one, other]) to.connection.process()
+  one.from.connection.send(Uint8Array.of(1), 0, 1)
+  host.i32[cq + Cq.head] = host.i32[cq + Cq.head]! - 1
+  host.i32[cq + Cq.lock] = deadAttachment
+  other.from.connection.send(Uint8Array.of(2), 0, 1)
+  expect(host.i32[cq + Cq.lock]).toBe(0)
+  one.to.connection.process()
+  other.to.connection.process()
+  expect([one, other].map(({ to }) => to.connection.readableBytes)).toEqual([4, 4])
+  close(...all)
 })
 
 test('no grace period passes when a second stream comes to a pair, or one goes', () => {

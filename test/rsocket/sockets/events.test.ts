@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AF_INET, MSG_DONTWAIT, POLLIN, POLLOUT, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
 import type { Stream } from '../../../src/rsocket/runtime/stream.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 
 const device = 'shm0'
 const sockets: StreamSocket[] = []
@@ -79,6 +80,32 @@ test('an event that a blocking call took leaves the queue armed for the sockets 
     from.send(byte)
     await vi.waitFor(() => expect(seen.read).toBe(i), 4000)
   }
+  seen.stop()
+})
+
+test('a queue whose event a killed peer was making when it ended is armed again', async () => {
+  const [, watched] = connections[7]!
+  const seen = await watchAtRest(watched)
+  const { own } = watched as unknown as { own: Stream }
+  const recvCq = own.connection.qp.recvCq as unknown as { slot: number }
+  const { host } = watched.io!.context.device
+  const armed = host.cqWord(recvCq.slot) + layout.Cq.armed
+  expect(host.i32[armed]).not.toBe(0)
+  host.i32[armed] = 0
+  await vi.waitFor(() => expect(host.i32[armed]).not.toBe(0), 4000)
+  seen.stop()
+})
+
+test('credits that waited for an entry of the send queue go when it is free, though nothing arrives', async () => {
+  const [, watched] = connections[7]!
+  const seen = await watchAtRest(watched)
+  const { own } = watched as unknown as { own: Stream }
+  const turn = vi.spyOn(own.member, 'turn')
+  own.sentMeanwhile()
+  expect(turn).not.toHaveBeenCalled()
+  ;(own.connection as unknown as { in: { due: boolean } }).in.due = true
+  own.sentMeanwhile()
+  await vi.waitFor(() => expect(turn).toHaveBeenCalled(), 4000)
   seen.stop()
 })
 

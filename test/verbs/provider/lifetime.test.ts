@@ -358,6 +358,18 @@ describe('the end of a thread', () => {
     channel.close()
   })
 
+  it('in the middle of making an event for a CQ of another one leaves that with its event', async () => {
+    const channel = context.createCompChannel()
+    const cq = context.createCq(4, { channel })
+    host.i32[host.cqWord(cq.slot) + Cq.events] = 1
+    await outlive(() => () => {
+      expect(channel.tryGetEvent()).toBe(cq)
+    })
+    cq.ackEvents(1)
+    cq.close()
+    channel.close()
+  })
+
   it('counts anew what a thread that was killed in between had not', async () => {
     const pd = context.allocPd()
     const dev = host.deviceWord(context.device.index)
