@@ -79,6 +79,7 @@ describe.skipIf(!nativeAvailable).each([`shm:wakes-${process.pid}`, loopbackDevi
       watched.end()
     }
     expect([...watched.wrong]).toEqual([])
-    expect(watched.wakes()).toBeGreaterThan(20)
+    // What wakes is watched: how often depends on how busy the machine is.
+    expect(watched.wakes()).toBeGreaterThan(5)
   })
 })
