@@ -97,9 +97,12 @@ describe.skipIf(missing !== undefined)(`a ring of packets${missing === undefined
   it('goes round: more frames than the ring holds, when they are taken out', async () => {
     const ring = openRing(2 << 20)
     const text = 'x'.repeat(1000)
-    for (let n = 0; n < 40; n++) {
+    // Four times what it holds. A frame that finds it full, as on a busy machine, is lost: more are sent until so many have come.
+    for (let seen = 0; seen < 8000; ) {
       for (let i = 0; i < 100; i++) sender.send(text, port, '127.0.0.1')
-      expect((await payloads(ring, 200)).every((one) => one.text === text)).toBe(true)
+      const some = await payloads(ring, 1)
+      expect(some.every((one) => one.text === text)).toBe(true)
+      seen += some.length
     }
     ring.close()
   })

@@ -117,7 +117,7 @@ const isSubscribed = (news: PassedNews['news']): boolean =>
 /** The news of one segment. */
 export function newsOf(host: () => Host): News {
   return {
-    get hearsErrors() {
+    get wantsErrors() {
       return isSubscribed('error')
     },
     qpError(device, qpNum, state, reason) {

@@ -447,7 +447,7 @@ export class Host extends EventTables {
     }
     this.segment.bumpEpoch()
     const { news } = this.platform
-    if (news?.hearsErrors)
+    if (news?.wantsErrors)
       news.qpError(i32[q + Qp.device]!, i32[q + Qp.number]!, state === QpState.Err ? 'ERR' : 'SQE', reason)
     return true
   }

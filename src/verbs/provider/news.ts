@@ -32,7 +32,7 @@ export function failureOfEvent(event: EventType): QpFailure {
 
 export interface News {
   /** True if a subscriber listens for queue pairs that fail. */
-  readonly hearsErrors: boolean
+  readonly wantsErrors: boolean
   /** The queue pair `qpNum` of the device with record `device` is in ERR, or in SQE. Locks may be held. */
   qpError(device: number, qpNum: number, state: 'ERR' | 'SQE', reason: QpFailure): void
   /** True if a subscriber listens for packets that are sent again. */

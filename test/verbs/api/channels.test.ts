@@ -172,10 +172,10 @@ describe('subscribers', () => {
   it('are none: nothing is asked for, and threads that work for this one are told so', () => {
     const news = newsOf(processHost)
     openDevice('shm0').close()
-    expect([news.hearsErrors, news.wantsRetransmits, Atomics.load(subscriptions, 0)]).toEqual([false, false, 0])
+    expect([news.wantsErrors, news.wantsRetransmits, Atomics.load(subscriptions, 0)]).toEqual([false, false, 0])
     const errors = listenErrors()
     noteSubscribers()
-    expect([news.hearsErrors, news.wantsRetransmits, Atomics.load(subscriptions, 0)]).toEqual([true, false, 1])
+    expect([news.wantsErrors, news.wantsRetransmits, Atomics.load(subscriptions, 0)]).toEqual([true, false, 1])
     expect(errors).toEqual([])
   })
 
