@@ -84,7 +84,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
     return this.#queue[0]
   }
 
-  /** @internal For a thread with a loop of its own, which calls `letDeviceRun`: see `Agent.arm`. */
+  /** @internal For a thread with a loop of its own, which calls `giveTime`: see `Agent.arm`. */
   arm(): boolean {
     let rests = true
     for (const agent of this.devices.agents) rests = agent.arm() && rests
@@ -197,7 +197,7 @@ export class EventQueue<Id extends QueuedId, Event extends IdEvent<Id>> {
   }
 
   /** Serves messages that have come; their events wait to be taken. How many messages and timers there were. */
-  letDeviceRun(): number {
+  giveTime(): number {
     return processAll()
   }
 

@@ -45,8 +45,13 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
   }
   const children: ChildProcess[] = []
   let failed = 0
+  /** Flag: the rank with that code was killed by another program. */
+  let killed = false
+  /** Flag: signals were sent to the ranks. */
+  let sent = false
   const timers: NodeJS.Timeout[] = []
   const send = (signal: NodeJS.Signals): void => {
+    sent = true
     for (const child of children) child.kill(signal)
   }
   let toldMs = Number.NEGATIVE_INFINITY
@@ -66,20 +71,24 @@ export async function runRanks({ size, args, onLine }: LocalRanks): Promise<numb
       const child = start(rank, args, { ...shared, VERBENA_RANK: String(rank) }, onLine)
       children.push(child)
       return new Promise<void>((resolve) => {
-        const end = (code: number): void => {
-          if (code === 0 || failed !== 0) return
+        const end = (code: number, wasKilled: boolean): void => {
+          // A rank that was killed comes before those that fail since it is gone, though its end may be noticed after theirs.
+          if (code === 0 || (failed !== 0 && (killed || !wasKilled))) return
+          const isFirst = failed === 0
           failed = code
+          killed = wasKilled
+          if (!isFirst) return
           const laterMs = Math.max(0, toldMs + saveMs - performance.now())
           timers.push(setTimeout(send, laterMs + askMs, 'SIGTERM'), setTimeout(send, laterMs + graceMs, 'SIGKILL'))
         }
         child.once('error', (error) => {
           onLine(rank, `cannot be started: ${error.message}`)
-          end(1)
+          end(1, false)
           resolve()
         })
         child.once('exit', (code, signal) => {
           if (signal !== null) onLine(rank, `was killed (${signal})`)
-          end(signal === null ? code! : 128 + constants.signals[signal])
+          end(signal === null ? code! : 128 + constants.signals[signal], signal !== null && !sent)
         })
         // All output of the rank has been passed on.
         child.once('close', () => resolve())

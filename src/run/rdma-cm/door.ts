@@ -137,7 +137,7 @@ export class RdmaCmDoor implements Door, Station {
 
   progress(): boolean {
     if (this.#driver === undefined) return false
-    const moved = this.#driver.letDeviceRun() > 0 || this.#arrived.size > 0
+    const moved = this.#driver.giveTime() > 0 || this.#arrived.size > 0
     this.showEvents()
     return moved
   }

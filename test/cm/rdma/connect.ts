@@ -139,12 +139,12 @@ export function connecting(place: Place): void {
     id.connect()
     const agent = [...t.server.devices.agents][0]!
     while (agent.cm.halfOpen === 0) {
-      t.server.letDeviceRun()
+      t.server.giveTime()
       await new Promise((resolve) => setImmediate(resolve))
     }
     a.close()
     while (agent.cm.halfOpen > 0) {
-      t.server.letDeviceRun()
+      t.server.giveTime()
       await new Promise((resolve) => setImmediate(resolve))
     }
     await t.quiet(t.server)

@@ -113,7 +113,7 @@ class Foreign {
   async next(isAwaited: (message: CmMessage) => boolean = () => true): Promise<CmMessage> {
     const end = performance.now() + 10_000
     for (;;) {
-      channel.letDeviceRun()
+      channel.giveTime()
       if (this.#cq.poll(this.#wc, 1) === 1) {
         if (this.#wc[0]!.wrId === 99) {
           this.sending--

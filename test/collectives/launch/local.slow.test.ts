@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { runRanks } from '../../../src/collectives/index.ts'
 import { nativeAvailable } from '../../../src/memory/index.ts'
 import { startable } from '../../entries.ts'
 import { programMs } from '../../patience.ts'
@@ -47,6 +48,16 @@ function lives(pid: number): boolean {
 }
 
 describe.skipIf(process.platform !== 'linux')('processes of runRanks', () => {
+  it('the code is that of a rank that was killed, though one that fails since then is noticed before', async () => {
+    const program = `
+      if (process.env.VERBENA_RANK === '0') setTimeout(() => process.exit(1), 300)
+      else setTimeout(() => process.kill(process.pid, 'SIGKILL'), 350)`
+    const ended = runRanks({ size: 2, args: ['-e', program], onLine: () => {} })
+    // This thread notices both ends at once.
+    setTimeout(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500), 100)
+    expect(await ended).toBe(137)
+  })
+
   it.each([
     ['SIGHUP', 129],
     ['SIGINT', 130],
