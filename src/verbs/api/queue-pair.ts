@@ -18,7 +18,7 @@ import { joinMcastGroup, leaveMcastGroup } from '../provider/multicast.ts'
 import type { MwBind } from '../provider/operations.ts'
 import { assignQpNumber } from '../provider/qp-numbers.ts'
 import { checkTransition, type QpAttrName } from '../provider/qp-state.ts'
-import { createRecord, isStale } from '../provider/records.ts'
+import { createRecord, isStale, retiredRef } from '../provider/records.ts'
 import { fillBind, incRkey, RecvWorkRequest, recvWr, SendWorkRequest, sendWr } from '../provider/work-request.ts'
 import { WorkRequestBuilder } from './builder.ts'
 import { CompletionQueueObject } from './completion-queue.ts'
@@ -542,7 +542,7 @@ export class QueuePairObject<T extends QpType = QpType> extends Handle implement
   get reclaimed(): boolean {
     const i32 = this.#i32
     // The record has another reference from `retire` on, and no number once it is free.
-    return i32[this.#q + Qp.number] === 0 || i32[this.#q + Qp.ref] !== ((this.ref + 0x10000) | 0)
+    return i32[this.#q + Qp.number] === 0 || i32[this.#q + Qp.ref] !== retiredRef(this.ref)
   }
 
   #end(): void {

@@ -122,11 +122,16 @@ export function createRecord(
   }
 }
 
+/** Returns the reference that a record with `ref` has from `retire` on. */
+export function retiredRef(ref: number): number {
+  return (ref + 0x10000) | 0
+}
+
 /** Makes all references to a record stale. The record stays in use until `giveRecord`. */
 export function retire(tables: SegmentTables, word: number): void {
   const { i32 } = tables
   const ref = i32[word + refWord]!
-  if ((ref & 0x10000) !== 0) Atomics.store(i32, word + refWord, (ref + 0x10000) | 0)
+  if ((ref & 0x10000) !== 0) Atomics.store(i32, word + refWord, retiredRef(ref))
 }
 
 /** Frees a record. */
