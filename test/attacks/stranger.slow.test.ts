@@ -75,7 +75,7 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
   it('asks for connections faster than anybody can answer', async () => {
     stage = await openStage()
     const sender = await stage.sender()
-    const tries = 30_000 * long(3)
+    const tries = 20_000 * long(3)
     const flood = async (from: number): Promise<void> => {
       for (let i = from; i < from + tries; i++) {
         const privateData = randomBytes(40)
@@ -83,11 +83,15 @@ describe.skipIf(!nativeAvailable)('a stranger', { timeout }, () => {
       }
     }
     await stage.during(() => flood(0))
-    const { victim: half } = await stage.stats()
+    const { victim: first } = await stage.stats()
     await stage.during(() => flood(tries))
-    // V8 grows its young generations and compiles, in each thread, up to 125 MiB; after that, more requests add nothing.
+    const { victim: second } = await stage.stats()
+    await stage.during(() => flood(2 * tries))
+    // V8 grows its young generations and compiles, in each thread, up to 125 MiB, at a time that it chooses; what requests
+    // leave behind grows in each part.
     const victim = await stage.judge({ rssMiB: 192 })
-    expect((victim.rss - half.rss) / 2 ** 20, 'MiB more resident in the second half').toBeLessThan(32)
+    const grown = Math.min(second.rss - first.rss, victim.rss - second.rss)
+    expect(grown / 2 ** 20, 'MiB more resident in the second and in the third part').toBeLessThan(16)
     const dropped = ['cm_drops_queue', 'cm_drops_backlog', 'ud_drops_no_receive', 'drops_socket_buffer']
     expect(dropped.reduce((sum, name) => sum + moved(stage!, victim, name), 0)).toBeGreaterThan(0)
   })

@@ -50,20 +50,24 @@ it.each([
 it('the last message of a rank arrives before it is gone', async () => {
   await holds(
     fc.asyncProperty(seeds, async (seed) => {
+      // Each packet passes both: of eight tries, one arrives and is acknowledged but in one of a million cases.
       const contexts = [1, 2].map((n) =>
-        openDevice(`roce:127.93.9.${n}`, { wrap: [faults({ loss: 0.15, seed: seed + n })] }),
+        openDevice(`roce:127.93.9.${n}`, { wrap: [faults({ loss: 0.05, seed: seed + n })] }),
       )
-      const comms = await Promise.all(
-        ranksHere(2).map((ranks) => createCommunicator(ranks, { context: contexts[ranks.rank]! })),
-      )
-      const ends = comms.map(async (comm) => {
-        await comm.barrierAsync()
-        await comm.end()
-      })
-      await Promise.all(ends)
-      for (const context of contexts) context.close()
+      try {
+        const comms = await Promise.all(
+          ranksHere(2).map((ranks) => createCommunicator(ranks, { context: contexts[ranks.rank]! })),
+        )
+        const ends = comms.map(async (comm) => {
+          await comm.barrierAsync()
+          await comm.end()
+        })
+        await Promise.all(ends)
+      } finally {
+        for (const context of contexts) context.close()
+      }
     }),
-    1,
-    10,
+    2,
+    30,
   )
 })

@@ -24,18 +24,7 @@ export function census(context: Context, waits = true): Census {
     for (let slot = 0; slot < max; slot++) count += (i32[at.slots + bits + (slot >>> 5)]! >>> (slot & 31)) & 1
     found[kind] = count
   }
-  let keys = 0
-  for (let slot = 0; slot < keySlots; slot++) {
-    const kind = i32[at.keys + slot * Key.words + Key.kind]
-    if (kind !== keyKind.free && kind !== keyKind.deleted) keys++
-  }
-  eachKey(host, () => {
-    keys--
-  })
-  if (keys !== 0) throw new Error(`${keys} keys are in use whose slots are not marked so`)
-  eachKey(host, () => {
-    keys++
-  })
+  const keys = countKeys(host)
   const device = host.deviceWord(index)
   return {
     ...found,
@@ -48,6 +37,24 @@ export function census(context: Context, waits = true): Census {
     agents: inUse(host, at.agents, Agent.words, i32[at.meta + layout.Meta.agentsUsed]!, Agent.qpNum),
     pages: ownPages(host),
   }
+}
+
+/** Keys in use. Under the control lock: other threads free keys whose grace period is over at any moment. */
+function countKeys(host: Host): number {
+  const { i32, at } = host
+  return host.control(() => {
+    let keys = 0
+    for (let slot = 0; slot < keySlots; slot++) {
+      const kind = i32[at.keys + slot * Key.words + Key.kind]
+      if (kind !== keyKind.free && kind !== keyKind.deleted) keys++
+    }
+    let marked = 0
+    eachKey(host, () => {
+      marked++
+    })
+    if (marked !== keys) throw new Error(`${keys} keys are in use, and the slots of ${marked} are marked so`)
+    return keys
+  })
 }
 
 /** Those of this thread: the one that drives devices has some, too, which it may take at any moment. */

@@ -16,8 +16,8 @@ export interface UdpOwner {
   udpData(data: Uint8Array, address: string, port: number): void
 }
 
-/** Maximum time for which `bind` blocks. A thread starts in a fraction of a second, on a busy machine in two seconds. */
-const answerMs = 5000
+/** Maximum time for which `bind` blocks. A thread starts in a fraction of a second; beside much other work it took more than five seconds. */
+const answerMs = 20_000
 
 /** Number of descriptors that a thread and its first socket need. */
 const threadDescriptors = 12

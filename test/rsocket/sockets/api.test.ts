@@ -116,7 +116,7 @@ test('datagrams with addresses', async () => {
   const datagram = (): RSocketLike => {
     const s = rsocket(AF_INET, SOCK_DGRAM, 0, { device })
     s.fcntl(F_SETFL, O_NONBLOCK)
-    rbind(s, { address: '127.0.0.1', port: 0 })
+    expect(rbind(s, { address: '127.0.0.1', port: 0 })).toBe(0)
     return s
   }
   const [a, b] = [datagram(), datagram()]

@@ -31,7 +31,7 @@ function comparable(value: unknown): unknown {
 
 /**
  * All packets but acknowledgements, whose number is the receiver's choice, and what is sent again, as happens where an end
- * has to wait for a core.
+ * has to wait for a core: packets of a connection, and messages of the CM, which are new packets each time.
  */
 async function talkIn(file: string, client: string): Promise<unknown[]> {
   const { stdout } = await verbena('trace', 'show', file, '--json', '-f', 'not (retransmission or repeat)')
@@ -39,8 +39,16 @@ async function talkIn(file: string, client: string): Promise<unknown[]> {
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line) as Row)
+  const messages = new Set<string>()
+  const isNew = ({ source, cm }: Row): boolean => {
+    if (cm === undefined) return true
+    const message = `${source} ${String(cm.type)} ${String(cm.transactionId)}`
+    if (messages.has(message)) return false
+    messages.add(message)
+    return true
+  }
   return rows
-    .filter(({ operation }) => operation !== 'ACK')
+    .filter((row) => row.operation !== 'ACK' && isNew(row))
     .map(({ source, service, operation, payload, solicited, cm }) => ({
       from: source === client ? 'client' : 'server',
       ...{ service, operation, payload, solicited },
