@@ -92,7 +92,7 @@ export class StreamConnection implements StreamLink, Completed {
     this.memory = memory
     this.cqs = cqs
     this.rqSize = options.rqSize
-    this.out = new SendSide(qp, memory, options, this.counters, cqs, this)
+    this.out = new SendSide(qp, memory, options, this.counters, cqs)
     this.in = new ReceiveSide(memory, options, this.out, this.counters)
     this.mapped = new Mapped(this.out)
     this.lowWater = Math.min(2048, memory.sendBytes >> 1)
@@ -263,12 +263,12 @@ export class StreamConnection implements StreamLink, Completed {
   }
 
   process(): number {
-    this.cqs.pollReceives(this)
+    this.cqs.pollReceives()
     return this.processArrivals()
   }
 
   processReady(): number {
-    if (this.cqs.recvCq.filled) this.cqs.pollReceives(this)
+    if (this.cqs.recvCq.filled) this.cqs.pollReceives()
     return this.processArrivals()
   }
 
@@ -451,7 +451,7 @@ export class StreamConnection implements StreamLink, Completed {
   private sendFailed(): void {
     if (!this.open) return
     // A peer that disconnected takes nothing more: its message must be processed first.
-    this.cqs.pollReceives(this)
+    this.cqs.pollReceives()
     this.takeArrivals()
     this.endWith(this.out.failedStatus)
   }

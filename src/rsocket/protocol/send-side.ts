@@ -20,7 +20,7 @@ import type { Counters, ProtocolError } from './counters.ts'
 import { hostBigEndian, sgeAddr, sgeBytes, writeSge } from './messages.ts'
 import { controlReserve, type StreamOptions, targetEntries } from './options.ts'
 import { outgoingSlots, type StreamMemory, type StreamQueuePair } from './stream-memory.ts'
-import type { Completed, CqPair } from './stream-queues.ts'
+import type { CqPair } from './stream-queues.ts'
 
 /** Length below which ranges are copied byte by byte, which is cheaper than making a view. */
 export const loopBytes = 32
@@ -43,8 +43,6 @@ export class SendSide {
   private readonly qp: StreamQueuePair
   private readonly counters: Counters
   private readonly cqs: CqPair
-  /** Stream that this is the sending side of. */
-  private readonly stream: Completed
   private readonly u8: Uint8Array
   private readonly i32: Int32Array
   /** True if messages can be exchanged. */
@@ -100,19 +98,11 @@ export class SendSide {
   /** True if the peer reads words in the other byte order. */
   swap = false
 
-  constructor(
-    qp: StreamQueuePair,
-    memory: StreamMemory,
-    options: StreamOptions,
-    counters: Counters,
-    cqs: CqPair,
-    stream: Completed,
-  ) {
+  constructor(qp: StreamQueuePair, memory: StreamMemory, options: StreamOptions, counters: Counters, cqs: CqPair) {
     this.qp = qp
     this.memory = memory
     this.counters = counters
     this.cqs = cqs
-    this.stream = stream
     this.u8 = memory.u8
     this.i32 = memory.i32
     this.inlineBytes = qp.cap.maxInlineData
@@ -383,7 +373,7 @@ export class SendSide {
 
   /** Drives the device and takes completions, as `completed` does. */
   reap(): void {
-    this.cqs.pollSends(this.stream)
+    this.cqs.pollSends()
   }
 
   /** Takes a completion. Afterwards `failedStatus` is the status of the first failure, if any. */

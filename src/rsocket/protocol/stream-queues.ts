@@ -19,7 +19,7 @@ export interface Completed {
   received(wc: WorkCompletion): void
   /** Notes that a request is done, and all before it. */
   sent(wc: WorkCompletion): void
-  /** Notifies the stream of messages that were handed on while another one was served. */
+  /** Notifies the owner of the stream of messages that were handed on: whoever polled, it may have been for another stream or call. */
   receivedMeanwhile(): void
   /** The same of requests that are done. */
   sentMeanwhile(): void
@@ -95,8 +95,8 @@ export class CqPair {
     return this.recvCq.filled || this.sendCq.filled
   }
 
-  /** Drives the device and hands on what was received. All streams but `current` are notified of what is theirs. */
-  pollReceives(current: Completed | null): void {
+  /** Drives the device and hands on what was received. */
+  pollReceives(): void {
     for (;;) {
       const n = this.recvCq.poll(scratch)
       for (let i = 0; i < n; i++) {
@@ -104,14 +104,14 @@ export class CqPair {
         const stream = this.find(wc.qpNum)
         if (stream === undefined) continue
         stream.received(wc)
-        if (stream !== current) stream.receivedMeanwhile()
+        stream.receivedMeanwhile()
       }
       if (n < completionBatch) return
     }
   }
 
   /** Hands on the completions of sends. */
-  pollSends(current: Completed | null): void {
+  pollSends(): void {
     for (;;) {
       const n = this.sendCq.poll(scratch)
       for (let i = 0; i < n; i++) {
@@ -119,7 +119,7 @@ export class CqPair {
         const stream = this.find(wc.qpNum)
         if (stream === undefined) continue
         stream.sent(wc)
-        if (stream !== current) stream.sentMeanwhile()
+        stream.sentMeanwhile()
       }
       if (n < completionBatch) return
     }
@@ -127,8 +127,8 @@ export class CqPair {
 
   /** Hands on all completions that there are. */
   drain(): void {
-    if (this.recvCq.filled) this.pollReceives(null)
-    if (this.sendCq.filled) this.pollSends(null)
+    if (this.recvCq.filled) this.pollReceives()
+    if (this.sendCq.filled) this.pollSends()
   }
 
   private find(number: number): Completed | undefined {
@@ -273,8 +273,8 @@ export class StreamQueues {
       if (polled) pair.drain()
       else {
         polled = true
-        pair.pollReceives(null)
-        if (pair.sendCq.filled) pair.pollSends(null)
+        pair.pollReceives()
+        if (pair.sendCq.filled) pair.pollSends()
       }
     }
   }

@@ -45,7 +45,7 @@ export function activate(member: Member): void {
   run()
 }
 
-/** Activates a member unless it is active: then it has its turn anyway, now or when it is armed. */
+/** Activates a member that has received something, unless it is active: then it looks at that in its turn, or when it is armed. */
 export function activateResting(member: Member): void {
   if (!active.has(member)) activate(member)
 }

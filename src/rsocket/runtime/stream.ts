@@ -124,7 +124,9 @@ export class Stream implements Watched, BoundLink {
   sentMeanwhile(): void {
     // For most streams nothing changes when data has arrived.
     const { connection, member } = this
-    if (member.awaitsSent || connection.failing || connection.putOff) this.receivedMeanwhile()
+    if (!member.inLoop || !(member.awaitsSent || connection.failing || connection.putOff)) return
+    // Also where it has had its turn: nothing shows later that requests are done.
+    activate(member)
   }
 
   get waits(): boolean {

@@ -1,6 +1,8 @@
 /** Sockets of one thread share completion queues, and with them events: none is lost to a socket when another one is served. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { AF_INET, MSG_DONTWAIT, POLLIN, POLLOUT, rsocket, SOCK_NONBLOCK, SOCK_STREAM } from '../../../src/index.ts'
+import { Polling } from '../../../src/memory/index.ts'
+import { activate } from '../../../src/rsocket/runtime/reactor.ts'
 import type { Stream } from '../../../src/rsocket/runtime/stream.ts'
 import type { StreamSocket } from '../../../src/rsocket/sockets/socket.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
@@ -121,4 +123,49 @@ test('space is noticed by a socket that waits for it, whoever polls', async () =
   expect(idle.recv(new Uint8Array(16), MSG_DONTWAIT)).toBeLessThan(0)
   await vi.waitFor(() => expect(writable).toBeGreaterThan(0), 4000)
   stop()
+})
+
+test.each<[string, (socket: StreamSocket) => unknown, number]>([
+  ['pendingBytes', (socket) => socket.pendingBytes, 3],
+  ['poll', (socket) => socket.poll(POLLOUT), 3],
+  ['recv of a part', (socket) => socket.recv(new Uint8Array(1), MSG_DONTWAIT), 2],
+])('a message that a call on the watched socket has found itself is noticed: %s', async (_, call, left) => {
+  const [from, watched] = connections[7]!
+  const seen = await watchAtRest(watched)
+  from.send(Uint8Array.of(1, 2, 3))
+  call(watched)
+  await vi.waitFor(() => expect(seen.read).toBe(left), 4000)
+  seen.stop()
+})
+
+test('requests that are done after the turn of their socket, in the last round before a rest, are noticed', async () => {
+  const [[from], [sender, other]] = connections.slice(6) as [[StreamSocket, StreamSocket], [StreamSocket, StreamSocket]]
+  const polls = vi.spyOn(Polling.prototype, 'goesOn').mockReturnValue(false)
+  const full = new Uint8Array(1 << 16)
+  while (from.send(full) > 0);
+  // It waits for space, and has its turn before the other one.
+  const stop = from.watch(POLLOUT, () => {})
+  const seen = await watchAtRest(other)
+  const streamOf = (socket: StreamSocket): Stream => (socket as unknown as { own: Stream }).own
+  const turn = vi.spyOn(streamOf(from).member, 'turn')
+  const order: string[] = []
+  const both = new Promise<void>((resolve) => {
+    vi.spyOn(streamOf(other).member, 'turn').mockImplementation(() => {
+      if (turn.mock.calls.length === 0 || order.length > 0) return false
+      order.push('done')
+      turn.mockImplementation(() => {
+        resolve()
+        return false
+      })
+      streamOf(from).sentMeanwhile()
+      return false
+    })
+  })
+  activate(streamOf(from).member)
+  activate(streamOf(other).member)
+  await Promise.race([both, new Promise((_, reject) => setTimeout(reject, 3000, new Error('it had no turn')))])
+  polls.mockRestore()
+  sender.send(byte)
+  stop()
+  seen.stop()
 })
