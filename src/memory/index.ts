@@ -144,6 +144,7 @@ export { formatSegment, ownerMask, segmentBytes } from './segment-layout.ts'
 export {
   gateWorkers,
   type LateLibrary,
+  processStopped,
   startThread,
   threadData,
   threadStartTime,

@@ -211,6 +211,12 @@ export function threadStartTime(pid: number, tid: number): number {
   return threadStat(pid, tid)?.startTime ?? 0
 }
 
+/** Returns true if the process is stopped by a signal or a debugger; false also where /proc does not show it. */
+export function processStopped(pid: number): boolean {
+  const state = threadStat(pid, pid)?.state
+  return state === 'T' || state === 't'
+}
+
 let ownStartTime: number | null = null
 
 /** Returns the start time of this process, in the form of `threadStartTime`. */

@@ -4,7 +4,15 @@
  * them; a process gets them from another one that has them, and closes its descriptors with its own last user. A thread that fails or
  * dies while it joins has never been a user, so the next one starts over.
  */
-import { fetchDescriptors, NativeError, nativeAvailable, nowNs, type Passed, sleepUntilNs } from '../../memory/index.ts'
+import {
+  fetchDescriptors,
+  NativeError,
+  nativeAvailable,
+  nowNs,
+  type Passed,
+  processStopped,
+  sleepUntilNs,
+} from '../../memory/index.ts'
 import { processHost } from '../../verbs/index.ts'
 import { type Host, layout, type OpenOptions, VerbsError, type Wrap } from '../../verbs/provider/index.ts'
 import type { HostAddress } from './addresses.ts'
@@ -22,9 +30,10 @@ const { Ctx, drivenBy, Meta } = layout
  */
 const mostPauses = 125
 const pauseMs = 2
-/** Time that the processes with the device open have to give this one its sockets; and time that one of them has to answer. */
-const givingMs = 5000
+/** Time that one of the processes with the device open has to give this one its sockets, and that all have: less if one is stopped. */
 const answerMs = 1000
+const givingMs = 30_000
+const stoppedMs = 5000
 
 /** Returns the setting of `VERBENA_CONGESTION_CONTROL`, undefined if there is none. */
 function congestionOfEnvironment(): boolean | undefined {
@@ -83,7 +92,8 @@ export class DeviceUsers {
         sleepUntilNs(nowNs() + pauseMs * 1e6)
         continue
       }
-      if (nowNs() - began > givingMs * 1e6)
+      const waitedMs = (nowNs() - began) / 1e6
+      if (waitedMs > givingMs || (waitedMs > stoppedMs && this.#someStopped()))
         throw openError(
           this.#name,
           'openDevice',
@@ -125,6 +135,12 @@ export class DeviceUsers {
       this.#countUsers()
       return null
     })
+  }
+
+  /** True if a process with the segment of the device is stopped. */
+  #someStopped(): boolean {
+    for (const pid of this.#host.segment.attachedPids()) if (processStopped(pid)) return true
+    return false
   }
 
   /** Throws if the options differ from what the first user has decided; undefined options do not count. */

@@ -3,7 +3,9 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { afterEach, describe, expect, it } from 'vitest'
+import { RoceDev } from '../../../src/devices/roce/layout.ts'
 import { sharedSegmentName } from '../../../src/devices/roce/shared-hosts.ts'
+import { maxSlots, Slot } from '../../../src/devices/roce/socket-table.ts'
 import { nativeAvailable, Opcode, openDevice, SendFlag, WcStatus } from '../../../src/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackAddress, loopbackDevice } from '../../loopback.ts'
@@ -119,6 +121,41 @@ describe.skipIf(!nativeAvailable)('a device that processes share', () => {
     peer.child.send('end')
     await peer.ended
     expect(isOurs()).toBe(true)
+    context.close()
+  })
+
+  it('is not to be had while the process is stopped that alone could give its sockets', async () => {
+    const name = loopbackDevice(27)
+    const peer = new Peer(name)
+    await peer.hear()
+    peer.child.kill('SIGSTOP')
+    expect(() => openDevice(name)).toThrow(expect.objectContaining({ code: 'ETIMEDOUT' }))
+    peer.child.kill('SIGCONT')
+    openDevice(name).close()
+  })
+
+  it('is waited for where the process that has it only takes long to give its sockets', async () => {
+    const name = loopbackDevice(28)
+    const context = openDevice(name)
+    const { host, index } = context.device
+    const holders = host.i32[host.deviceWord(index) + RoceDev.sockets]! + maxSlots * Slot.words
+    const own = (): number => {
+      for (let word = holders; word < holders + 256 * 8; word += 8) if (host.i32[word] !== 0) return word
+      return 0
+    }
+    await until('an entry of this process', () => own() > 0)
+    // An address at which nobody listens.
+    const address = own() + 4
+    host.i32[address] = ~host.i32[address]!
+    const peer = new Peer(name)
+    let opened = false
+    peer.child.once('message', () => {
+      opened = true
+    })
+    await new Promise((resolve) => setTimeout(resolve, 8000))
+    expect(opened).toBe(false)
+    host.i32[address] = ~host.i32[address]!
+    expect(await peer.hear()).toHaveProperty('endpoint')
     context.close()
   })
 
