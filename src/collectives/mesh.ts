@@ -33,6 +33,9 @@ const headBytes = 28
 const entryBytes = 40
 const digestBytes = 16
 
+/** 268 ms, eight times: a rank that gets no processor for a second or two is no rank that has ended. UCX waits for a second each time. */
+const ackTimeout = 16
+
 export class Mesh {
   /** Lanes by rank; null for this rank. */
   readonly lanes: (Lane | null)[]
@@ -116,7 +119,7 @@ export class Mesh {
         throw new CollectiveError('EMISMATCH', `rank ${peer} has other rules that choose algorithms (table)`, peer)
       const { qpn, psn } = this.#entryOf(bytes)
       const remote = { gid: bytes.slice(0, 16), lid: view.getUint16(16), qpn, psn }
-      connectQp(qp, { psn: this.#psns[peer]! }, remote, { gidIndex: this.#gidIndex })
+      connectQp(qp, { psn: this.#psns[peer]! }, remote, { gidIndex: this.#gidIndex, timeout: ackTimeout })
       this.lanes[peer]!.postReceives()
     }
   }
