@@ -17,6 +17,7 @@ const computed = [
   ...['cm', 'gateway', 'gateway/api', 'gateway/config', 'rsocket/protocol'].map(
     (folder) => `test/${folder}/*.random.test.ts`,
   ),
+  ...['accuracy', 'bounds'].map((name) => `test/sketch/${name}.slow.test.ts`),
   ...['collectives/schedule', 'memory/route-messages', 'run/front/filter', 'verbs/provider/served'].map(
     (name) => `test/${name}.random.test.ts`,
   ),

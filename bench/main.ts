@@ -260,12 +260,15 @@ async function main(): Promise<number> {
     return 'wire' in job ? job.wire.run(wire, rounds, twoCores()) : job.memory.run(ours, rounds, peer, twoCores())
   }
   try {
-    for (const job of chosen) {
+    for (const [i, job] of chosen.entries()) {
+      const begin = performance.now()
       try {
         for (const comparison of await run(job)) {
           comparisons.push(comparison)
           say(line(comparison))
         }
+        const seconds = Math.round((performance.now() - begin) / 1000)
+        if (values.json) process.stderr.write(`${i + 1} of ${chosen.length}: ${job.name}, ${seconds} s\n`)
       } catch (error) {
         failed++
         process.stderr.write(`${job.name}: ${(error as Error).message}\n`)

@@ -109,6 +109,12 @@ const cases = {
     ['server', two, there],
     ['client', one, there, 'PORT'],
   ],
+  // The kernel signals a packet to all event loops that wait on its adapter.
+  'roce, a third process that waits on the adapter of one': [
+    ['server', two, there],
+    ['client', one, there, 'PORT'],
+    ['client', one, there, 'PORT'],
+  ],
 } as const satisfies Record<string, readonly (readonly string[])[]>
 
 it.skipIf(!nativeAvailable).for(Object.entries(cases))('%s', { timeout: 120_000 }, async ([name, ends]) => {
