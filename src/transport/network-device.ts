@@ -37,6 +37,9 @@ const looksBeforeDoubt = 256
  */
 const acknowledgeMs = 20
 
+/** Maximum number of turns in which a thread goes on with packets to the adapter itself; then the thread that drives devices does. */
+const mostTurns = 64
+
 /** Maximum number of batches of packets that are handled before timers are served. */
 const mostBatches = 256
 
@@ -93,6 +96,8 @@ export abstract class NetworkDevice implements Device {
   }
   /** Number of times in a row that the lock was found taken. */
   #looks = 0
+  /** Flag: the last turn delivered packets to the adapter itself. */
+  #delivered = false
   readonly #acks: AckPolicy
   readonly #defersAcks: boolean
   readonly #deferredCounter: number
@@ -158,6 +163,10 @@ export abstract class NetworkDevice implements Device {
   }
   /** Wakes the thread that plays the adapter, for which requests were posted. */
   protected abstract wakeThread(): void
+  /** True if this thread must leave the device to another one. */
+  protected get drivenElsewhere(): boolean {
+    return false
+  }
   abstract open(context: number, options: OpenOptions): void
   abstract close(context: number): void
   abstract rest(inLoop: boolean): void
@@ -240,8 +249,11 @@ export abstract class NetworkDevice implements Device {
    * devices finds them, too.
    */
   #deferSend(): void {
-    this.transport.ring(this.#posted)
+    const posted = this.#posted
+    this.transport.ring(posted)
     this.#posted = -1
+    // All that was outstanding may be done by now, and the thread that drives the device asleep.
+    if (this.drivenElsewhere && !this.transport.mayBatch(posted)) this.wakeThread()
     if (this.#sendsLater) return
     this.#sendsLater = true
     queueMicrotask(this.#sendLater)
@@ -289,16 +301,20 @@ export abstract class NetworkDevice implements Device {
     segment.parking.deferWakes()
     let received = 0
     try {
-      for (let looks = look; ; looks = false) {
+      let looks = look
+      for (let turns = 1; ; turns++) {
         const came = this.#turn(looks)
         if (came < 0) return received
         received += came
-        if (this.transport.toAsk) {
-          this.transport.ask()
-          if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
-          continue
-        }
-        if (!this.transport.rung || Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
+        // There is more for the adapter itself than fits into a turn: no packet from outside will have a thread go on with it.
+        const more = this.#delivered && this.transport.pending
+        if (this.transport.toAsk) this.transport.ask()
+        else if (more && turns >= mostTurns) {
+          this.wakeThread()
+          return received
+        } else if (!more && !this.transport.rung) return received
+        looks = more
+        if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
       }
     } finally {
       // A thread that has found the lock taken may have gone to wait. It tries the lock after it has stored itself as looker: one of the
@@ -337,19 +353,19 @@ export abstract class NetworkDevice implements Device {
       if (transport.nextDeadlineNs <= now)
         for (let batch = 0, n = 1; n > 0 && batch < mostBatches; batch++) received += n = this.#receiveBatch(now)
       transport.advance(now)
-      const sends = transport.pending
       this.#transmit(now)
       if (!this.#defersAcks || !this.#acks.defers(look, received, this.repliesLate)) transport.acknowledge()
       else if (this.#acks.begins) f64[this.#deferredCounter] = f64[this.#deferredCounter]! + 1
       this.flush()
+      this.#delivered = this.toDeliver
       while (this.toDeliver) {
         received += this.deliver(now)
         transport.acknowledge()
-        this.#transmit(now)
+        if (this.room()) this.#transmit(now)
         this.flush()
       }
       // Timers run from when packets left; on a busy machine that may be long after the clock was read.
-      if (sends) {
+      if (transport.hasArmed) {
         const heldUpNs = this.nowNs() - now
         if (heldUpNs > noticeableNs) transport.postpone(heldUpNs)
       }

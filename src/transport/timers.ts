@@ -19,6 +19,9 @@ import { listed, TransportDevice, TransportQp } from './layout.ts'
 
 const { Qp } = layout
 
+/** Bits of the timers that run while the transport waits for a peer, in the order of their words. */
+const waits = { ack: 1, early: 2, rnr: 4 } as const
+
 /** Callbacks for expired timers. */
 export interface Expiry {
   ackTimeoutExpired(q: number, t: number, nowNs: number): void
@@ -36,6 +39,12 @@ export class Timers {
   readonly #device: number
   readonly #record: number
   readonly #next: number
+  /** Slots of the QPs for which this thread has armed timers in its turn, and the timers of each slot, as bits of `waits`. */
+  readonly #armed: number[] = []
+  #armedCount = 0
+  readonly #armedBits = new Uint8Array(TransportDevice.slots)
+  /** Flag: this thread has armed a timer since `takeArmed`. */
+  #arms = false
 
   constructor(host: Host, device: number, record: number) {
     this.#host = host
@@ -57,12 +66,12 @@ export class Timers {
   armAckTimeout(q: number, t: number, expiresNs: number, earlyNs: number): void {
     this.#f64[(t + TransportQp.ackExpiresNs) >> 1] = expiresNs
     this.#f64[(t + TransportQp.earlyExpiresNs) >> 1] = earlyNs
-    this.#enlist(q, Math.min(expiresNs, earlyNs))
+    this.#enlist(q, Math.min(expiresNs, earlyNs), waits.ack | waits.early)
   }
 
   armEarly(q: number, t: number, expiresNs: number): void {
     this.#f64[(t + TransportQp.earlyExpiresNs) >> 1] = expiresNs
-    this.#enlist(q, expiresNs)
+    this.#enlist(q, expiresNs, waits.early)
   }
 
   cancelAckTimeout(t: number): void {
@@ -77,7 +86,7 @@ export class Timers {
   armRnr(q: number, t: number, expiresNs: number): void {
     this.cancelAckTimeout(t)
     this.#f64[(t + TransportQp.rnrExpiresNs) >> 1] = expiresNs
-    this.#enlist(q, expiresNs)
+    this.#enlist(q, expiresNs, waits.rnr)
   }
 
   cancelRnr(t: number): void {
@@ -91,7 +100,7 @@ export class Timers {
 
   armPace(q: number, t: number, expiresNs: number): void {
     this.#f64[(t + TransportQp.paceExpiresNs) >> 1] = expiresNs
-    this.#enlist(q, expiresNs)
+    this.#enlist(q, expiresNs, 0)
   }
 
   cancelPace(t: number): void {
@@ -106,11 +115,16 @@ export class Timers {
 
   // --- the device's list -------------------------------------------------------------------------------------------
 
-  #enlist(q: number, expiresNs: number): void {
+  #enlist(q: number, expiresNs: number, bits: number): void {
     const i32 = this.#i32
     const u8 = this.#u8
     const record = this.#record
     const slot = this.#host.qpSlot(q)
+    this.#arms = true
+    if (bits !== 0) {
+      if (this.#armedBits[slot] === 0) this.#armed[this.#armedCount++] = slot
+      this.#armedBits[slot] = this.#armedBits[slot]! | bits
+    }
     const flags = (record + TransportDevice.flags) * 4 + slot
     if ((u8[flags]! & listed.timer) === 0) {
       u8[flags] = u8[flags]! | listed.timer
@@ -174,21 +188,37 @@ export class Timers {
     if (next < f64[this.#next]!) f64[this.#next] = next
   }
 
-  /** Postpones all timers that wait for a peer: this thread stood still for `ns`, in which it could not receive. */
+  /** Begins a turn, at whose end `postpone` may be called. */
+  beginTurn(): void {
+    while (this.#armedCount > 0) this.#armedBits[this.#armed[--this.#armedCount]!] = 0
+  }
+
+  /** True if timers that wait for a peer were armed in this turn. */
+  get hasArmed(): boolean {
+    return this.#armedCount > 0
+  }
+
+  /** Returns true if this thread has armed a timer since the last call. */
+  takeArmed(): boolean {
+    const arms = this.#arms
+    this.#arms = false
+    return arms
+  }
+
+  /**
+   * Postpones the timers that were armed in this turn and wait for a peer: they were armed with the time at which it began, and packets
+   * left up to `ns` later. Earlier ones run on: what has come for them meanwhile is taken before they can expire.
+   */
   postpone(ns: number): void {
     const f64 = this.#f64
-    let next = Number.POSITIVE_INFINITY
-    for (let i = 0; i < this.#i32[this.#record + TransportDevice.timers]!; i++) {
-      const q = this.#at(i)
-      if (q < 0) continue
-      const t = this.#i32[q + Qp.wire]!
-      for (const timer of [TransportQp.ackExpiresNs, TransportQp.earlyExpiresNs, TransportQp.rnrExpiresNs]) {
-        const at = (t + timer) >> 1
-        if (f64[at] !== 0) f64[at] = f64[at]! + ns
-      }
-      next = Math.min(next, this.#earliest(t))
+    for (let i = 0; i < this.#armedCount; i++) {
+      const slot = this.#armed[i]!
+      const t = this.#i32[this.#host.qpWord(slot) + Qp.wire]!
+      const bits = this.#armedBits[slot]!
+      if ((bits & waits.ack) !== 0) postponeOne(f64, t + TransportQp.ackExpiresNs, ns)
+      if ((bits & waits.early) !== 0) postponeOne(f64, t + TransportQp.earlyExpiresNs, ns)
+      if ((bits & waits.rnr) !== 0) postponeOne(f64, t + TransportQp.rnrExpiresNs, ns)
     }
-    f64[this.#next] = next
   }
 
   #expire(q: number, t: number, nowNs: number, expiry: Expiry): void {
@@ -221,4 +251,9 @@ export class Timers {
     const expiresNs = this.#f64[timer >> 1]!
     return expiresNs !== 0 && expiresNs <= nowNs
   }
+}
+
+/** Postpones the timer with this word, if it runs. */
+function postponeOne(f64: Float64Array, word: number, ns: number): void {
+  if (f64[word >> 1] !== 0) f64[word >> 1] = f64[word >> 1]! + ns
 }

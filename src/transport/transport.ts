@@ -359,6 +359,7 @@ export class Transport {
   /** Prepares for the holder of the lock to run the transport until `leave`. */
   enter(): void {
     this.#state.buffers.enter()
+    this.#state.timers.beginTurn()
   }
 
   leave(): void {
@@ -429,7 +430,17 @@ export class Transport {
 
   // --- time --------------------------------------------------------------------------------------------------------
 
-  /** Postpones the timers: the adapter stood still for `ns`, and no timer ran. */
+  /** True if timers that wait for a peer were armed since `enter`. */
+  get hasArmed(): boolean {
+    return this.#state.timers.hasArmed
+  }
+
+  /** Returns true if this thread has armed a timer since the last call. */
+  takeArmed(): boolean {
+    return this.#state.timers.takeArmed()
+  }
+
+  /** Postpones these: packets have left up to `ns` after the time with which they were armed. */
   postpone(ns: number): void {
     this.#state.timers.postpone(ns)
   }

@@ -157,18 +157,42 @@ describe('the timers of a device', () => {
     expectRest()
   })
 
-  it('a thread that stood still puts off all but the pause between two packets', () => {
+  it('a long turn puts off what was armed in it, but the pause between two packets', () => {
     const [{ q, t }, other] = qps as [(typeof qps)[0], (typeof qps)[0]]
+    timers.beginTurn()
+    timers.armAckTimeout(q, t, 400, 100)
     timers.armAckTimeout(q, t, 400, 100)
     timers.armPace(q, t, 150)
     timers.armRnr(other.q, other.t, 100)
     timers.postpone(1000)
-    expect(timers.nextDeadlineNs).toBe(150)
     expect(at(1099)).toEqual(['pace 0'])
+    expect(timers.nextDeadlineNs).toBe(1100)
     expect(at(1100)).toEqual(['early 0', 'rnr 1'])
     expect(at(1400)).toEqual(['ackTimeout 0'])
     timers.postpone(1000)
     expect(timers.nextDeadlineNs).toBe(Number.POSITIVE_INFINITY)
+    expectRest()
+  })
+
+  it('a long turn puts off nothing that was armed before it, of its own queue pair or of another one', () => {
+    const [{ q, t }, other] = qps as [(typeof qps)[0], (typeof qps)[0]]
+    timers.armAckTimeout(q, t, 400, 300)
+    timers.armRnr(other.q, other.t, 200)
+    timers.beginTurn()
+    expect(timers.hasArmed).toBe(false)
+    timers.armEarly(q, t, 100)
+    expect(timers.hasArmed).toBe(true)
+    timers.postpone(1000)
+    expect(at(200)).toEqual(['rnr 1'])
+    expect(at(400)).toEqual(['ackTimeout 0'])
+    expectRest()
+  })
+
+  it('whoever asks is told once that a timer was armed', () => {
+    timers.takeArmed()
+    arm('pace', 100)
+    expect(timers.takeArmed()).toBe(true)
+    expect(timers.takeArmed()).toBe(false)
     expectRest()
   })
 

@@ -313,14 +313,14 @@ export class RoceDevice extends NetworkDevice {
     return this.#sockets.room
   }
 
-  /** True if this thread must leave the device to another thread. */
-  get #leaves(): boolean {
+  protected override get drivenElsewhere(): boolean {
     const driver = this.i32[this.#dev + RoceDev.alone]
     return driver !== drivenBy.all && (driver === drivenBy.service ? !serving : !this.#drives)
   }
 
   protected override entered(): boolean {
     if (mustNotDrive()) return false
+    this.#sockets.beginTurn()
     this.#follow()
     this.#chain?.advance(nowNs())
     return true
@@ -343,9 +343,10 @@ export class RoceDevice extends NetworkDevice {
   }
 
   override drive(look: boolean): number {
-    if (this.#leaves) return 0
-    this.#sockets.beginTurn()
-    return super.drive(look && this.#mayHavePackets())
+    if (this.drivenElsewhere) return 0
+    const received = super.drive(look && this.#mayHavePackets())
+    if (this.transport.takeArmed()) this.#wakeTimekeeper()
+    return received
   }
 
   /**
@@ -357,8 +358,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   override takeOver(): void {
-    if (this.#leaves) return
-    this.#sockets.beginTurn()
+    if (this.drivenElsewhere) return
     super.takeOver()
   }
 
@@ -372,14 +372,9 @@ export class RoceDevice extends NetworkDevice {
   }
 
   #lookNow(): number {
-    if (this.#leaves) return 0
+    if (this.drivenElsewhere) return 0
     this.i32[this.#dev + RoceDev.heartbeat] = 1
     return this.drive(true)
-  }
-
-  override settle(): void {
-    super.settle()
-    this.#wakeTimekeeper()
   }
 
   /** Wakes the thread that waits if a timer is now earlier than it expects: timers run also while the program computes. */
@@ -519,13 +514,13 @@ export class RoceDevice extends NetworkDevice {
   // --- memory of other processes -----------------------------------------------------------------------------------
 
   get hosts(): boolean {
-    return !this.#leaves
+    return !this.drivenElsewhere
   }
 
   reachProcess(verb: string, pid: number, address: number, length: number): number {
     if (!nativeAvailable)
       throw new VerbsError('EOPNOTSUPP', verb, `memory of other processes needs native functions: ${nativeReason}`)
-    if (this.#leaves)
+    if (this.drivenElsewhere)
       throw new VerbsError(
         'EOPNOTSUPP',
         verb,
@@ -657,7 +652,7 @@ export class RoceDevice extends NetworkDevice {
     if (this.acksWait) this.drive(false)
     if (this.busy || this.transport.hasMail) return -1
     this.#chain?.flush()
-    const mayWait = !this.#leaves && i32[dev + RoceDev.threads] === 0
+    const mayWait = !this.drivenElsewhere && i32[dev + RoceDev.threads] === 0
     const waits = mayWait && Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) === 0
     if (!waits) {
       // Another thread takes arriving packets, and leaves this thread's own packets to it.

@@ -2,9 +2,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { Loopback, loopbackBytes } from '../../../src/devices/roce/loopback.ts'
 import type { Path } from '../../../src/devices/roce/paths.ts'
+import { Sockets } from '../../../src/devices/roce/sockets.ts'
 import { nativeAvailable, Opcode, openDevice, SendFlag, sendWr, tap, WcStatus, type Wrap } from '../../../src/index.ts'
 
 import { loopbackDevice } from '../../loopback.ts'
@@ -112,3 +113,29 @@ test.skipIf(!nativeAvailable)('with middleware everything goes through the kerne
     rmSync(folder, { recursive: true, force: true })
   }
 })
+
+test.skipIf(!nativeAvailable)(
+  'a long message to the adapter itself is many turns, between which packets from outside are taken',
+  () => {
+    const bytes = 24 << 20
+    const context = openDevice(loopbackDevice(1))
+    const [from, to] = [makeEnd(context, { slots: 8, bytes }), makeEnd(context, { slots: 8, bytes })]
+    const receive = vi.spyOn(Sockets.prototype, 'receive')
+    try {
+      connect(from, to, { timeout: 15 })
+      from.buffer.fill(9)
+      receive.mockClear()
+      from.qp.postSend(sendWr({ opcode: Opcode.Write, sendFlags: SendFlag.Signaled, ...remote(from, to, bytes) }))
+      const looks = receive.mock.calls.length
+      // Nothing else drives the adapter, and no packet from outside reminds of it.
+      expect(from.cq.filled).toBe(true)
+      expect(looks).toBeGreaterThanOrEqual(4)
+      expect(to.buffer[bytes - 1]).toBe(9)
+    } finally {
+      receive.mockRestore()
+      from.close()
+      to.close()
+      context.close()
+    }
+  },
+)
