@@ -111,6 +111,8 @@ export class RoceDevice extends NetworkDevice {
   #inLoop: Listener | undefined
   /** Value of `LoopWakeups.resumedCount` when this thread last announced that it waits. */
   #resumedCount = -1
+  /** Flag: this thread has waited for packets in its event loop last. */
+  #loops = false
   /** Value of `Parking.signalCount` when the kernel was last requested to signal packets to this thread's event loop; −1 if it was not. */
   #signalsAt = -1
   /** Number of looks since then without a signal of the kernel. */
@@ -306,7 +308,7 @@ export class RoceDevice extends NetworkDevice {
   }
 
   protected override get repliesLate(): boolean {
-    return this.i32[this.#dev + RoceDev.looper] === this.host.segment.lockValue
+    return this.#loops
   }
 
   protected room(): boolean {
@@ -552,12 +554,21 @@ export class RoceDevice extends NetworkDevice {
     if (this.busy) return false
     if (this.acksWait) this.drive(false)
     const { parking } = segment
-    if (this.lookIsOwed && parking.wakesByDescriptor) {
+    if (!parking.wakesByDescriptor) return false
+    if (this.lookIsOwed) {
       // The kernel would signal packets again and again that the holder of the lock is about to take. It wakes this thread afterwards.
-      Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
-      this.#resumedCount = parking.loop.resumedCount
-      this.#listen()
+      Atomics.compareExchange(i32, dev + RoceDev.looper, 0, segment.lockValue)
+      this.#beginLoopWait()
       queueMicrotask(this.#lookAgain)
+      return true
+    }
+    const looper = Atomics.compareExchange(i32, dev + RoceDev.looper, 0, segment.lockValue)
+    if (looper !== 0 && looper !== segment.lockValue && segment.usesAttachment(looper)) {
+      // One event loop is signalled packets. If it is busy when some come, the service thread takes them, and the next one that rests is
+      // signalled then.
+      this.#signalsAt = -1
+      this.#beginLoopWait()
+      this.#wakeTimekeeper()
       return true
     }
     // A thread that closes a socket waits for the end of this, and then ends the requests.
@@ -573,10 +584,16 @@ export class RoceDevice extends NetworkDevice {
     this.#vainLooks = 0
     if (!waits) return false
     Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
-    this.#resumedCount = parking.loop.resumedCount
-    this.#listen()
+    this.#beginLoopWait()
     this.#wakeTimekeeper()
     return true
+  }
+
+  /** Begins to wait in the event loop, whether the kernel signals packets to it or not. */
+  #beginLoopWait(): void {
+    this.#loops = true
+    this.#resumedCount = this.host.segment.parking.loop.resumedCount
+    this.#listen()
   }
 
   /**
@@ -610,6 +627,7 @@ export class RoceDevice extends NetworkDevice {
   /** Ends the wait in this thread's event loop; true if it did wait. */
   #leaveLoop(): boolean {
     this.#signalsAt = -1
+    this.#loops = false
     const { lockValue } = this.host.segment
     return Atomics.compareExchange(this.i32, this.#dev + RoceDev.looper, lockValue, 0) === lockValue
   }
@@ -626,6 +644,7 @@ export class RoceDevice extends NetworkDevice {
     const { parking } = segment
     if (Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) !== 0) return false
     this.#signalsAt = -1
+    this.#loops = false
     if (this.acksWait) this.drive(false)
     // Until the deadline is known, every thread that posts wakes this one.
     f64[(dev + RoceDev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY

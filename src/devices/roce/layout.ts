@@ -28,7 +28,7 @@ export const RoceDev = {
   watched: 49,
   /** Thread that waits in the kernel for packets of this device and then goes on with it, 0 if there is none. */
   sleeper: 50,
-  /** Thread that waits for packets of this device in its event loop, 0 if there is none. */
+  /** Thread to whose event loop the kernel signals packets of this device, 0 if there is none. */
   looper: 51,
   /** Number of waits in the kernel that have ended. */
   sleeps: 52,

@@ -17,6 +17,7 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { startThread } from '../../../src/memory/index.ts'
+import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { access, makeEnd, patienceMs } from '../shm/rig.ts'
 import type { SleeperData } from './sleeper.worker.ts'
@@ -126,6 +127,45 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
     expect(right.buffer[0]).toBe(77)
     left.close()
     right.close()
+  })
+
+  it('of several event loops one is signalled by the kernel; when it takes nothing, the next that waits is', async () => {
+    const channel = target.createCompChannel()
+    const recvCq = target.createCq(64, { channel })
+    const [left, right] = [makeEnd(context), makeEnd(target, { recvCq })]
+    const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
+    connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    const looper = host.deviceWord(index) + RoceDev.looper
+    const signals = vi.spyOn(host.segment.parking, 'watchInLoop')
+    const wc = workCompletions(4)
+    const message = async (wrId: number, waits: () => void): Promise<void> => {
+      right.qp.postRecv({ wrId, sgList: [right.sge(0, 8)] })
+      recvCq.reqNotify()
+      const event = channel.nextEvent(patienceMs)
+      await pause(1)
+      waits()
+      left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
+      expect(await event).toBe(recvCq)
+      recvCq.ackEvents(1)
+      expect(recvCq.poll(wc)).toBe(1)
+      expect(wc[0]).toMatchObject({ wrId, status: WcStatus.Success })
+    }
+    // A thread that lives, and is too busy to take anything.
+    const busy = Atomics.load(host.i32, host.at.meta + layout.Meta.serviceOwner)
+    expect(busy).not.toBe(0)
+    Atomics.store(host.i32, looper, busy)
+    signals.mockClear()
+    await message(1, () => expect(signals).not.toHaveBeenCalled())
+    const isSignalled = (): boolean => word(RoceDev.looper) === host.segment.lockValue && signals.mock.calls.length > 0
+    for (let wrId = 2; wrId < 400 && !isSignalled(); wrId++) await message(wrId, () => {})
+    expect(word(RoceDev.looper)).toBe(host.segment.lockValue)
+    expect(signals).toHaveBeenCalled()
+    signals.mockRestore()
+    left.close()
+    right.close()
+    recvCq.close()
+    channel.close()
   })
 
   it('an event loop is woken by the kernel, and takes its packets itself', async () => {
