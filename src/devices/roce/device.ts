@@ -97,6 +97,8 @@ export class RoceDevice extends NetworkDevice {
   #gids: readonly GidEntry[]
   #portNow: PortNow | null = null
   readonly #dev: number
+  /** Words of the threads to whose event loops the kernel signals packets. */
+  readonly #signalled: readonly [looper: number, deputy: number]
   readonly #meta: number
   readonly table: SocketTable
   /** Users of the device. */
@@ -145,6 +147,7 @@ export class RoceDevice extends NetworkDevice {
     this.#addressTable = new AddressTable(host, index)
     this.#gids = gids
     this.#dev = dev
+    this.#signalled = [dev + RoceDev.looper, dev + RoceDev.deputy]
     this.#meta = host.at.meta
     this.table = table
     const owner = {
@@ -485,13 +488,14 @@ export class RoceDevice extends NetworkDevice {
     if (this.drive(true) === 0 && !this.busy) return true
     // Packets were waiting: the thread that waits for them has ended, or its event loop is busy.
     segment.releaseDead(dev + RoceDev.sleeper)
-    Atomics.store(i32, dev + RoceDev.looper, 0)
+    for (const word of this.#signalled) Atomics.store(i32, word, 0)
     return false
   }
 
   /** True if an event loop waits for packets of the device. */
   get looped(): boolean {
-    return Atomics.load(this.i32, this.#dev + RoceDev.looper) !== 0
+    const [looper, deputy] = this.#signalled
+    return Atomics.load(this.i32, looper) !== 0 || Atomics.load(this.i32, deputy) !== 0
   }
 
   /** True if the program that drove the device has just stopped, and no other program waits. */
@@ -557,15 +561,14 @@ export class RoceDevice extends NetworkDevice {
     if (!parking.wakesByDescriptor) return false
     if (this.lookIsOwed) {
       // The kernel would signal packets again and again that the holder of the lock is about to take. It wakes this thread afterwards.
-      Atomics.compareExchange(i32, dev + RoceDev.looper, 0, segment.lockValue)
+      this.#takesSignals()
       this.#beginLoopWait()
       queueMicrotask(this.#lookAgain)
       return true
     }
-    const looper = Atomics.compareExchange(i32, dev + RoceDev.looper, 0, segment.lockValue)
-    if (looper !== 0 && looper !== segment.lockValue && segment.usesAttachment(looper)) {
-      // One event loop is signalled packets. If it is busy when some come, the service thread takes them, and the next one that rests is
-      // signalled then.
+    if (!this.#takesSignals()) {
+      // Two others are signalled. If both are busy when packets come, the service thread takes these, and the next threads that rest are
+      // signalled from then on.
       this.#signalsAt = -1
       this.#beginLoopWait()
       this.#wakeTimekeeper()
@@ -583,10 +586,28 @@ export class RoceDevice extends NetworkDevice {
     this.#signalsAt = waits ? signals : -1
     this.#vainLooks = 0
     if (!waits) return false
-    Atomics.store(i32, dev + RoceDev.looper, segment.lockValue)
     this.#beginLoopWait()
     this.#wakeTimekeeper()
     return true
+  }
+
+  /** True if this thread is one of the two whose event loops the kernel signals, or becomes one in the place of none or of a dead one. */
+  #takesSignals(): boolean {
+    if (this.#isSignalled) return true
+    const { i32 } = this
+    const { segment } = this.host
+    for (const word of this.#signalled) {
+      const before = Atomics.load(i32, word)
+      if (before !== 0 && segment.usesAttachment(before)) continue
+      if (Atomics.compareExchange(i32, word, before, segment.lockValue) === before) return true
+    }
+    return false
+  }
+
+  get #isSignalled(): boolean {
+    const { lockValue } = this.host.segment
+    const [looper, deputy] = this.#signalled
+    return Atomics.load(this.i32, looper) === lockValue || Atomics.load(this.i32, deputy) === lockValue
   }
 
   /** Begins to wait in the event loop, whether the kernel signals packets to it or not. */
@@ -614,7 +635,7 @@ export class RoceDevice extends NetworkDevice {
   #woken(): void {
     if (this.host.segment.parking.loop.waits) {
       if (this.i32[this.#dev + RoceDev.users]! > 0) this.progress()
-    } else if (Atomics.load(this.i32, this.#dev + RoceDev.looper) === this.host.segment.lockValue)
+    } else if (this.#isSignalled)
       // Packets for which no thread waits here any more: the service thread takes them.
       this.rest(false)
   }
@@ -628,8 +649,10 @@ export class RoceDevice extends NetworkDevice {
   #leaveLoop(): boolean {
     this.#signalsAt = -1
     this.#loops = false
+    const looped = this.#isSignalled
     const { lockValue } = this.host.segment
-    return Atomics.compareExchange(this.i32, this.#dev + RoceDev.looper, lockValue, 0) === lockValue
+    for (const word of this.#signalled) Atomics.compareExchange(this.i32, word, lockValue, 0)
+    return looped
   }
 
   /**

@@ -41,4 +41,6 @@ export const RoceDev = {
   shared: 59,
   /** Thread that closes a socket and waits until no thread waits for its packets, 0 if there is none. */
   closing: 60,
+  /** A second thread like `looper`, in case the first is busy; 0 if there is none. */
+  deputy: 61,
 } as const

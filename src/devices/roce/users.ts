@@ -161,6 +161,7 @@ export class DeviceUsers {
     host.control(() => {
       host.segment.releaseDead(this.#dev + RoceDev.sleeper)
       host.segment.releaseDead(this.#dev + RoceDev.looper)
+      host.segment.releaseDead(this.#dev + RoceDev.deputy)
       if (this.#countUsers() === 0) this.#sockets.closeAll()
       else if (this.shared && this.#ownUsers === 0) this.#sockets.closeOwn(true)
     })
