@@ -35,19 +35,19 @@ const numbers = {
   memsize: {
     flag: '--memsize',
     argument: '<bytes>',
-    description: 'MEMSIZE: the last of the sizes, where --size names none',
+    description: 'MEMSIZE: the last of the sizes, if --size is not given',
     ...{ fallback: 65_536, min: 1, max: mostBytes },
   },
   warmup: {
     flag: '--warmup',
     argument: '<times>',
-    description: 'repetitions before those that count; 50 times as many before the first set',
+    description: 'repetitions that are not counted; 50 times as many before the first set',
     ...{ fallback: 20, min: 0, max: 10_000 },
   },
   lostAfter: {
     flag: '--lost-after',
     argument: '<ms>',
-    description: 'a message of UC, UD or multicast is lost when it has not come for so long',
+    description: 'a message of UC, UD or multicast is lost when it has not arrived after this time',
     ...{ fallback: 250, min: 1, max: 60_000, fraction: true },
   },
 }

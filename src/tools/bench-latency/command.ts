@@ -24,7 +24,7 @@ Examples:
 
 const numbers = {
   repeat: repeatOption,
-  seed: { ...seedOption, description: 'for the payload behind the stamp and the order of the sets' },
+  seed: { ...seedOption, description: 'for the payload after the stamp and the order of the sets' },
   warmup: {
     ...{ flag: '--warmup', argument: '<messages>', description: 'messages before each burst that are not counted' },
     ...{ fallback: 1000, min: 0, max: 8192 },

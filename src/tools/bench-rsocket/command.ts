@@ -58,7 +58,7 @@ export function configure(command: Command): void {
     description: 'Measure rsockets beside TCP of the kernel: transactions and bytes per second, CPU use.',
     settings: socketOptions,
     numbers,
-    others: (command) => command.option('--profile [sizes]', 'also sample where the time goes'),
+    others: (command) => command.option('--profile [sizes]', 'also sample in which functions time is spent'),
     help: examples,
     run: async (options, { seconds, warmup, repeat, seed }, { json, outDir }) => {
       const sizes = options.profile === undefined ? [] : sizesOf(options.profile)

@@ -13,7 +13,7 @@ Examples:
 
 export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
-    .description('Watch RDMA traffic: who loads the network, what is lost, where it congests.')
+    .description('Watch RDMA traffic: load, losses and congestion of a network.')
     .addHelpText('after', examples)
   await addSubcommands(
     command,
@@ -23,7 +23,7 @@ export async function configure(command: Command, words?: readonly string[]): Pr
         load: () => import('./collector.ts'),
       },
       compare: {
-        summary: 'exact counting beside the sketches: the errors, and whether bounds hold',
+        summary: 'exact counting and sketches: the errors, and whether bounds hold',
         load: () => import('./compare.ts'),
       },
       report: { summary: 'a report of saved windows', load: () => import('./report.ts') },

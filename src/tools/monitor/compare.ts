@@ -63,7 +63,7 @@ interface Options extends ReadOptions, ConfigOptions {
 
 export function configure(command: Command): void {
   addConfigOptions(readsPackets(command))
-    .description('Count exactly beside the sketches, and say how far they are from the truth.')
+    .description('Count exactly in addition to the sketches, and show the errors of the sketches.')
     .argument('<files...>', 'captures: pcap or pcapng, compressed or not; - for standard input')
     .option('--by <key>', 'a key to compare; may be repeated (default: every key that has a name)', keyOption)
     .option('--of <measure>', 'what is summed: bytes, packets, messages, or an event', 'bytes')

@@ -25,7 +25,7 @@ export async function configure(command: Command, words?: readonly string[]): Pr
     {
       check: { summary: 'ICRC, lengths and headers of every packet', load: () => import('./check.ts') },
       show: {
-        summary: 'a line for each packet, with what it means in its connection',
+        summary: 'each packet on a line, with its meaning in its connection',
         load: () => import('./show.ts'),
       },
       info: { summary: 'the conversations: messages, losses, NAKs, latencies', load: () => import('./info.ts') },

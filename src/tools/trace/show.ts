@@ -69,7 +69,7 @@ interface Options extends ReadOptions {
 
 export function configure(command: Command): void {
   readsCapture(command)
-    .description('Show a line for each packet, with what it means in its connection.')
+    .description('Show each packet on a line, with its meaning in its connection.')
     .option('-f, --filter <expr>', 'only packets for which this is true')
     .option('-n, --limit <count>', 'end after so many packets (default: all)', countOf('--limit'))
     .option('-t, --time <format>', 'when packets were captured, as below (default: relative)', timeFormat)

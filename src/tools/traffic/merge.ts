@@ -34,7 +34,7 @@ interface Options {
 
 export function configure(command: Command): void {
   command
-    .description('Make one result of those of several clients.')
+    .description('Merge the results of several clients.')
     .argument('<dirs...>', 'folders that `verbena traffic client` wrote')
     .option('--out <dir>', 'where the merged results go (default: a dated folder under results/)')
     .option('--json', 'print one JSON document and nothing else')

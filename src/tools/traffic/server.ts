@@ -47,7 +47,7 @@ interface Options {
 export function configure(command: Command): void {
   addDeviceOption(command, { fallback: meetingPlace })
   addGidOption(command, '-x')
-    .description('Answer requests of traffic clients with flows of the size that they ask for.')
+    .description('Respond to requests of traffic clients with flows of the requested size.')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-p, --port <port>', `TCP port (default: ${defaultPort})`)
     .option('--source <address>', 'own address to listen on (default: any)')
