@@ -102,7 +102,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/devices/index.ts'),
   },
   devinfo: {
-    summary: 'show what an adapter can do',
+    summary: 'show the attributes of an adapter',
     alias: 'ibv_devinfo',
     load: () => import('../tools/devinfo/index.ts'),
   },

@@ -17,7 +17,7 @@ const help = `
 Joins a multicast group. With -s it sends datagrams to it, without -s it waits for as many. Options, messages and output
 are those of mckey of librdmacm, which can be the peer in either role. Start the receivers first: a datagram that is lost
 is not sent again. As there, both roles wait for 3 seconds after joining.
-Not here, with the reason when asked for: -l
+Not supported (the error has the reason): -l
 
 Examples:
   verbena mckey -m 239.1.2.3 -b 10.77.0.1                   a receiver, on one host,

@@ -7,8 +7,8 @@ Traffic is watched in windows of a second. Each has exact counters, and sketches
 connections, queue pairs, hosts, partitions, operations, memory regions. Every number of a sketch has its bounds.
 
 Examples:
-  verbena monitor -i eth0                            what passes an interface, each second
-  verbena monitor roce.pcap --json | jq .anomalies   what is wrong in a capture
+  verbena monitor -i eth0                            traffic of an interface, each second
+  verbena monitor roce.pcap --json | jq .anomalies   anomalies of a capture
   verbena monitor a.pcap b.pcap --by source,rkey     two points of a network together`
 
 export async function configure(command: Command, words?: readonly string[]): Promise<void> {

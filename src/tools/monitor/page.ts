@@ -20,9 +20,9 @@ const usualPort = '9881'
 
 export const pageHelp = `
 --page serves a live page on loopback until Ctrl-C, also after the last window of a file: tables, time series, a map of hosts, details of
-hosts, queue pairs, messages and microbursts. It asks for a token: that of --page-token-file, or else one that is made and printed with
-the address, which then opens the page. --page-no-token asks for none: then every user of this host sees the traffic. On another address
-than loopback it should have --page-tls-key.`
+hosts, queue pairs, messages and microbursts. It requires a token: that of --page-token-file, or else one that is generated and printed
+with the address, which then opens the page. With --page-no-token every user of this host can see the traffic. On an address other than
+loopback give --page-tls-key.`
 
 export function addPageOptions(command: Command): Command {
   return command

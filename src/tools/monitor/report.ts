@@ -29,7 +29,7 @@ interface Options extends OutputOptions {
 
 export function configure(command: Command): void {
   addViewOptions(command)
-    .description('Sum up saved windows: the largest keys, losses, latencies, and what was wrong.')
+    .description('Sum up saved windows: the largest keys, losses, latencies, and anomalies.')
     .argument('<files...>', 'windows that were saved with --save')
     .option('--per <seconds>', 'a report for each time of this length (default: one for all)')
     .option('--from <time>', 'leave out windows before that, ISO 8601 (default: from the first)')

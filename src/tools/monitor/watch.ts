@@ -47,17 +47,17 @@ Examples:
 
 export function configure(command: Command): void {
   addAgentOptions(addOutputOptions(addConfigOptions(readsPackets(command))))
-    .description('Watch RDMA traffic in windows: the largest keys, losses, latencies, and what is wrong.')
+    .description('Watch RDMA traffic in windows: the largest keys, losses, latencies, and anomalies.')
     .argument('[files...]', 'captures: pcap or pcapng, compressed or not; - for standard input; with --tap, a command')
     .option('-i, --interface <names>', 'interfaces of this host, with commas between them, or any')
-    .option('--tap', 'watch the roce devices of a command, which is behind --')
+    .option('--tap', 'watch the roce devices of a command, which is after --')
     .option('--duration <seconds>', 'end after so long (default: when the source ends, or at Ctrl-C)')
     .option(
       '--metrics <[host:]port>',
       'serve metrics for Prometheus at /metrics of this port of 127.0.0.1 (default: not)',
     )
-    .option('--metrics-token-file <file>', 'what Prometheus must know (default: a new token, which is printed)')
-    .option('--metrics-no-token', 'everybody who reaches the address may read the metrics')
+    .option('--metrics-token-file <file>', 'token for Prometheus (default: a new token, which is printed)')
+    .option('--metrics-no-token', 'every client that can connect may read the metrics')
     .option('--workers <count>', 'threads for each file, each for some pairs of hosts (default: 1)')
     .addHelpText('after', help)
     .action(async (files: string[], options: WatchCommandOptions) => {

@@ -170,7 +170,7 @@ function configureTest(test: PerfTest, command: Command): void {
       '-c, --connection <type>',
       `${verb === 'send' ? 'RC, UC or UD' : verb === 'write' ? 'RC or UC' : 'RC'} (default: RC)`,
     )
-    .option('-m, --mtu <bytes>', 'path MTU (default: what both ports can do)')
+    .option('-m, --mtu <bytes>', 'path MTU (default: the largest of both ports)')
   if (verb === 'read' || verb === 'atomic') command.option('-o, --outs <number>', 'outstanding requests (default: 16)')
   else command.option('-I, --inline_size <bytes>', `largest message that is inline (default: ${latency ? 220 : 0})`)
   if (verb === 'atomic')

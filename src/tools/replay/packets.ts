@@ -65,7 +65,7 @@ export function configure(command: Command): void {
   command
     .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
     .addOption(choiceOption('--bad <what>', 'damaged packets: keep, drop, mend (default: keep)', badPolicies))
-    .option('--others', 'packets that are no RDMA, too; only --mac changes them')
+    .option('--others', 'packets that are not RDMA, too; only --mac changes them')
     .option('--speed <factor>', 'of the captured time: 2x is twice as fast, top as fast as it goes (default: 1x)')
     .option('--pps <number>', 'packets per second, whatever their times are: 100k')
     .option('--rate <bits>', 'bits per second of whole frames: 10G')

@@ -59,7 +59,7 @@ export function endSettings({ device, port, gidIndex, ...run }: EndOptions): End
 }
 
 export function configure(command: Command): void {
-  command.description('Be the other end of a replay: perform what it sent.')
+  command.description('Be the other end of a replay: send its messages.')
   addEndOptions(command)
   command.addHelpText('after', help).action(async (options: EndOptions) => {
     const settings = endSettings(options)

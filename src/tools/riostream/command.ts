@@ -11,7 +11,7 @@ riostream of librdmacm, which can be the peer in either role. -I, -C, -S and the
   -T a  async          poll before every send and receive
   -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
-  -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
+  -T r  resolve        no effect: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte but the last; exit code 1 if one is wrong
 
 Examples:

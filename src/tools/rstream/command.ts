@@ -13,9 +13,9 @@ must be the same at both ends.
   -T a  async          poll before every call
   -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
-  -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
+  -T r  resolve        no effect: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte; exit code 1 if one is wrong
-  -T f                 is not here, with the reason when asked for
+  -T f                 is not supported; the error has the reason
 
 Examples:
   verbena rstream -b 127.0.0.1                              a server in one terminal,

@@ -35,7 +35,7 @@ export function configure(command: Command): void {
     .addOption(
       choiceOption('--interpolation <rule>', 'between rows (default: that of the preset, linear)', interpolations),
     )
-    .option('--unit <bytes>', 'what 1 in the column of sizes of a file stands for, such as 1460 (default: 1)')
+    .option('--unit <bytes>', 'bytes of one unit in the column of sizes of a file, such as 1460 (default: 1)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', help)
     .action((name: string | undefined, options: Options) => {

@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
-A configuration is YAML (examples/traffic, docs/guide/traffic.md), or the text format of HKUST's TrafficGenerator. It says which servers
-there are, the sizes of requests, how often they come, verbs, types of queue pairs, and more.
+A configuration is YAML (examples/traffic, docs/guide/traffic.md), or the text format of HKUST's TrafficGenerator. It has the servers,
+the sizes of requests, their rates, verbs, types of queue pairs, and more.
 
 Examples:
   verbena traffic server -d shm:lab                     a server,

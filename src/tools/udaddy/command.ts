@@ -37,7 +37,7 @@ interface Options extends CommonOptions, MessageOptions {
 export function configure(command: Command): void {
   command.description('Datagrams between UD queue pairs that the RDMA CM finds, as udaddy does it.')
   addMessageOptions(command)
-    .option('-f <format>', 'what -s and -b are: name, ip, ipv6 or gid (default: found out)')
+    .option('-f <format>', 'format of -s and -b: name, ip, ipv6 or gid (default: detected)')
     .option('-P <space>', 'port space: udp or ipoib (default: udp)')
     .option('-p <number>', 'port space by its number: 0x111 for UDP, 0x2 for IPoIB (default: 0x111)')
     .option('-t <tos>', 'type of service, 0 to 255 (default: 0)')
