@@ -55,7 +55,7 @@ const numbers = {
 export function configure(command: Command): void {
   configureBench<typeof numbers, { profile?: string | true }>(command, {
     name: 'rsocket',
-    description: 'Measure rsockets beside TCP of the kernel: transactions and bytes per second, CPU use.',
+    description: 'Measure rsockets and kernel TCP: transactions and bytes per second, CPU use.',
     settings: socketOptions,
     numbers,
     others: (command) => command.option('--profile [sizes]', 'also sample in which functions time is spent'),

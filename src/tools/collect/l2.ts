@@ -21,7 +21,9 @@ Examples:
 
 export function configure(command: Command): void {
   readsTree(command)
-    .description('Show the ports and interfaces of this host that carry RoCE v1 and v2, and the consequences of their settings.')
+    .description(
+      'Show the ports and interfaces of this host that carry RoCE v1 and v2, and the consequences of their settings.',
+    )
     .argument('[names...]', 'RDMA devices or network interfaces (default: all)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', help)

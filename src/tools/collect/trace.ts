@@ -101,7 +101,7 @@ export function configure(command: Command): void {
     .argument('[command...]', 'a command whose roce devices are captured, after --')
     .option('-r, --read <file>', 'a capture to read instead; - for standard input (default: interfaces)')
     .option('-w, --write <file>', 'the file to write; - for standard output (default: roce-DATE-TIME.pcapng)')
-    .option('-c, --count <packets>', 'end after so many packets (default: at Ctrl-C)')
+    .option('-c, --count <packets>', 'end after this number of packets (default: at Ctrl-C)')
     .option('--duration <seconds>', 'end after so long')
     .addOption(new Option('--json', 'print what was captured as one JSON document'))
     .addHelpText('after', help)

@@ -29,7 +29,7 @@ export function configure(command: Command): void {
   command
     .description('Make a table of rules that select algorithms, from results of verbena collective measure.')
     .argument('<results...>', 'folders that `verbena collective measure` wrote')
-    .option('-o, --output <file>', 'where the table goes', 'table.json')
+    .option('-o, --output <file>', 'file of the table', 'table.json')
     .option('--json', 'print the changes as one JSON document and nothing else')
     .addHelpText('after', help)
     .action(run)

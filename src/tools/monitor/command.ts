@@ -12,9 +12,7 @@ Examples:
   verbena monitor a.pcap b.pcap --by source,rkey     two points of a network together`
 
 export async function configure(command: Command, words?: readonly string[]): Promise<void> {
-  command
-    .description('Watch RDMA traffic: load, losses and congestion of a network.')
-    .addHelpText('after', examples)
+  command.description('Watch RDMA traffic: load, losses and congestion of a network.').addHelpText('after', examples)
   await addSubcommands(
     command,
     {

@@ -35,14 +35,14 @@ import { keyHelp, keyOption, measureOf } from './output.ts'
 import { Together } from './together.ts'
 
 const help = `
-Each packet goes to the monitor and, by the same keys, to exact tables that grow with the traffic. Of each window, what the sketches answer
-is then judged by the truth: flow sizes of all keys (average absolute and relative error, what is not found counting as 0), heavy hitters
-(F1), the largest keys, entropy, numbers of flows and hosts, quantiles of latencies; and of every bound that was stated, whether it held.
-A file is compared after the other, each by itself; or with --merge all of them together, window by window, as a collector merges what its agents send.
-Rates of microbursts and latencies of single flows are not compared.
+Each packet goes to the monitor and, by the same keys, to exact tables that grow with the traffic. For each window the results of the
+sketches are then compared with the exact values: flow sizes of all keys (average absolute and relative error; a key that is not found
+counts as 0), heavy hitters (F1), the largest keys, entropy, numbers of flows and hosts, quantiles of latencies; and every stated bound is
+checked. Files are compared one after the other, each by itself; or with --merge all of them together, window by window, as a collector
+merges the windows of its agents. Rates of microbursts and latencies of single flows are not compared.
 ${keyHelp}
 
-Exit code 1 if a bound held so much less often than its confidence says that chance does that once in a thousand times at most.
+Exit code 1 if a bound held so much less often than its confidence that this happens by chance at most once in a thousand times.
 
 Examples:
   verbena monitor compare roce.pcap

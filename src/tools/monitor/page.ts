@@ -30,10 +30,7 @@ export function addPageOptions(command: Command): Command {
       '--page [address]',
       `serve a live page: a port of loopback, or address:port (default: none; without a value ${usualPort})`,
     )
-    .option(
-      '--page-token-file <file>',
-      'what whoever opens the page must know (default: a new token, which is printed)',
-    )
+    .option('--page-token-file <file>', 'token for the page (default: a new token, which is printed)')
     .option('--page-no-token', 'dangerous: every user of this host may open the page, on loopback only')
     .option('--page-tls-key <file>', 'private key of the page, PEM (default: plain HTTP)')
     .option('--page-tls-cert <file>', 'certificate of the page, PEM (default: plain HTTP)')

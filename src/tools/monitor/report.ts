@@ -11,7 +11,7 @@ import { pageHelp } from './page.ts'
 
 const help = `
 Files are those of --save, of a monitor or a collector, with the same plan: windows of one time are merged, and then all of them, or those
-of each --per seconds; with --page, each window by itself. What is said of a longer time has the bounds of all of it.
+of each --per seconds; with --page, each window by itself. Values for a longer time have the bounds for all of that time.
 ${keyHelp}
 ${pageHelp}
 

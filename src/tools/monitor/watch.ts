@@ -28,10 +28,10 @@ const help = `${keyHelp}
 ${pageHelp}
 
 Several files are watched together, window by window, as agents at several points of a network. The interfaces of this host need the
-capability CAP_NET_RAW; adapters that do RoCE in hardware show its packets to no interface: mirror the port at the switch.
---tap runs a command and watches the roce devices of its processes; the exit code is the command's, whose standard output goes to standard error. On a
-terminal both stand among each other, and the last window comes when the command has ended: 2> FILE puts what the command writes aside.
-Windows of standard input end with the clock if its packets are of now (tcpdump needs -U).
+capability CAP_NET_RAW; the packets of adapters that implement RoCE in hardware do not pass through an interface: mirror the port at the
+switch. --tap runs a command and watches the roce devices of its processes; the exit code is that of the command, whose standard output goes
+to standard error. On a terminal the output of both is mixed, and the last window comes when the command has ended: 2> FILE redirects the
+output of the command. Windows of standard input end by the clock if its packets are live (tcpdump needs -U).
 ${alertHelp}
 
 Examples:

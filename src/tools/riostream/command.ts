@@ -4,8 +4,8 @@ import { entryModule } from '../../memory/index.ts'
 import { configureStreams } from '../rs-kit/index.ts'
 
 const help = `
-Without -s it is the server. Like rstream, but each end writes straight into memory that the other has mapped for it
-(riomap, riowrite), and looks at the last byte there until it changes. Options, messages and output are those of
+Without -s it is the server. The program is like rstream, but each end writes directly into memory that the other end has mapped for it
+(riomap, riowrite), and polls the last byte there until it changes. Options, messages and output are those of
 riostream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T must be the same at both ends.
 
   -T a  async          poll before every send and receive

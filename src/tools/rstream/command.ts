@@ -4,7 +4,7 @@ import { entryModule } from '../../memory/index.ts'
 import { configureStreams } from '../rs-kit/index.ts'
 
 const help = `
-Without -s it is the server. The client sends messages and the server sends as many back, over rsockets: first single
+Without -s it is the server. The client sends messages and the server sends the same number back, over rsockets: first single
 ones of several sizes (latency), then many at a time (bandwidth). With -I, -C or -S SIZE there is one test only. Options,
 messages and output are those of rstream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T
 must be the same at both ends.

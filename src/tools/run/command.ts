@@ -15,7 +15,7 @@ Examples:
   verbena run -- ibv_rc_pingpong localhost         both meet on shm:run
   verbena run -- sh -c 'ib_write_bw & sleep 1; ib_write_bw localhost'
   verbena run --device roce:192.0.2.7 -- ib_send_lat 192.0.2.9
-                                                   RoCEv2 to another host, whatever adapter it has
+                                                   RoCEv2 to another host, with any adapter there
   verbena run --device shm:lab --name rxe7 -- ls /sys/class/infiniband
   verbena run --explain -- ./my-program            print the reason of each verb that fails
   verbena run --trace -- ibv_rc_pingpong           print all RDMA operations, as strace prints system calls
@@ -40,9 +40,7 @@ const collect = (value: string, before: string[] = []): string[] => [...before, 
 export function configure(command: Command): void {
   takeValueByEquals(command, '--trace')
   command
-    .description(
-      'Run an unmodified program of libibverbs, librdmacm or libibumad on adapters of Verbena.',
-    )
+    .description('Run an unmodified program of libibverbs, librdmacm or libibumad on adapters of Verbena.')
     .argument('<program>', 'the program to start, found by PATH')
     .argument('[args...]', 'its arguments')
     .passThroughOptions()

@@ -41,7 +41,12 @@ Examples:
 export function configure(command: Command): void {
   readsCapture(command)
     .description('Follow the connections of a capture: messages, bytes, losses, NAKs, latencies.')
-    .option('--top <count>', 'show this number of conversations, those with the most packets first', countOf('--top'), 20)
+    .option(
+      '--top <count>',
+      'show this number of conversations, those with the most packets first',
+      countOf('--top'),
+      20,
+    )
     .option('--json', 'print one JSON document, with all conversations')
     .addHelpText('after', help)
     .action(async (file: string, options: ReadOptions & { top: number; json?: boolean }) => {

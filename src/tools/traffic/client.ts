@@ -79,10 +79,13 @@ export function configure(command: Command): void {
     .option('--pcap <file>', 'write the packets that would travel, and send nothing (default: send)')
     .option('--rocev1', 'with --pcap: packets of RoCEv1 (Ethertype 0x8915) instead of RoCEv2')
     .option('--seed <number>', 'another seed (default: that of the configuration, 1)')
-    .option('--count <number>', 'end after so many requests (default: that of the configuration)')
+    .option('--count <number>', 'end after this number of requests (default: that of the configuration)')
     .option('--duration <seconds>', 'end after this time (default: that of the configuration)')
     .option('--load <share>', 'another share of the bandwidth, in all phases (default: that of the configuration, 0.1)')
-    .option('--bandwidth <rate>', 'bandwidth of a load of 1, such as 25Gbps (default: that of the configuration, 10Gbps)')
+    .option(
+      '--bandwidth <rate>',
+      'bandwidth of a load of 1, such as 25Gbps (default: that of the configuration, 10Gbps)',
+    )
     .option('--client <index>', 'which of several clients this is (default: that of the configuration, 0)')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')

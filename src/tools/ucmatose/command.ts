@@ -7,8 +7,8 @@ import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteg
 import { runUcmatose, type UcmatoseSettings, ucmatosePort } from './run.ts'
 
 const examples = `
-Without -s it is the server. When all connections stand the server sends messages on each of them, then the client
-answers with as many, then the server disconnects. Options, messages and output are those of ucmatose of librdmacm,
+Without -s it is the server. When all connections are established the server sends messages on each of them, then the client
+responds with the same number, then the server disconnects. Options, messages and output are those of ucmatose of librdmacm,
 which can be the peer in either role. -c, -C and -S must be the same at both ends.
 
 Examples:

@@ -15,8 +15,8 @@ import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteg
 import { runUdaddy, udaddyPort } from './run.ts'
 
 const help = `
-Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come
-the server answers with as many. Options, messages and output are those of udaddy of librdmacm, which can be the peer
+Without -s it is the server. The client requests the server's UD queue pair and sends it datagrams; when all have arrived
+the server responds with the same number. Options, messages and output are those of udaddy of librdmacm, which can be the peer
 in either role. -c, -C and -S must be the same at both ends; a datagram that is lost is not sent again. The port is
 ${udaddyPort}, as there is no option for it.
 
