@@ -28,7 +28,7 @@ export async function buildProgram(
 ): Promise<Command> {
   const program = new Command('verbena')
   program
-    .description('RDMA verbs in user space, and what to measure them with. No adapter, no kernel module, no root.')
+    .description('RDMA verbs in user space, and tools to measure them. No adapter, no kernel module, no root.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
     .helpCommand('help [command]', 'print help for a command')

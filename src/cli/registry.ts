@@ -24,7 +24,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/start/index.ts'),
   },
   bench: {
-    summary: 'measure: one-way latency, throughput, rsockets beside TCP, or node-types',
+    summary: 'measure: one-way latency, throughput, rsockets and TCP, or node-types',
     load: () => import('../tools/bench/index.ts'),
   },
   collective: {
@@ -33,7 +33,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
   },
   report: { summary: 'make a report from saved results', load: () => import('../tools/report/index.ts') },
   trace: {
-    summary: 'look at captures of RDMA traffic: check, show, info, convert',
+    summary: 'analyse captures of RDMA traffic: check, show, info, convert',
     load: () => import('../tools/trace/index.ts'),
   },
   traffic: {
@@ -41,11 +41,11 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/traffic/index.ts'),
   },
   collect: {
-    summary: 'collect RDMA traffic of this host: counters, what carries RoCE, traces',
+    summary: 'collect data on the RDMA traffic of this host: counters, RoCE settings, traces',
     load: () => import('../tools/collect/index.ts'),
   },
   monitor: {
-    summary: 'watch RDMA traffic: who loads the network, what is lost, where it congests',
+    summary: 'watch RDMA traffic: load, losses and congestion of a network',
     load: () => import('../tools/monitor/index.ts'),
   },
   replay: {
@@ -53,7 +53,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/replay/index.ts'),
   },
   run: {
-    summary: 'run an unmodified RDMA program: its adapters are ours. No adapter, no kernel module, no root',
+    summary: 'run an unmodified RDMA program on adapters of Verbena, without kernel module or root',
     load: () => import('../tools/run/index.ts'),
   },
   gateway: {
@@ -102,7 +102,7 @@ export const commands: Readonly<Record<string, CommandEntry>> = {
     load: () => import('../tools/devices/index.ts'),
   },
   devinfo: {
-    summary: 'show what an adapter can do',
+    summary: 'show the attributes of an adapter',
     alias: 'ibv_devinfo',
     load: () => import('../tools/devinfo/index.ts'),
   },

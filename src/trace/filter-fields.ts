@@ -82,8 +82,8 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
   psn: { text: 'packet sequence number', kind: bits(24), get: (row) => row.psn },
   payload: { text: 'payload bytes', kind: size(), get: (row) => row.payload },
   pad: { text: 'pad bytes', kind: bits(2), get: (row) => row.pad },
-  ackreq: mark('AckReq: asks for an ACK', (row) => row.ackReq),
-  solicited: mark('asks for a solicited event', (row) => row.solicited),
+  ackreq: mark('AckReq: requests an ACK', (row) => row.ackReq),
+  solicited: mark('requests a solicited event', (row) => row.solicited),
   migreq: mark('MigReq: the migration bit', (row) => row.migReq),
   fecn: mark('FECN: congestion on the path of this packet', (row) => row.fecn),
   becn: mark('BECN: congestion on the return path', (row) => row.becn),
@@ -119,7 +119,7 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
     kind: whole(),
     get: (row) => row.refersTo,
   },
-  answer: { text: 'what the AETH says, such as ~ "PSN sequence"', kind: answer, get: (row) => row.answer },
+  answer: { text: 'meaning of the AETH, such as ~ "PSN sequence"', kind: answer, get: (row) => row.answer },
   request: mark('a request', (row) => row.operation !== undefined && !isResponse(row) && !row.cnp),
   response: mark('an ACK, a NAK or a READ response', isResponse),
   retransmission: mark('a request sent again', (row) => row.retransmission),
@@ -128,7 +128,7 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
   gap: mark('PSNs are missing before it', (row) => row.missing !== undefined),
   missing: { text: 'how many PSNs are missing before it', kind: bits(24), get: (row) => row.missing },
   late: mark('fills a gap', (row) => row.late),
-  copy: mark('the capture has this very packet before', (row) => row.copy),
+  copy: mark('the capture already has this packet', (row) => row.copy),
   overtaken: mark('a request whose ACK was recorded before it', (row) => row.overtaken),
   restart: mark('the QP was connected again', (row) => row.restart),
   unseen: mark('acknowledges requests that the capture does not have', (row) => row.unseen),
@@ -153,7 +153,7 @@ export const filterFields: Readonly<Record<string, FilterField>> = {
     get: (row) => row.tunnel,
   },
   cut: mark('cut by the capture', (row) => row.cut),
-  roce: mark('RDMA, whatever kind', (row) => row.kind !== 'other'),
+  roce: mark('RDMA of any kind', (row) => row.kind !== 'other'),
 }
 
 function isResponse({ operation: does }: Row): boolean {

@@ -12,17 +12,17 @@ const help = `
 One to many and many to one, as in "Erweiterung eines existierenden InfiniBand-Benchmarks" (C. Viertel, 2006): every rank is a process,
 started by mpirun, mpiexec, srun, Kubernetes, by hand (--rank, --ranks, --meet) or by --procs on this host. Rank 0 alone prints and saves.
 
-Scenario 2: rank 0 sends a message to i others, and each answers. With multicast it sends one to all; with READ it reads from each of
-them, tells them so by a multicast, and each reads from it. i is 1 to all, or --processes.
+Scenario 2: rank 0 sends a message to i other ranks, and each responds. With multicast it sends one message to all; with READ it reads
+from each of them, notifies them by a multicast, and each reads from it. i is 1 to all, or --processes.
   MEA_RTT_TIME            rank 0's time for that, by i; with READ the sum of the next two
   RDMART_1N, RDMART_N1    READ: until rank 0 has read from all; the longest time of another rank to read from it; by i
   MEA_SENDCOMPLETE_TIME   from the last post of rank 0 until its sends are complete
 Scenario 1: rank 0 sends 1 to MAXPOSTS messages to rank 1 in a step.
   MEA_POST_SR_CPU_OVERHEAD, MEA_POST_RR_CPU_OVERHEAD   posting one send, or one receive
-  MEA_POLL_CQ_CPU_OVERHEAD   one look into the completion queue, right after the posts
+  MEA_POLL_CQ_CPU_OVERHEAD   one poll of the completion queue, right after the posts
   MEA_SEND_TIME              from the last post until all are complete
 
-Names need no prefix: --measure rtt. Combinations that cannot be (READ on UC, datagrams above the MTU, …) are left out, and said on
+Names need no prefix: --measure rtt. Invalid combinations (READ on UC, datagrams above the MTU, …) are left out, and reported on
 stderr. The folder of --out gets NNN.csv with each repetition, run.json and plot.json.
 
 Examples:
@@ -35,19 +35,19 @@ const numbers = {
   memsize: {
     flag: '--memsize',
     argument: '<bytes>',
-    description: 'MEMSIZE: the last of the sizes, where --size names none',
+    description: 'MEMSIZE: the last of the sizes, if --size is not given',
     ...{ fallback: 65_536, min: 1, max: mostBytes },
   },
   warmup: {
     flag: '--warmup',
     argument: '<times>',
-    description: 'repetitions before those that count; 50 times as many before the first set',
+    description: 'repetitions that are not counted; 50 times as many before the first set',
     ...{ fallback: 20, min: 0, max: 10_000 },
   },
   lostAfter: {
     flag: '--lost-after',
     argument: '<ms>',
-    description: 'a message of UC, UD or multicast is lost when it has not come for so long',
+    description: 'a message of UC, UD or multicast is lost when it has not arrived after this time',
     ...{ fallback: 250, min: 1, max: 60_000, fraction: true },
   },
 }

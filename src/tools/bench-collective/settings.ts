@@ -112,7 +112,7 @@ export const collectiveOptions: { readonly [K in keyof CollectiveLists]: Setting
   measure: {
     flag: '--measure',
     argument: '<names>',
-    description: 'MEASURE: what is timed (below)',
+    description: 'MEASURE: the measured time (below)',
     expected: measures,
     example: 'MEA_RTT_TIME,MEA_SENDCOMPLETE_TIME',
     fallback: ['MEA_RTT_TIME'],
@@ -148,7 +148,7 @@ export const collectiveOptions: { readonly [K in keyof CollectiveLists]: Setting
   maxPosts: {
     flag: '--max-posts',
     argument: '<counts>',
-    description: 'MAXPOSTS: scenario 1 sends 1 to so many messages in a step; a list: exactly so many',
+    description: 'MAXPOSTS: scenario 1 sends 1 to this number of messages in a step; a list: exactly these numbers',
     expected: `a whole number from 1 to ${mostPosts}`,
     example: '16',
     fallback: [8],

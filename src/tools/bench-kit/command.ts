@@ -25,7 +25,7 @@ type Numbers = Readonly<Record<string, NumberOption>>
 export type NumbersOf<N extends Numbers> = { readonly [K in keyof N]: number }
 
 export const repeatOption: NumberOption = {
-  ...{ flag: '--repeat', argument: '<times>', description: 'measure every combination so many times' },
+  ...{ flag: '--repeat', argument: '<times>', description: 'repetitions of every combination' },
   ...{ fallback: 1, min: 1, max: 10_000 },
 }
 

@@ -7,8 +7,8 @@ import { latencyOptions, parseLatencyLists } from './settings.ts'
 import { measureLatency } from './show.ts'
 
 const examples = `
-Every setting may be a list, with commas or by repeating the option; the run is the product of all lists. Combinations
-that cannot be (UD with write-imm, inline above the adapter's limit, …) are left out, which is said on stderr.
+Every setting may be a list, with commas or by repeating the option; the run is the product of all lists. Invalid
+combinations (UD with write-imm, inline above the adapter's limit, …) are left out, and reported on stderr.
 
 The payload begins with the time of posting (8 bytes, tv_nsec of CLOCK_MONOTONIC), the immediate is the message's
 number. Latencies are t_recv − t_subm, and t_comp − t_subm for the sender's own completion. The folder of --out keeps
@@ -24,7 +24,7 @@ Examples:
 
 const numbers = {
   repeat: repeatOption,
-  seed: { ...seedOption, description: 'for the payload behind the stamp and the order of the sets' },
+  seed: { ...seedOption, description: 'for the payload after the stamp and the order of the sets' },
   warmup: {
     ...{ flag: '--warmup', argument: '<messages>', description: 'messages before each burst that are not counted' },
     ...{ fallback: 1000, min: 0, max: 8192 },

@@ -104,7 +104,7 @@ export const nodeOptions: { readonly [K in keyof NodeLists]: SettingOption<NodeL
   periodicSignaling: {
     flag: '--periodic-signaling',
     argument: '<requests>',
-    description: 'of infiniband: every so many-th inline send is signaled instead (default: 2048)',
+    description: 'of infiniband: every n-th inline send is signaled instead (default: 2048)',
     expected: 'a whole number from 1 to 4096',
     example: '1,64,2048',
     fallback: [],

@@ -55,10 +55,10 @@ const numbers = {
 export function configure(command: Command): void {
   configureBench<typeof numbers, { profile?: string | true }>(command, {
     name: 'rsocket',
-    description: 'Measure rsockets beside TCP of the kernel: transactions and bytes per second, CPU use.',
+    description: 'Measure rsockets and kernel TCP: transactions and bytes per second, CPU use.',
     settings: socketOptions,
     numbers,
-    others: (command) => command.option('--profile [sizes]', 'also sample where the time goes'),
+    others: (command) => command.option('--profile [sizes]', 'also sample in which functions time is spent'),
     help: examples,
     run: async (options, { seconds, warmup, repeat, seed }, { json, outDir }) => {
       const sizes = options.profile === undefined ? [] : sizesOf(options.profile)

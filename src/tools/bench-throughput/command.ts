@@ -35,7 +35,7 @@ const numbers = {
     ...{ fallback: 0.3, min: 0.001, max: 3600, fraction: true },
   },
   messages: {
-    ...{ flag: '--messages', argument: '<number>', description: 'end a measurement after so many messages' },
+    ...{ flag: '--messages', argument: '<number>', description: 'end a measurement after this number of messages' },
     ...{ fallback: Number.MAX_SAFE_INTEGER, without: '', min: 1, max: Number.MAX_SAFE_INTEGER },
   },
   warmup: {

@@ -10,7 +10,7 @@ export async function configure(command: Command): Promise<void> {
     command.command('throughput').summary('messages and bytes per second of the tutorial’s techniques'),
   )
   const rsocket = await import('../bench-rsocket/index.ts')
-  rsocket.configure(command.command('rsocket').summary('rsockets beside TCP of the kernel: TCP_RR and TCP_STREAM'))
+  rsocket.configure(command.command('rsocket').summary('rsockets and kernel TCP: TCP_RR and TCP_STREAM'))
   const node = await import('../bench-node/index.ts')
   node.configure(command.command('node').summary('latency and losses of node-types of the gateway'))
   const collective = await import('../bench-collective/index.ts')

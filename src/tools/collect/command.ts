@@ -4,18 +4,18 @@ import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
 Devices are those of the kernel (mlx5, mlx4, rxe, siw, bnxt_re, irdma, hns, and others by their drivers' own names) and Verbena's own.
-Whatever a driver calls a counter, and however it counts, it has one name and one unit here.
+Each counter has the same name and the same unit for all drivers.
 
 Examples:
   verbena collect counters                           all counters that are not zero
   verbena collect counters --interval 1              and their rates, every second
-  verbena collect l2                                 what carries RoCE here, and what its settings mean
+  verbena collect l2                                 RoCE settings of this host, and their consequences
   verbena collect trace -i eth0 -w roce.pcapng       RoCE packets as they pass
   verbena collect --out monday --duration 60         all of it, in a folder`
 
 export async function configure(command: Command, words?: readonly string[]): Promise<void> {
   command
-    .description('Collect what this host tells of its RDMA traffic, from its devices or from a recorded tree.')
+    .description('Collect data on the RDMA traffic of this host, from its devices or from a recorded tree.')
     .addHelpText('after', examples)
   await addSubcommands(
     command,

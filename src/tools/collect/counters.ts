@@ -30,15 +30,15 @@ import { listenForScrapes } from './listen.ts'
 import { noteProblems, readsTree, rootOf, waitUntil } from './source.ts'
 
 const help = `
-Bytes are bytes (drivers count words of four), and what drivers call differently has one name: that of node_exporter's metric
-where there is one. A counter that wraps (32 bits of mlx5), saturates (classic port counters) or was reset is known as such; the
-column of notes says it. A value that the driver gives from its cache (lifespan) is no rate of zero: it has none.
+Values are in bytes (drivers count words of four), and counters with different names in drivers have one name: that of node_exporter's
+metric if there is one. A counter that wraps (32 bits of mlx5), saturates (classic port counters) or was reset is detected, and marked in
+the column of notes. A value that the driver returns from its cache (lifespan) has no rate.
 PFC pauses and traffic by priority come from the driver of the network interface (ethtool).
-What the vocabulary has no word for is in --json under "others", by the driver's name.
+Counters without a name in this vocabulary are in --json under "others", by the driver's name.
 
---json prints one document; with --interval one on each line. --csv has a line for each counter. --prometheus prints what
---listen serves at /metrics. Whoever asks there needs a token: that of --token-file, or else one that is made and printed. --no-token
-asks for none: these counters can then be read by everybody who reaches the address.
+--json prints one document; with --interval one on each line. --csv has a line for each counter. --prometheus prints the text that
+--listen serves at /metrics. Clients need a token: that of --token-file, or else one that is generated and printed. With --no-token
+every client that can connect to the address can read these counters.
 
 Exit code 1 if there is no RDMA device.
 
@@ -72,24 +72,24 @@ export function configure(command: Command): void {
   const formats = ['json', 'csv', 'prometheus'] as const
   const others = (own: string): string[] => formats.filter((name) => name !== own)
   readsTree(command)
-    .description('Read the counters of all RDMA devices, once or again and again.')
+    .description('Read the counters of all RDMA devices, once or repeatedly.')
     .option('-d, --device <names>', 'only these devices, with commas between them (default: all)')
     .option('--ib-port <ports>', 'only these ports, with commas between them (default: all)')
-    .option('--interval <seconds>', 'read again after so many seconds (default: once)')
-    .option('--count <count>', 'end after so many readings (default: 1, with --interval until Ctrl-C)')
-    .option('--qp', 'counters of queue pairs, too, where the kernel has them: in the table and in JSON')
+    .option('--interval <seconds>', 'read again after this number of seconds (default: once)')
+    .option('--count <count>', 'end after this number of readings (default: 1, with --interval until Ctrl-C)')
+    .option('--qp', 'counters of queue pairs, too, if the kernel has them: in the table and in JSON')
     .option('--all', 'counters that are zero, too')
     .addOption(new Option('--json', 'print JSON').conflicts(others('json')))
     .addOption(new Option('--csv', 'print comma-separated values').conflicts(others('csv')))
-    .addOption(new Option('--prometheus', 'print the text that Prometheus reads').conflicts(others('prometheus')))
+    .addOption(new Option('--prometheus', 'print the text format of Prometheus').conflicts(others('prometheus')))
     .addOption(
       new Option(
         '--listen <[host:]port>',
         'serve that text at /metrics of this port of 127.0.0.1, or of another address (default: not)',
       ).conflicts(['json', 'csv', 'prometheus', 'interval', 'count']),
     )
-    .option('--token-file <file>', 'what whoever asks at --listen must know (default: a new token, which is printed)')
-    .option('--no-token', 'with --listen: everybody who reaches the address may read the counters')
+    .option('--token-file <file>', 'token for clients of --listen (default: a new token, which is printed)')
+    .option('--no-token', 'with --listen: every client that can connect may read the counters')
     .addHelpText('after', help)
     .action(async (options: Options) => {
       const host = hostOptions(options)

@@ -6,10 +6,10 @@ import { UsageError } from '../kit/index.ts'
 import { noteProblems, readsTree, rootOf } from './source.ts'
 
 const help = `
-Shown are RDMA ports with their GIDs and interfaces, then all Ethernet interfaces (Verbena's roce devices and Soft-RoCE run on
-any of them), then what their settings mean for RoCE. PFC, traffic classes and the map of DSCP to priority are asked from the
-kernel (dcbnl); some adapters keep them in firmware and tell only their own tools, which is said.
-PATH MTU is the largest that the MTU allows: the MTU less 96 bytes of headers, as the kernel reckons.
+The command shows RDMA ports with their GIDs and interfaces, then all Ethernet interfaces (Verbena's roce devices and Soft-RoCE run on
+any of them), then the consequences of their settings for RoCE. PFC, traffic classes and the map of DSCP to priority are read from the
+kernel (dcbnl); some adapters keep them in firmware and show them to their own tools only, which is reported.
+PATH MTU is the maximum that the MTU allows: the MTU minus 96 bytes of headers, as the kernel computes it.
 
 Exit code 1 if no RDMA port and no Ethernet interface was found.
 
@@ -21,7 +21,9 @@ Examples:
 
 export function configure(command: Command): void {
   readsTree(command)
-    .description('Show what carries RoCE v1 and v2 on this host, and what its settings mean.')
+    .description(
+      'Show the ports and interfaces of this host that carry RoCE v1 and v2, and the consequences of their settings.',
+    )
     .argument('[names...]', 'RDMA devices or network interfaces (default: all)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', help)

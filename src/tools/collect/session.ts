@@ -18,13 +18,13 @@ import { addTraceOptions, filesOptions, report, type TraceCommandOptions, traceO
 
 const help = `
 The folder gets
-  session.json      what was collected, where and when; what carries RoCE; the traces with their counts
+  session.json      host, time and command; RoCE settings; the traces with their counts
   counters.jsonl    a reading of all counters on each line, with rates
   trace.pcapng      the packets; several files if they are rotated
-\`verbena trace\` takes the folder in the place of a capture. With --anonymise, all of them are without the name of the host, the
-command line and the GUIDs of adapters, and with addresses that are mapped as those of the packets are.
+\`verbena trace\` takes the folder in place of a capture. With --anonymise, none of these files has the name of the host, the
+command line or the GUIDs of adapters, and their addresses are mapped in the same way as those of the packets.
 
-Without -i, packets come from the interfaces of RDMA devices; where there is none, there is no trace. Where packets may not be
+Without -i, packets come from the interfaces of RDMA devices; if there are none, there is no trace. If packets may not be
 captured, the counters are collected all the same, and the exit code is 1.
 
 Examples:
@@ -43,13 +43,13 @@ interface Options extends TraceCommandOptions {
 
 export function configure(command: Command): void {
   readsTree(addTraceOptions(command))
-    .description('Collect counters, what carries RoCE, and a trace into a folder.')
+    .description('Collect counters, RoCE settings and a trace into a folder.')
     .option('-o, --out <dir>', 'the folder, which is made (default: it has to be named)')
     .option('--interval <seconds>', 'time between readings of the counters (default: 1)')
     .option('--duration <seconds>', 'end after so long')
     .addOption(choiceOption('--compress <how>', 'compression of the trace', ['none', 'gzip', 'zstd']).default('none'))
     .option('--no-trace', 'no packets')
-    .option('--json', 'print what was collected as one JSON document')
+    .option('--json', 'print the summary as one JSON document')
     .addHelpText('after', help)
     .action(async (options: Options) => {
       if (options.out === undefined)

@@ -29,19 +29,19 @@ import { interfacesOf, tapCommand } from '../trace-kit/index.ts'
 
 const help = `
 Sources: interfaces of this host (-i), which needs the capability CAP_NET_RAW; a capture in a file or from standard input (-r);
-or the packets of a command that uses Verbena's own roce devices (behind --), which ends with the trace.
-A filter in the kernel keeps what was asked for: roce (the default) is RoCEv1 (Ethertype 0x8915) and RoCEv2 (UDP 4791), also below
-VLAN tags; of a capture that is read, native InfiniBand as well. Adapters that do RoCE in hardware show its packets to no
-interface of the kernel: mirror the port at the switch, or read what the adapter's own sniffer writes.
+or the packets of a command that uses Verbena's own roce devices (after --), which ends with the trace.
+A filter in the kernel selects packets: roce (the default) is RoCEv1 (Ethertype 0x8915) and RoCEv2 (UDP 4791), also with
+VLAN tags; from a capture that is read, also native InfiniBand. The packets of adapters that implement RoCE in hardware do not pass
+through an interface of the kernel: mirror the port at the switch, or read the output of the adapter's own sniffer.
 
-The name of the file decides its format: .pcap or .pcapng, compressed if .gz or .zst (Node.js 22.15) follows. Rotated files are
-numbered. A file gets its name when it is complete. Packets that the kernel had no room for are counted, said, and noted in a
-pcapng file.
+The name of the file determines its format: .pcap or .pcapng, compressed if .gz or .zst (Node.js 22.15) follows. Rotated files are
+numbered. A file gets its name when it is complete. Packets for which the kernel had no room are counted; the count is printed, and
+written to a pcapng file.
 
---headers keeps what is before the payload, and management datagrams whole. --anonymise maps MAC and IP addresses, GIDs, LIDs,
+--headers keeps the headers before the payload, and complete management datagrams. --anonymise maps MAC and IP addresses, GIDs, LIDs,
 P_Keys, Q_Keys, R_Keys and virtual addresses with a key, each always to the same one, IP addresses with their prefixes; payload,
 immediate data and atomic operands are zeros; the ICRC is computed again, and is wrong where it was wrong. The same file of
---anonymise-key gives the same mapping at other hosts. Packets that are no RDMA, or in tunnels, are left out.
+--anonymise-key gives the same mapping at other hosts. Packets that are not RDMA, or in tunnels, are left out.
 
 Exit code 1 if the source is damaged or the command fails.
 
@@ -88,8 +88,8 @@ export function addTraceOptions(command: Command): Command {
     .option('--headers', 'headers only, and management datagrams')
     .option('--anonymise', 'map addresses and keys, without payload')
     .option('--anonymise-key <file>', 'the same, with the contents of this file as the key (default: a random one)')
-    .option('--rotate-size <MB>', 'begin another file after so many million bytes (default: not)')
-    .option('--rotate-time <seconds>', 'begin another file after so long (default: not)')
+    .option('--rotate-size <MB>', 'begin another file after this number of million bytes (default: never)')
+    .option('--rotate-time <seconds>', 'begin another file after this time (default: never)')
     .option('--rotate-files <count>', 'delete the oldest file when there are more (default: keep all)')
     .option('--buffer <MiB>', 'room for packets that have not been written yet, of each interface (default: 64)')
     .option('--no-promiscuous', 'no frames for other hosts')
@@ -98,10 +98,10 @@ export function addTraceOptions(command: Command): Command {
 export function configure(command: Command): void {
   addTraceOptions(command)
     .description('Capture RoCE packets into pcap or pcapng files.')
-    .argument('[command...]', 'a command whose roce devices are captured, behind --')
+    .argument('[command...]', 'a command whose roce devices are captured, after --')
     .option('-r, --read <file>', 'a capture to read instead; - for standard input (default: interfaces)')
     .option('-w, --write <file>', 'the file to write; - for standard output (default: roce-DATE-TIME.pcapng)')
-    .option('-c, --count <packets>', 'end after so many packets (default: at Ctrl-C)')
+    .option('-c, --count <packets>', 'end after this number of packets (default: at Ctrl-C)')
     .option('--duration <seconds>', 'end after so long')
     .addOption(new Option('--json', 'print what was captured as one JSON document'))
     .addHelpText('after', help)

@@ -21,7 +21,7 @@ export async function configure(command: Command, words?: readonly string[]): Pr
         summary: 'how long each algorithm takes, by size and number of ranks',
         load: () => import('./measure.ts'),
       },
-      tune: { summary: 'make a table that chooses, from such results', load: () => import('./tune.ts') },
+      tune: { summary: 'make a table of rules from such results', load: () => import('./tune.ts') },
     },
     words,
   )

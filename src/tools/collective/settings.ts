@@ -57,7 +57,7 @@ export const algorithmOptions: { readonly [K in keyof Lists]: SettingOption<List
   size: {
     flag: '--size',
     argument: '<bytes>',
-    description: 'of a broadcast or a reduction all, else what one rank has for one other',
+    description: 'all bytes of a broadcast or a reduction, else those from one rank to another',
     expected: `a whole number of bytes from ${elementBytes} to ${mostBytes}, a multiple of ${elementBytes}`,
     example: '8,4096,1048576',
     fallback: sizes,

@@ -8,10 +8,11 @@ import { UsageError } from '../kit/index.ts'
 import { changed, gain, measurementsOf, settingsOf, showTuning } from './show.ts'
 
 const help = `
-The table says which algorithm to take by collective, number of ranks and bytes. The default rules stay, but where another algorithm was
-faster beyond the noise: by 3 % at least, and with intervals of the medians that do not overlap. With several results of the same settings
-the median of their medians counts, and the interval that holds all of theirs. Between two sizes the table changes at their geometric mean;
-what was measured with n ranks counts for more than half as many, or for more than the next smaller number that was measured, up to n.
+The table selects an algorithm by collective, number of ranks and bytes. The default rules change only where another algorithm was
+faster beyond the noise: by at least 3 %, and with intervals of the medians that do not overlap. With several results of the same settings
+the median of their medians counts, and the interval that contains all of their intervals. Between two sizes the table changes at their
+geometric mean; a measurement with n ranks applies to more than half as many ranks, or to more than the next smaller number that was
+measured, up to n.
 
 A program takes the table by its name in VERBENA_TABLE, or gives its content to createCommunicator as \`table\`. It must be the same at all ranks.
 
@@ -26,10 +27,10 @@ interface Options {
 
 export function configure(command: Command): void {
   command
-    .description('Make a table that chooses algorithms, from results of verbena collective measure.')
+    .description('Make a table of rules that select algorithms, from results of verbena collective measure.')
     .argument('<results...>', 'folders that `verbena collective measure` wrote')
-    .option('-o, --output <file>', 'where the table goes', 'table.json')
-    .option('--json', 'print what changes as one JSON document and nothing else')
+    .option('-o, --output <file>', 'file of the table', 'table.json')
+    .option('--json', 'print the changes as one JSON document and nothing else')
     .addHelpText('after', help)
     .action(run)
 }

@@ -7,7 +7,7 @@ import { hexGuid } from '../kit/index.ts'
 const examples = `
 Examples:
   verbena devices                      names, node GUIDs, kinds
-  verbena devices --counters           and what each has counted, without the zeros: shm:NAME, and the roce
+  verbena devices --counters           and their counters that are not zero: shm:NAME, and the roce
                                        devices of every running process of yours, at most a second old
   verbena devices --counters --json    all of it as one JSON document`
 
@@ -19,7 +19,7 @@ interface Options {
 export function configure(command: Command): void {
   command
     .description('List the adapters of this host. shm0 and shm1 are always there; shm:NAME is one between processes.')
-    .option('--counters', 'messages, errors and drops of each adapter, also of those in other processes')
+    .option('--counters', 'messages, errors and drops of each adapter, also of adapters in other processes')
     .option('--json', 'print one JSON document')
     .addHelpText('after', examples)
     .action((options: Options) => {

@@ -6,7 +6,7 @@ import { addSynonym, deviceVariable, fullGidText, hexGuid, openAsked, parseInteg
 
 export function configure(command: Command): void {
   command
-    .description('Show what adapters can do, as ibv_devinfo does.')
+    .description('Show the attributes of adapters, as ibv_devinfo does.')
     .argument('[device]', 'name of an adapter (default: all)')
     .addOption(new Option('-d, --device <dev>', 'the same, as ibv_devinfo takes it (default: all)').env(deviceVariable))
     .option('-i, --ib-port <port>', 'only this port (default: all)')

@@ -6,9 +6,9 @@ import { mistakesOf, readConfiguration } from './configuration.ts'
 
 const help = `
 A configuration is that of VILLASnode, in libconfig (.conf, .cfg), JSON (.json) or YAML (.yaml, .yml). Every mistake is named with
-its file, line and key. Settings of VILLASnode that have no effect here are named, too; they are no mistakes.
+its file, line and key. Settings of VILLASnode that have no effect here are listed, too; they are not mistakes.
 
-Exit codes: 0 it is right, 1 it has mistakes, or cannot be read.
+Exit codes: 0 the configuration is right, 1 it has mistakes, or cannot be read.
 
 Examples:
   verbena gateway check lab.conf

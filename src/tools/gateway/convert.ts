@@ -17,12 +17,12 @@ A format is its name, or its settings as JSON, as in a configuration of VILLASno
   value                    real_precision; one value in each sample
   protobuf                 ts_origin, sequence
 
-The types of the values are not in the samples: -t 8f2i says that there are eight floats and two integers (f, i, b boolean,
-c complex). A header names all of them. Values beyond them are dropped, and standard error says in how many samples.
+The types of the values are not in the samples: -t 8f2i means eight floats and two integers (f, i, b boolean,
+c complex). A header names all of them. Further values are dropped, and the number of samples with such values is printed on standard error.
 
-What cannot be read is skipped, and standard error says where it is (line, byte) and why; the exit code is then 1. In
-villas.binary and villas.web nothing behind a malformed message can be found, so the conversion ends there; in protobuf the same holds for
-a length that is malformed.
+Input that cannot be read is skipped, and its position (line, byte) and the reason are printed on standard error; the exit code is then 1.
+In villas.binary and villas.web no message after a malformed one can be found, so the conversion ends there; in protobuf the same holds
+after a malformed length.
 
 Examples:
   verbena gateway convert -o csv -t 8f < log.dat > log.csv

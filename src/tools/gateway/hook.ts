@@ -37,8 +37,8 @@ ${list}
 Their settings are those of VILLASnode, for example -o signal=voltage -o scale=1000. A value may be JSON; a,b,c is a list, and so is a key
 that is given several times; a.b=1 is the setting b in the group a. Settings of -o go before those of the file of -c.
 
-As for villas hook, a sample without a time of receipt was received when it was read. What cannot be read, and samples that the
-hook cannot process, are left out, and standard error says how many; the exit code is then 1.
+As for villas hook, a sample without a time of receipt was received when it was read. Input that cannot be read, and samples that the
+hook cannot process, are left out, and their number is printed on standard error; the exit code is then 1.
 Formats: ${formatNames.join(', ')}, or settings of one as JSON; see verbena gateway convert --help.
 
 Examples:

@@ -19,18 +19,18 @@ import { announce, httpOf, listen } from './http.ts'
 import { addVillasOptions, saidLevels } from './villas-options.ts'
 
 const help = `
-It starts all nodes, then all paths, and says on standard error what happens. Ctrl-C or SIGTERM stop it in order: sources first, then
-what they have sent is written; a second one ends it at once. With idle_stop = true in the configuration it also ends when nothing can come
-any more, because all files and generators that it reads have come to their end.
+The command starts all nodes, then all paths, and reports events on standard error. Ctrl-C or SIGTERM stop it in order: sources first, then
+their remaining samples are written; a second signal ends it at once. With idle_stop = true in the configuration it also ends when no more
+samples can come, because all files and generators that it reads have ended.
 
-With a group http in the configuration it has an HTTP API, live data and a page, on this host only unless http.host says otherwise. It
-says where, with a token that callers have to know: http.token, or else one that is made at the start. The address with it opens the
-page. --no-token (http.no_token) asks for none: then every user of this host, and every program that can reach the port, can run commands
+With a group http in the configuration it has an HTTP API, live data and a page, on this host only unless http.host gives another address.
+It prints the address with the token that clients need: http.token, or else one that is generated at the start. This address opens the
+page. With --no-token (http.no_token) every user of this host, and every program that can reach the port, can run commands
 as the user of the gateway.
 
-With --json, one document comes at the end: duration (seconds), nodes and paths with their counts, failures.
+With --json, one document is printed at the end: duration (seconds), nodes and paths with their counts, failures.
 
-Exit codes: 0 it has ended, or was stopped in order by SIGTERM; 1 the configuration has mistakes, or a node could not start or go on;
+Exit codes: 0 it has ended, or was stopped in order by SIGTERM; 1 the configuration has mistakes, or a node could not start or continue;
 130 it was stopped by Ctrl-C.
 
 Examples:
@@ -51,7 +51,7 @@ export function configure(command: Command): void {
     .argument('[config]', "a file, or '-' for standard input")
     .option('-C, --capabilities', 'print node-types, hooks, formats and requests of the API as JSON; nothing runs')
     .option('--duration <seconds>', 'stop after this time (default: never)')
-    .option('--no-token', 'dangerous: whoever reaches the API may do everything (default: they need a token)')
+    .option('--no-token', 'dangerous: every client of the API may do everything (default: clients need a token)')
     .option('--json', 'print one JSON document at the end')
     .addHelpText('after', help)
     .action(run)

@@ -14,7 +14,7 @@ import { addVillasOptions, saidLevels } from './villas-options.ts'
 const help = `
 Samples of standard input are written to the node, and samples of the node to standard output; other nodes and the paths of the
 configuration do not run. It ends at the end of standard input, unless there is a limit of samples to receive, or with -r. Peers of a
-websocket node that is a server come to the port of the configuration's group http.
+websocket node that is a server connect to the port of the configuration's group http.
 
 Formats: ${formatNames.join(', ')}, or settings of one as JSON; see verbena gateway convert --help.
 
@@ -51,7 +51,7 @@ export function configure(command: Command): void {
     .option('-T, --timeout <seconds>', 'stop after this time (default: never)')
     .option('-L, --limit-send <count>', 'stop after as many samples sent (default: never)')
     .option('-l, --limit-receive <count>', 'stop after as many samples received (default: never)')
-    .option('--no-token', 'dangerous: whoever reaches the API of a websocket server may do everything')
+    .option('--no-token', 'dangerous: every client of the API of a websocket server may do everything')
     .addHelpText('after', help)
     .action(run)
 }

@@ -14,8 +14,9 @@ const shapes = ['mixed', 'random', 'sine', 'triangle', 'square', 'ramp', 'consta
 const help = `
 Types: ${shapes.join(', ')}. With mixed, each value has another of these.
 
-Samples come at --rate, with the time at which each was due and not before; a step that comes too late is left out, and standard error
-says at the end how many were. With --no-realtime they come as fast as they are taken, with the times that the rate gives them.
+Samples are generated at --rate, each with the time at which it was due and not before; a step that would be too late is left out, and
+the number of these is printed on standard error at the end. With --no-realtime samples are generated as fast as they are read, with the
+times that follow from the rate.
 
 Formats: ${formatNames.join(', ')}, or settings of one as JSON; see verbena gateway convert --help.
 

@@ -14,7 +14,10 @@ const levelOf: Readonly<Record<GatewayLogLevel, number>> = { debug: 1, info: 2, 
 /** Adds -V, and -d as `flag` with its usual level. */
 export function addVillasOptions(command: Command, flag = '--log', usual: string = 'info'): Command {
   return command
-    .option(`-d, ${flag} <level>`, `least important lines that are said: ${logLevels.join(', ')} (default: ${usual})`)
+    .option(
+      `-d, ${flag} <level>`,
+      `lowest level of messages that are printed: ${logLevels.join(', ')} (default: ${usual})`,
+    )
     .version(version, '-V, --version', 'print the version')
 }
 

@@ -52,8 +52,8 @@ export interface RunOptions {
 /** Adds the options that limit how long the ends of a run wait for each other, and `--json`. */
 export function addRunOptions(command: Command): Command {
   return command
-    .option('--wait <seconds>', 'client: retry for this long while no server listens (default: 0)')
-    .option('--timeout <seconds>', 'give up when nothing arrives for this long; 0 waits forever (default: 60)')
+    .option('--wait <seconds>', 'client: retry for this time while no server listens (default: 0)')
+    .option('--timeout <seconds>', 'give up when nothing arrives for this time; 0: no limit (default: 60)')
     .option('--json', 'print one JSON document and nothing else')
 }
 

@@ -14,10 +14,10 @@ import {
 import { type MckeySettings, runMckey } from './run.ts'
 
 const help = `
-Joins a multicast group. With -s it sends datagrams to it, without -s it waits for as many. Options, messages and output
-are those of mckey of librdmacm, which can be the peer in either role. Start the receivers first: a datagram that is lost
-is not sent again. As there, both roles wait for 3 seconds after joining.
-Not here, with the reason when asked for: -l
+The program joins a multicast group. With -s it sends datagrams to it, without -s it waits for as many datagrams. Options, messages
+and output are those of mckey of librdmacm, which can be the peer in either role. Start the receivers first: a datagram that is lost
+is not sent again. As in the original, both roles wait for 3 seconds after joining.
+Not supported (the error has the reason): -l
 
 Examples:
   verbena mckey -m 239.1.2.3 -b 10.77.0.1                   a receiver, on one host,

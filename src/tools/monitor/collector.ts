@@ -11,14 +11,15 @@ import { pageHelp } from './page.ts'
 import { noteIfInClear, seedInClear, tlsOfServer } from './secret.ts'
 
 const help = `
-Agents (verbena monitor -i eth0 --collector URL) ask for the plan of windows, and send theirs. Windows of one time are merged; an agent
-that lags is waited for, for up to eight windows; one that sends nothing for ten windows (ten seconds at least) has vanished. Windows of agents of
-another version, or with sketches of another seed or size, are refused with the reason. With --save, windows are on the disk before
-they are acknowledged: after a restart with the same file none is missing there, or counted twice. The file has the seed of the sketches: keep it.
+Agents (verbena monitor -i eth0 --collector URL) get the plan of windows from the collector, and send their windows. Windows of the same
+time are merged. Up to eight windows wait for an agent that lags; an agent that sends nothing for ten windows (at least ten seconds) has
+vanished. Windows of agents of another version, or with sketches of another seed or size, are rejected with the reason. With --save,
+windows are on the disk before they are acknowledged: after a restart with the same file none is missing there, and none is counted twice.
+The file contains the seed of the sketches: keep it secret.
 
-All requests need a token: that of --token-file or of the variable VERBENA_MONITOR_TOKEN, or else one that is made and printed, for
-agents of now. GET /metrics is for Prometheus, with the token as credentials.
-HTTPS: --tls-key and --tls-cert. Without them it listens on loopback only, unless --listen says otherwise.
+All requests need a token: that of --token-file or of the variable VERBENA_MONITOR_TOKEN, or else one that is generated and printed, for
+this run only. GET /metrics is for Prometheus, with the token as credentials.
+For HTTPS give --tls-key and --tls-cert. Without them the collector listens on loopback only, unless --listen gives another address.
 ${keyHelp}
 ${pageHelp}
 ${alertHelp}

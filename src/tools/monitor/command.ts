@@ -7,14 +7,12 @@ Traffic is watched in windows of a second. Each has exact counters, and sketches
 connections, queue pairs, hosts, partitions, operations, memory regions. Every number of a sketch has its bounds.
 
 Examples:
-  verbena monitor -i eth0                            what passes an interface, each second
-  verbena monitor roce.pcap --json | jq .anomalies   what is wrong in a capture
+  verbena monitor -i eth0                            traffic of an interface, each second
+  verbena monitor roce.pcap --json | jq .anomalies   anomalies of a capture
   verbena monitor a.pcap b.pcap --by source,rkey     two points of a network together`
 
 export async function configure(command: Command, words?: readonly string[]): Promise<void> {
-  command
-    .description('Watch RDMA traffic: who loads the network, what is lost, where it congests.')
-    .addHelpText('after', examples)
+  command.description('Watch RDMA traffic: load, losses and congestion of a network.').addHelpText('after', examples)
   await addSubcommands(
     command,
     {
@@ -23,7 +21,7 @@ export async function configure(command: Command, words?: readonly string[]): Pr
         load: () => import('./collector.ts'),
       },
       compare: {
-        summary: 'exact counting beside the sketches: the errors, and whether bounds hold',
+        summary: 'exact counting and sketches: the errors, and whether bounds hold',
         load: () => import('./compare.ts'),
       },
       report: { summary: 'a report of saved windows', load: () => import('./report.ts') },

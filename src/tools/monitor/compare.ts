@@ -35,14 +35,14 @@ import { keyHelp, keyOption, measureOf } from './output.ts'
 import { Together } from './together.ts'
 
 const help = `
-Each packet goes to the monitor and, by the same keys, to exact tables that grow with the traffic. Of each window, what the sketches answer
-is then judged by the truth: flow sizes of all keys (average absolute and relative error, what is not found counting as 0), heavy hitters
-(F1), the largest keys, entropy, numbers of flows and hosts, quantiles of latencies; and of every bound that was stated, whether it held.
-A file is compared after the other, each by itself; or with --merge all of them together, window by window, as a collector merges what its agents send.
-Rates of microbursts and latencies of single flows are not compared.
+Each packet goes to the monitor and, by the same keys, to exact tables that grow with the traffic. For each window the results of the
+sketches are then compared with the exact values: flow sizes of all keys (average absolute and relative error; a key that is not found
+counts as 0), heavy hitters (F1), the largest keys, entropy, numbers of flows and hosts, quantiles of latencies; and every stated bound is
+checked. Files are compared one after the other, each by itself; or with --merge all of them together, window by window, as a collector
+merges the windows of its agents. Rates of microbursts and latencies of single flows are not compared.
 ${keyHelp}
 
-Exit code 1 if a bound held so much less often than its confidence says that chance does that once in a thousand times at most.
+Exit code 1 if a bound held so much less often than its confidence that this happens by chance at most once in a thousand times.
 
 Examples:
   verbena monitor compare roce.pcap
@@ -63,13 +63,13 @@ interface Options extends ReadOptions, ConfigOptions {
 
 export function configure(command: Command): void {
   addConfigOptions(readsPackets(command))
-    .description('Count exactly beside the sketches, and say how far they are from the truth.')
+    .description('Count exactly in addition to the sketches, and show the errors of the sketches.')
     .argument('<files...>', 'captures: pcap or pcapng, compressed or not; - for standard input')
     .option('--by <key>', 'a key to compare; may be repeated (default: every key that has a name)', keyOption)
-    .option('--of <measure>', 'what is summed: bytes, packets, messages, or an event', 'bytes')
+    .option('--of <measure>', 'the sum to list: bytes, packets, messages, or an event', 'bytes')
     .option('--threshold <percent>', 'of the sum of all keys, from which a key is a heavy hitter (default: 0.1)')
     .option('--top <count>', 'how many of the largest keys are compared (default: 10)')
-    .option('--exact-memory <MiB>', 'memory for exact counting, at most (default: 1024)')
+    .option('--exact-memory <MiB>', 'maximum memory for exact counting (default: 1024)')
     .option('--seed <number>', 'of the sketches, for a result that can be repeated (default: a random one)')
     .option('--merge', 'compare the files together, as those of agents of a collector')
     .option('--json', 'print one JSON document for each file, a line each')

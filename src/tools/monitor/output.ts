@@ -47,7 +47,7 @@ Measures: bytes, packets, messages, or an event: retransmission, duplicate, miss
 nakInvalid, nakAccess, nakOperational, nakOther, rnr, cnp, marked, icrc, malformed.`
 
 export const alertHelp = `
-An alert is a number of the window, < or >, a threshold, and for how many windows in a row (1): 'missing > 100 for 3'. Numbers: counters
+An alert is a number of the window, < or >, a threshold, and a number of consecutive windows (1): 'missing > 100 for 3'. Numbers: counters
 (missing, retransmission, timeout, rnr, cnp, marked, icrc, dropped, …), bitsPerSecond, packetsPerSecond, messagesPerSecond, flows, hosts,
 ackP50, ackP99, readP50, readP99 (µs), lossPercent, markedPercent, and anomaly.KIND: incast, slow-receiver, unmarked-loss, timeouts,
 access-errors, bad-icrc, pfc-storm, pollution, overload, and so on.`
@@ -56,7 +56,7 @@ access-errors, bad-icrc, pfc-storm, pollution, overload, and so on.`
 export function addViewOptions(command: Command): Command {
   return addPageOptions(command)
     .option('--by <key>', 'a key to list; may be repeated (default: connection, qp, hosts, operation)', keyOption)
-    .option('--of <measure>', 'what is summed: bytes, packets, messages, or an event', 'bytes')
+    .option('--of <measure>', 'the sum to list: bytes, packets, messages, or an event', 'bytes')
     .option('--top <count>', 'rows of each list (default: 5)')
     .option('--json', 'print one JSON document for each window, a line each')
 }
@@ -66,8 +66,8 @@ export function addOutputOptions(command: Command): Command {
   return addViewOptions(command)
     .addOption(choiceOption('--view <how>', 'lines, or a screen as of top (default: lines)', ['lines', 'top']))
     .option('--save <file>', 'add each window to this file, for monitor report (default: not saved)')
-    .option('--alert <rule>', 'say when a number is past a threshold; may be repeated (default: none)', alertOption)
-    .option('--alert-log <file>', 'add alerts to this file as JSON lines (default: said on stderr only)')
+    .option('--alert <rule>', 'report when a number is past a threshold; may be repeated (default: none)', alertOption)
+    .option('--alert-log <file>', 'append alerts to this file as JSON lines (default: stderr only)')
     .option('--alert-webhook <url>', 'POST each alert there as JSON (default: nowhere)')
     .option('--alertmanager <url>', "POST alerts there as Prometheus' Alertmanager takes them (default: nowhere)")
 }

@@ -20,9 +20,9 @@ const usualPort = '9881'
 
 export const pageHelp = `
 --page serves a live page on loopback until Ctrl-C, also after the last window of a file: tables, time series, a map of hosts, details of
-hosts, queue pairs, messages and microbursts. It asks for a token: that of --page-token-file, or else one that is made and printed with
-the address, which then opens the page. --page-no-token asks for none: then every user of this host sees the traffic. On another address
-than loopback it should have --page-tls-key.`
+hosts, queue pairs, messages and microbursts. It requires a token: that of --page-token-file, or else one that is generated and printed
+with the address, which then opens the page. With --page-no-token every user of this host can see the traffic. On an address other than
+loopback give --page-tls-key.`
 
 export function addPageOptions(command: Command): Command {
   return command
@@ -30,10 +30,7 @@ export function addPageOptions(command: Command): Command {
       '--page [address]',
       `serve a live page: a port of loopback, or address:port (default: none; without a value ${usualPort})`,
     )
-    .option(
-      '--page-token-file <file>',
-      'what whoever opens the page must know (default: a new token, which is printed)',
-    )
+    .option('--page-token-file <file>', 'token for the page (default: a new token, which is printed)')
     .option('--page-no-token', 'dangerous: every user of this host may open the page, on loopback only')
     .option('--page-tls-key <file>', 'private key of the page, PEM (default: plain HTTP)')
     .option('--page-tls-cert <file>', 'certificate of the page, PEM (default: plain HTTP)')

@@ -11,7 +11,7 @@ import { pageHelp } from './page.ts'
 
 const help = `
 Files are those of --save, of a monitor or a collector, with the same plan: windows of one time are merged, and then all of them, or those
-of each --per seconds; with --page, each window by itself. What is said of a longer time has the bounds of all of it.
+of each --per seconds; with --page, each window by itself. Values for a longer time have the bounds for all of that time.
 ${keyHelp}
 ${pageHelp}
 
@@ -29,7 +29,7 @@ interface Options extends OutputOptions {
 
 export function configure(command: Command): void {
   addViewOptions(command)
-    .description('Sum up saved windows: the largest keys, losses, latencies, and what was wrong.')
+    .description('Sum up saved windows: the largest keys, losses, latencies, and anomalies.')
     .argument('<files...>', 'windows that were saved with --save')
     .option('--per <seconds>', 'a report for each time of this length (default: one for all)')
     .option('--from <time>', 'leave out windows before that, ISO 8601 (default: from the first)')

@@ -28,10 +28,10 @@ const help = `${keyHelp}
 ${pageHelp}
 
 Several files are watched together, window by window, as agents at several points of a network. The interfaces of this host need the
-capability CAP_NET_RAW; adapters that do RoCE in hardware show its packets to no interface: mirror the port at the switch.
---tap runs a command and watches the roce devices of its processes; the exit code is the command's, whose standard output goes to standard error. On a
-terminal both stand among each other, and the last window comes when the command has ended: 2> FILE puts what the command writes aside.
-Windows of standard input end with the clock if its packets are of now (tcpdump needs -U).
+capability CAP_NET_RAW; the packets of adapters that implement RoCE in hardware do not pass through an interface: mirror the port at the
+switch. --tap runs a command and watches the roce devices of its processes; the exit code is that of the command, whose standard output goes
+to standard error. On a terminal the output of both is mixed, and the last window comes when the command has ended: 2> FILE redirects the
+output of the command. Windows of standard input end by the clock if its packets are live (tcpdump needs -U).
 ${alertHelp}
 
 Examples:
@@ -47,17 +47,17 @@ Examples:
 
 export function configure(command: Command): void {
   addAgentOptions(addOutputOptions(addConfigOptions(readsPackets(command))))
-    .description('Watch RDMA traffic in windows: the largest keys, losses, latencies, and what is wrong.')
+    .description('Watch RDMA traffic in windows: the largest keys, losses, latencies, and anomalies.')
     .argument('[files...]', 'captures: pcap or pcapng, compressed or not; - for standard input; with --tap, a command')
     .option('-i, --interface <names>', 'interfaces of this host, with commas between them, or any')
-    .option('--tap', 'watch the roce devices of a command, which is behind --')
+    .option('--tap', 'watch the roce devices of a command, which is after --')
     .option('--duration <seconds>', 'end after so long (default: when the source ends, or at Ctrl-C)')
     .option(
       '--metrics <[host:]port>',
       'serve metrics for Prometheus at /metrics of this port of 127.0.0.1 (default: not)',
     )
-    .option('--metrics-token-file <file>', 'what Prometheus must know (default: a new token, which is printed)')
-    .option('--metrics-no-token', 'everybody who reaches the address may read the metrics')
+    .option('--metrics-token-file <file>', 'token for Prometheus (default: a new token, which is printed)')
+    .option('--metrics-no-token', 'every client that can connect may read the metrics')
     .option('--workers <count>', 'threads for each file, each for some pairs of hosts (default: 1)')
     .addHelpText('after', help)
     .action(async (files: string[], options: WatchCommandOptions) => {

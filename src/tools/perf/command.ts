@@ -102,8 +102,8 @@ interface Options extends RunOptions {
 }
 
 const overview = `
-Start a test without a host at one end, and with the first one's host at the other. The client's options hold; give
-the server only what concerns it alone (-d, -i, -x, -p, --json, limits). What it is given beyond that must agree.
+Start a test without a host at one end, and with the first one's host at the other. The client's options apply; give
+the server only its own options (-d, -i, -x, -p, --json, limits). Other options of the server must agree with the client's.
 
 Examples:
   verbena perf send_lat -d shm:lab                     the server,
@@ -170,7 +170,7 @@ function configureTest(test: PerfTest, command: Command): void {
       '-c, --connection <type>',
       `${verb === 'send' ? 'RC, UC or UD' : verb === 'write' ? 'RC or UC' : 'RC'} (default: RC)`,
     )
-    .option('-m, --mtu <bytes>', 'path MTU (default: what both ports can do)')
+    .option('-m, --mtu <bytes>', 'path MTU (default: the largest of both ports)')
   if (verb === 'read' || verb === 'atomic') command.option('-o, --outs <number>', 'outstanding requests (default: 16)')
   else command.option('-I, --inline_size <bytes>', `largest message that is inline (default: ${latency ? 220 : 0})`)
   if (verb === 'atomic')
@@ -182,7 +182,7 @@ function configureTest(test: PerfTest, command: Command): void {
       .option('-q, --qp <number>', 'queue pairs (default: 1)')
       .option('-l, --post_list <number>', 'work requests that are posted together (default: 1)')
       .option('-b, --bidirectional', 'both ends send; the columns are the sum')
-      .option('-Q, --cq-mod <number>', 'one of so many requests makes a completion (default: 100)')
+      .option('-Q, --cq-mod <number>', 'one of this number of requests is signaled (default: 100)')
       .option('-N, --noPeak', 'show no peak')
       .option('--report_gbits', 'Gb/sec instead of MiB/sec')
       .option('-w, --limit_bw <value>', 'fail below this average bandwidth, in the unit of the report')
@@ -215,7 +215,7 @@ function configureTest(test: PerfTest, command: Command): void {
     .option('-u, --qp-timeout <exponent>', 'ACK timeout of 4.096 µs · 2^exponent (default: 14)')
     .option('--retry_count <number>', 'retries of a packet that is not acknowledged, 0 to 7 (default: 7)')
     .option('--perform_warm_up', 'accepted as by perftest; there is always a warm-up, see --warmup')
-    .option('-F, --CPU-freq', 'accepted as by perftest; the CPU frequency is not looked at')
+    .option('-F, --CPU-freq', 'accepted as by perftest; the CPU frequency is not used')
     .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')
     .option('--bind_source_ip <address>', 'own address of the TCP connection (default: any)')
     .version(version, '-V, --version', 'print the version')

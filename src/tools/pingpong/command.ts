@@ -29,7 +29,7 @@ const titles: Record<Kind, string> = {
 
 function left(kind: Kind): string {
   const flags = (refused[kind] ?? []).map(([text]) => text.slice(0, 2))
-  return flags.length === 0 ? '' : `\nNot here, with the reason when asked for: ${flags.join(' ')}`
+  return flags.length === 0 ? '' : `\nNot supported (the error has the reason): ${flags.join(' ')}`
 }
 
 const examples = (kind: Kind): string => `
@@ -90,7 +90,7 @@ function configure(kind: Kind, command: Command): void {
     .option('-n, --iters <number>', 'exchanges (default: 1000)')
     .option('-l, --sl <level>', 'service level (default: 0)')
     .option('-e, --events', 'sleep until a completion makes an event (default: poll)')
-    .option('-c, --chk', 'check what arrived; exit code 1 if it is wrong')
+    .option('-c, --chk', 'check received data; exit code 1 if it is wrong')
   addSynonym(addGidOption(command, '-g'), '--gid-idx <index>', 'gid-index')
   addRunOptions(command)
   for (const [flags] of refused[kind] ?? []) command.addOption(new Option(flags).hideHelp())

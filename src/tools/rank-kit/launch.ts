@@ -15,11 +15,11 @@ export interface LaunchOptions {
 
 export function addLaunchOptions(command: Command): Command {
   return command
-    .option('--procs <n>', 'start so many ranks on this host (default: none, a launcher has)')
-    .option('--rank <r>', 'which rank this process is (default: what the launcher says)')
-    .option('--ranks <n>', 'how many ranks there are (default: what the launcher says)')
-    .option('--meet <host:port>', 'where rank 0 is (default: what the launcher says)')
-    .option('--timeout <seconds>', 'until all ranks are there, and for what must come (default: 60)')
+    .option('--procs <n>', 'start this number of ranks on this host (default: none, a launcher has)')
+    .option('--rank <r>', 'rank of this process (default: that of the launcher)')
+    .option('--ranks <n>', 'number of ranks (default: that of the launcher)')
+    .option('--meet <host:port>', 'address of rank 0 (default: that of the launcher)')
+    .option('--timeout <seconds>', 'time limit until all ranks have started, and for each message (default: 60)')
     .option('--pin <how>', 'auto: a core for each rank, if there are enough; none', 'auto')
 }
 

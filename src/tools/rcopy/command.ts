@@ -10,8 +10,8 @@ const tool = { name: 'rcopy', thread: entryModule(import.meta.url, './rcopy-thre
 
 const examples = `
 Without a file it is the server, which takes files until Ctrl-C, one client after the other. Messages and output are
-those of rcopy of librdmacm, which can be the peer in either role. As there, the server writes wherever the client says,
-with the rights of the user that started it: give it --dir where clients are not to be trusted.
+those of rcopy of librdmacm, which can be the peer in either role. As in the original, the server writes to any path that the client
+gives, with the rights of the user that started it: use --dir if clients are not trusted.
 
 Examples:
   verbena rcopy --dir incoming                              a server in one terminal,

@@ -32,10 +32,10 @@ import { type Mode, type Omitted, type Plan, partOf, planOf } from './plan.ts'
 import { addEndOptions, type EndOptions, endSettings, telling } from './server.ts'
 
 const help = `
-For each connection of the capture, a queue pair of the same type here and one at a server; the end that sent the first message of
-a connection is here. Of several servers, each is one of the hosts at the other ends, in their order, then from the first again.
-Messages are performed with their operations and sizes. In a closed loop each waits for what it waited for in the capture, then for
-as long as its program took; in an open loop it goes at its time. --speed divides times; top leaves all pauses out.
+For each connection of the capture there is a queue pair of the same type here and one at a server; the end that sent the first message
+of a connection is here. Several servers represent the hosts at the other ends, in their order, then from the first one again.
+Messages are performed with their operations and sizes. In a closed loop each waits for the event of the capture, then for the time
+that its program took; in an open loop it is sent at its time. --speed divides times; top leaves all pauses out.
 
 Exit code 1 if not all messages were performed with the sizes of the capture.
 

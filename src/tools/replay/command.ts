@@ -22,7 +22,7 @@ export async function configure(command: Command, words?: readonly string[]): Pr
         load: () => import('./packets.ts'),
       },
       messages: {
-        summary: 'the messages: operation, size, time, what each waited for',
+        summary: 'the messages: operation, size, time, and the event for which each waited',
         load: () => import('./messages.ts'),
       },
       server: { summary: 'the other end of a replay of messages', load: () => import('./server.ts') },

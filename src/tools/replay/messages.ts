@@ -15,15 +15,15 @@ import {
 } from '../trace-kit/index.ts'
 
 const help = `
-A line of JSON for each message, in the order in which they begin; times are nanoseconds after the first one:
+The output has a line of JSON for each message, in the order in which they begin; times are nanoseconds after the first one:
   id, connection          number of the message; of its connection
   type                    RC, UC or UD
-  from, to                address and queue pair of the end that asks, and of the other one; "qpn": null if it is not known
+  from, to                address and queue pair of the requester, and of the responder; "qpn": null if it is not known
   op, bytes               send, send_with_imm, send_with_inv, write, write_with_imm, read, fetch_add, compare_swap, …
-  time, end, done         its first packet, its last, and when it was acknowledged or answered; null if that is not there
-  after, wait, think      the message that it waited for: until that was "received" by its end, "completed", or only "sent";
-                          and how long after that it began
-What could not be reconstructed is counted on standard error.
+  time, end, done         its first packet, its last, and when it was acknowledged or responded to; null if that is not there
+  after, wait, think      the message for which it waited: until that was "received" by its end, "completed", or only "sent";
+                          and the time from that event to its beginning
+Messages that could not be reconstructed are counted on standard error.
 
 Examples:
   verbena replay messages rping.pcap
@@ -31,7 +31,7 @@ Examples:
 
 export function configure(command: Command): void {
   readsCapture(command)
-    .description('List the messages of a capture: operation, size, time, and what each waited for.')
+    .description('List the messages of a capture: operation, size, time, and the event for which each waited.')
     .addHelpText('after', help)
     .action(async (file: string, options: ReadOptions) => {
       const stop = stopOnInterrupt()

@@ -31,13 +31,13 @@ import { type PaceOptions, paceOf } from './pace.ts'
 import { type PacketReport, printReport, type Report, reportOf } from './report.ts'
 
 const help = `
-One target: --to writes a capture (its time stamps follow --speed, --pps or --rate), --interface sends the frames through an
-interface (needs CAP_NET_RAW), --udp sends what they have from the BTH on as datagrams to a host, with the ICRC that they have
-between the two: that needs no privilege, and the adapter roce of Verbena, rdma_rxe or any other takes them.
+There is one target: --to writes a capture (its time stamps follow --speed, --pps or --rate), --interface sends the frames through an
+interface (needs CAP_NET_RAW), --udp sends the packets from the BTH on as datagrams to a host, with the ICRC for the addresses of both
+hosts: this needs no privilege, and Verbena's roce adapter, rdma_rxe or any other adapter receives them.
 
-The ICRC is made again. Of damaged packets, keep leaves the ICRC as wrong as it was, drop leaves them out, and mend makes all
-checksums right and puts zeros where the capture has cut. All mappings compare with what was captured: A=B and B=A swap.
-Numbers are decimal or 0x…. A mapping that fits nothing is reported.
+The ICRC is computed again. For damaged packets, keep leaves the ICRC wrong, drop leaves the packets out, and mend makes all
+checksums right and writes zeros where the capture was truncated. All mappings apply to the captured values: A=B and B=A swap.
+Numbers are decimal or 0x…. A mapping that matches no packet is reported.
 
 Examples:
   verbena replay packets roce.pcap --to lab.pcap --ip 10.77.0.0/24=192.168.7.0/24 --qpn 0x11=0x200 --psn 0x200=+1000
@@ -65,7 +65,7 @@ export function configure(command: Command): void {
   command
     .option('-f, --filter <expr>', 'only packets for which this is true: see verbena trace show --help')
     .addOption(choiceOption('--bad <what>', 'damaged packets: keep, drop, mend (default: keep)', badPolicies))
-    .option('--others', 'packets that are no RDMA, too; only --mac changes them')
+    .option('--others', 'packets that are not RDMA, too; only --mac changes them')
     .option('--speed <factor>', 'of the captured time: 2x is twice as fast, top as fast as it goes (default: 1x)')
     .option('--pps <number>', 'packets per second, whatever their times are: 100k')
     .option('--rate <bits>', 'bits per second of whole frames: 10G')

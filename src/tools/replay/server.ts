@@ -22,7 +22,7 @@ import { type EndReport, ReplayEnd } from './end.ts'
 import { receive, receiveEndpoints, receivePlan, say, sendEndpoints, sendReport } from './meeting.ts'
 
 const help = `
-It waits for one client, is the other end of its connections, sends it what that end sent and when, and ends.
+The server waits for one client, is the other end of its connections, sends the messages of that end at their times, and ends.
 
 Examples:
   verbena replay server -d roce:10.77.0.2
@@ -59,7 +59,7 @@ export function endSettings({ device, port, gidIndex, ...run }: EndOptions): End
 }
 
 export function configure(command: Command): void {
-  command.description('Be the other end of a replay: perform what it sent.')
+  command.description('Be the other end of a replay: send its messages.')
   addEndOptions(command)
   command.addHelpText('after', help).action(async (options: EndOptions) => {
     const settings = endSettings(options)

@@ -7,7 +7,7 @@ import { openInBrowser, parseNumber, wantsBrowser } from '../kit/index.ts'
 
 const examples = `
 A report is made from saved results only: report.html, which needs nothing but itself, and each chart as an SVG file.
-With several folders their sets are compared. plot.json in a folder says how to draw; edit it and make the report again.
+With several folders their sets are compared. plot.json in a folder has the settings of the charts; edit it and make the report again.
 
 Examples:
   verbena report results/2026-01-31-120000-latency
@@ -27,7 +27,7 @@ export function configure(command: Command): void {
   command
     .description('Make a report from saved results.')
     .argument('<dirs...>', 'folders that `verbena bench` or `verbena traffic` wrote')
-    .option('--out <dir>', 'where the report goes (default: the folder itself, or a dated one for several)')
+    .option('--out <dir>', 'folder of the report (default: the folder itself, or a dated one for several)')
     .option('--over <setting>', 'the setting on the horizontal axis of the median chart (default: that of plot.json)')
     .option('--range <ns>', 'upper limit of the histograms (default: that of plot.json, at first 10000)')
     .option('--title <text>', 'title of the page')

@@ -4,14 +4,14 @@ import { entryModule } from '../../memory/index.ts'
 import { configureStreams } from '../rs-kit/index.ts'
 
 const help = `
-Without -s it is the server. Like rstream, but each end writes straight into memory that the other has mapped for it
-(riomap, riowrite), and looks at the last byte there until it changes. Options, messages and output are those of
+Without -s it is the server. The program is like rstream, but each end writes directly into memory that the other end has mapped for it
+(riomap, riowrite), and polls the last byte there until it changes. Options, messages and output are those of
 riostream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T must be the same at both ends.
 
   -T a  async          poll before every send and receive
   -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
-  -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
+  -T r  resolve        no effect: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte but the last; exit code 1 if one is wrong
 
 Examples:

@@ -44,8 +44,8 @@ export function configure(command: Command): void {
     .option('-S <bytes>', `size of the buffer, ${minPingBytes} to ${maxPingBytes} (default: 64)`)
     .option('-v', 'show the data of each ping')
     .option('-V', 'client: check the data of each ping; exit code 1 if it is wrong')
-    .option('-d', 'show what happens underneath')
-    .option('-P', 'server: go on for other clients, also several at a time, until Ctrl-C')
+    .option('-d', 'show debug messages')
+    .option('-P', 'server: continue for other clients, also several at a time, until Ctrl-C')
     .option('-q', 'make and move the queue pair in the program instead of in the RDMA CM')
   // In the original, -d is for debugging.
   addCommonOptions(command, { short: false })

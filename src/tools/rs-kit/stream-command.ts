@@ -22,7 +22,7 @@ export function configureStreams(command: Command, program: StreamProgram): void
   command.description(program.description)
   addStreamOptions(command, rstreamPort)
   program.addOptions?.(command)
-  command.option('-T <option>', 'what and how to test, see below; may be repeated', collect)
+  command.option('-T <option>', 'options of the test, see below; may be repeated', collect)
   addCommonOptions(command)
     .addHelpText('after', program.help)
     .action(async (options: StreamOptions) => {

@@ -23,7 +23,7 @@ export function addStreamOptions(command: Command, port: number): Command {
   return command
     .option('-s <server>', 'be the client of the server with this address or name')
     .option('-b <address>', 'own address or name to bind to')
-    .option('-f <format>', 'what -s and -b are: name, ip, ipv6 or gid (default: found out)')
+    .option('-f <format>', 'format of -s and -b: name, ip, ipv6 or gid (default: detected)')
     .option('-B <bytes>', 'size of the send and receive buffer (default: 524288)')
     .option('-i <bytes>', 'messages up to this size go inside a work request in latency tests (default: 64)')
     .option('-I <iterations>', 'iterations of one test of your own (default: 1)')

@@ -4,7 +4,7 @@ import { entryModule } from '../../memory/index.ts'
 import { configureStreams } from '../rs-kit/index.ts'
 
 const help = `
-Without -s it is the server. The client sends messages and the server sends as many back, over rsockets: first single
+Without -s it is the server. The client sends messages and the server sends the same number back, over rsockets: first single
 ones of several sizes (latency), then many at a time (bandwidth). With -I, -C or -S SIZE there is one test only. Options,
 messages and output are those of rstream of librdmacm, which can be the peer in either role. -I, -C, -S and the v of -T
 must be the same at both ends.
@@ -13,9 +13,9 @@ must be the same at both ends.
   -T a  async          poll before every call
   -T b  blocking       calls that block (default: they return at once and are retried)
   -T n  nonblocking    the default
-  -T r  resolve        nothing changes: addresses are always resolved by the RDMA CM
+  -T r  resolve        no effect: addresses are always resolved by the RDMA CM
   -T v  verify         check every byte; exit code 1 if one is wrong
-  -T f                 is not here, with the reason when asked for
+  -T f                 is not supported; the error has the reason
 
 Examples:
   verbena rstream -b 127.0.0.1                              a server in one terminal,

@@ -15,16 +15,16 @@ Examples:
   verbena run -- ibv_rc_pingpong localhost         both meet on shm:run
   verbena run -- sh -c 'ib_write_bw & sleep 1; ib_write_bw localhost'
   verbena run --device roce:192.0.2.7 -- ib_send_lat 192.0.2.9
-                                                   RoCEv2 to another host, whatever adapter it has
+                                                   RoCEv2 to another host, with any adapter there
   verbena run --device shm:lab --name rxe7 -- ls /sys/class/infiniband
-  verbena run --explain -- ./my-program            says why each verb that fails does
-  verbena run --trace -- ibv_rc_pingpong           says all that it does, as strace does of system calls
+  verbena run --explain -- ./my-program            print the reason of each verb that fails
+  verbena run --trace -- ibv_rc_pingpong           print all RDMA operations, as strace prints system calls
   verbena run --trace=t.json --json -- ./a.out     the same as JSON, in a file
-  verbena run --verbose -- ibv_devinfo -v          says what the program opens, and what fails
+  verbena run --verbose -- ibv_devinfo -v          print what the program opens, and which calls fail
 
-The program is started as it is, with the libraries that it has, and so is everything that it starts. Its exit code, signals, terminal
-and standard streams are its own. The command ends when the last process that came of the program has ended.
-Needs Linux 5.14 or later (5.19: signals repeat no command) on x86-64 or arm64.`
+The program is started unmodified, with its own libraries, and so are all processes that it starts. Its exit code, signals, terminal
+and standard streams are its own. The command ends when the last of these processes has ended.
+It needs Linux 5.14 or later (from 5.19 on, a signal never repeats a command) on x86-64 or arm64.`
 
 interface Options extends WatchOptions {
   device?: string[]
@@ -40,18 +40,16 @@ const collect = (value: string, before: string[] = []): string[] => [...before, 
 export function configure(command: Command): void {
   takeValueByEquals(command, '--trace')
   command
-    .description(
-      'Run a program of libibverbs, librdmacm or libibumad unmodified: what it asks the kernel about RDMA adapters, we answer.',
-    )
-    .argument('<program>', 'what to start, found by PATH')
+    .description('Run an unmodified program of libibverbs, librdmacm or libibumad on adapters of Verbena.')
+    .argument('<program>', 'the program to start, found by PATH')
     .argument('[args...]', 'its arguments')
     .passThroughOptions()
     .option(
       '-d, --device <dev>',
-      'adapter: shm:NAME in shared memory, roce:ADDRESS or roce on the network; several times: several (default: shm:run)',
+      'adapter: shm:NAME in shared memory, roce:ADDRESS or roce on the network; may be repeated (default: shm:run)',
       collect,
     )
-    .option('--name <name>', 'as the program sees it; several times: for several (default: rxe0, rxe1, …)', collect)
+    .option('--name <name>', 'name of the adapter in the program; may be repeated (default: rxe0, rxe1, …)', collect)
     .option(
       '--faults <rates>',
       'lose, double, delay, reorder or damage packets: loss=3%,reordering=1%,delay=2ms (default: none)',
@@ -62,19 +60,19 @@ export function configure(command: Command): void {
     )
     .option(
       '--explain',
-      'say on standard error why a verb, an event of the RDMA CM or a management datagram failed, once for each program',
+      'print on standard error why a verb, an event of the RDMA CM or a management datagram failed, once for each program',
     )
     .option(
       '--trace [file]',
-      'write each command, work request, completion, event and datagram; a file by = alone: --trace=FILE (default: standard error)',
+      'write each command, work request, completion, event and datagram; a file only with =: --trace=FILE (default: standard error)',
     )
-    .option('--counters', 'say at the end on standard error what programs and adapters have counted')
-    .option('--json', 'write the trace and the counters as JSON, an object a line')
+    .option('--counters', 'print counters of programs and adapters on standard error at the end')
+    .option('--json', 'write the trace and the counters as JSON, one object per line')
     .option(
       '--strict',
       "stop at doorbells, so that ibv_post_send has the kernel's errors; and for libibverbs before rdma-core 22",
     )
-    .option('--verbose', 'say on standard error what programs open, and which calls fail')
+    .option('--verbose', 'print on standard error what programs open, and which calls fail')
     .addHelpText('after', examples)
     .action(async (program: string, args: string[], options: Options) => {
       const adapters = runAdapters(options.device ?? [], options.name ?? [])

@@ -63,8 +63,8 @@ export function configure(command: Command): void {
     .description(
       'Measure one-way latencies with good defaults in under a minute, then write a report and print its path.',
     )
-    .option('--repeat <times>', 'measure every combination so many times (default: 3)')
-    .option('--seed <number>', 'for the payload behind the stamp and the order of the sets (default: 1)')
+    .option('--repeat <times>', 'repetitions of every combination (default: 3)')
+    .option('--seed <number>', 'for the payload after the stamp and the order of the sets (default: 1)')
     .option('--out <dir>', 'where results and report are kept (default: a dated folder under results/)')
     .option('--open [yes|no]', 'open the report in the browser (default: no)')
     .option('--json', 'print one JSON document on stdout and nothing else')

@@ -20,7 +20,7 @@ Checked of every RDMA packet: its ICRC (and VCRC, where there is one), and that 
 ${problemRules.map(({ name, text }) => `  ${name.padEnd(16)}${text}`).join('\n')}
 
 Exit code 1 if a packet or the file is damaged, or if there is no RDMA packet at all. A packet of which the capture has
-only the beginning is not bad: its ICRC cannot be checked, and a message says so. --json prints
+only the beginning is not bad: its ICRC cannot be checked, and a message reports this. --json prints
   {"packets":…,"roce":…,"icrcValid":…,"icrcInvalid":[…],"malformed":[…]}
 where the lists have packet numbers from 1, as tshark's frame.number; each ends after ${whole(longestList)} of them.
 Of several files, a list of such documents, each with the name of its "file".

@@ -10,10 +10,10 @@ also inside VXLAN, Geneve, GRE, ERSPAN, IP and MPLS. zstd needs Node.js 22.15.
 
 Examples:
   verbena collect trace -i eth0 -w roce.pcapng       make a capture, as tcpdump does
-  verbena trace check roce.pcap                      is every packet sound?
-  verbena trace info roce.pcap                       who talks to whom, what is lost, how long it takes
+  verbena trace check roce.pcap                      is every packet valid?
+  verbena trace info roce.pcap                       the connections, their losses and latencies
   verbena trace show roce.pcap --filter 'retransmission or nak'
-  verbena trace page roce.pcap -o roce.html           a page to look at it, and to send to somebody
+  verbena trace page roce.pcap -o roce.html           a page with the capture, also to send to others
   verbena trace convert roce.pcap.gz roce.pcapng`
 
 export async function configure(command: Command, words?: readonly string[]): Promise<void> {
@@ -25,7 +25,7 @@ export async function configure(command: Command, words?: readonly string[]): Pr
     {
       check: { summary: 'ICRC, lengths and headers of every packet', load: () => import('./check.ts') },
       show: {
-        summary: 'a line for each packet, with what it means in its connection',
+        summary: 'each packet on a line, with its meaning in its connection',
         load: () => import('./show.ts'),
       },
       info: { summary: 'the conversations: messages, losses, NAKs, latencies', load: () => import('./info.ts') },

@@ -25,14 +25,14 @@ import {
 } from '../trace-kit/index.ts'
 
 const help = `
-A packet names only its destination QP. What tells which two directions belong together is, in order of trust: connection
-messages (REQ, REP) in the capture; the TCP exchange of a pingpong program; the source QP in datagrams; else it is inferred
-from PSNs, if exactly one flow has outstanding what an ACK acknowledges, or from there being only one flow each way. The line
-of a conversation says which it was ("paired").
+A packet contains only its destination QP. Two directions are paired by one of these methods, the most reliable first: connection
+messages (REQ, REP) in the capture; the TCP exchange of a pingpong program; the source QP in datagrams; otherwise by PSNs, if exactly
+one flow has outstanding requests that an ACK acknowledges, or because there is only one flow in each direction. The line
+of a conversation shows the method ("paired").
 
-Latency: from the first transmission of a request that asks for an ACK to the response that acknowledges it, as seen where
+Latency: from the first transmission of a request with AckReq to the response that acknowledges it, as seen where
 the capture was made; for a READ, to its last response.
-Missing: PSNs left out; late: those of them that came afterwards. Duplicate: sent again although acknowledged.
+Missing: PSNs that were skipped; late: those of them that came afterwards. Duplicate: sent again although acknowledged.
 
 Examples:
   verbena trace info roce.pcap
@@ -41,7 +41,12 @@ Examples:
 export function configure(command: Command): void {
   readsCapture(command)
     .description('Follow the connections of a capture: messages, bytes, losses, NAKs, latencies.')
-    .option('--top <count>', 'show so many conversations, those with most packets first', countOf('--top'), 20)
+    .option(
+      '--top <count>',
+      'show this number of conversations, those with the most packets first',
+      countOf('--top'),
+      20,
+    )
     .option('--json', 'print one JSON document, with all conversations')
     .addHelpText('after', help)
     .action(async (file: string, options: ReadOptions & { top: number; json?: boolean }) => {

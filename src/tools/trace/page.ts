@@ -24,9 +24,9 @@ The page is one file that needs no server, no network and no installation: open 
 commands: conversations, a diagram of PSNs over time, latencies, ICRC verdicts, filters as of trace show, packets field by field.
 Nothing leaves the machine: the page's policy permits no request.
 
-With captures the page has them in it and shows the first at once, so that one file can be sent to somebody. Together they may
-have ${sizeText(mostEmbeddedBytes)} when compressed. Whoever gets the page has the packets, payloads included: verbena collect
-trace --anonymise makes captures without them.
+With captures the page contains them and shows the first one at once, so that a single file can be passed on. Together they may
+have ${sizeText(mostEmbeddedBytes)} when compressed. The page then contains all packets, including payloads: verbena collect
+trace --anonymise makes captures without payloads.
 
 Examples:
   verbena trace page

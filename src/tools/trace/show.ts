@@ -38,14 +38,14 @@ const times = Object.entries(timeFormats)
 
 const help = `
 Columns: packet number, seconds since the first packet, addresses, #conversation with sending → receiving QP, operation,
-PSN, payload; then what it means: whether it repeats a packet, what an ACK covers and how long that took, why a NAK.
-A file is read twice at once, so that the first packets of a connection know what later ones tell about it; what comes
-through a pipe is read once.
+PSN, payload; then its meaning: whether it repeats a packet, what an ACK covers and its latency, the reason of a NAK.
+A file is read twice at the same time, so that information from later packets of a connection is available for the first ones; a pipe
+is read once.
 
 Formats of --time, with tshark's letters:
 ${times}
 
-A filter is made of fields, compared with == != < <= > >=, ~ (contains) or in { 1, 3..5 }, and joined with and, or, not, ( ):
+A filter consists of fields, compared with == != < <= > >=, ~ (contains) or in { 1, 3..5 }, and combined with and, or, not, ( ):
 ${fields}
 Every value that --json prints is a field, too, by its place there: reth.va, aeth.msn, covers.packets, cm.localQpn, …
 Times take the units ns, us, ms, s; sizes k, M, G (powers of 1024) and kB, MB, GB (of 1000); addresses may be networks.
@@ -69,11 +69,11 @@ interface Options extends ReadOptions {
 
 export function configure(command: Command): void {
   readsCapture(command)
-    .description('Show a line for each packet, with what it means in its connection.')
+    .description('Show each packet on a line, with its meaning in its connection.')
     .option('-f, --filter <expr>', 'only packets for which this is true')
-    .option('-n, --limit <count>', 'end after so many packets (default: all)', countOf('--limit'))
+    .option('-n, --limit <count>', 'end after this number of packets (default: all)', countOf('--limit'))
     .option('-t, --time <format>', 'when packets were captured, as below (default: relative)', timeFormat)
-    .option('-V, --verbose', 'show every header field by field, with what the analysis says')
+    .option('-V, --verbose', 'show every header field by field, with the results of the analysis')
     .option('-x, --hex', 'show the bytes of each packet')
     .addOption(
       new Option('--json', 'print a JSON object for each packet, one on each line').conflicts([

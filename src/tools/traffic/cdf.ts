@@ -6,11 +6,11 @@ import { loadCdf } from '../../traffic/load/index.ts'
 import { choiceOption, wrongValue } from '../kit/index.ts'
 
 const help = `
-A file has rows of bytes and cumulative share, in per cent or from 0 to 1, with white space, commas, colons or semicolons between them; sizes
-may be such as 64KB. # and // begin comments, words alone in the first line are names of columns, and a first line with one
-number is the mean. Rows of three numbers, size, count and share, are those of ns-2: --unit says how many bytes 1 in its sizes is, often
+A file has rows of bytes and cumulative share, in per cent or from 0 to 1, separated by white space, commas, colons or semicolons; sizes
+may have units (64KB). # and // begin comments, words alone in the first line are names of columns, and a first line with one
+number is the mean. Rows of three numbers, size, count and share, are those of ns-2: --unit sets the bytes of one unit of its sizes, often
 those of a packet. A share above 0 in the first row, and two rows with one size, are sizes with a mass of their own.
-Between rows a distribution goes on straight in bytes (linear), in their logarithm (log), or in 1/bytes (inverse). Without a
+Between rows a distribution is linear in bytes (linear), in their logarithm (log), or in 1/bytes (inverse). Without a
 name the presets are listed.
 
 Examples:
@@ -35,7 +35,7 @@ export function configure(command: Command): void {
     .addOption(
       choiceOption('--interpolation <rule>', 'between rows (default: that of the preset, linear)', interpolations),
     )
-    .option('--unit <bytes>', 'what 1 in the column of sizes of a file stands for, such as 1460 (default: 1)')
+    .option('--unit <bytes>', 'bytes of one unit in the column of sizes of a file, such as 1460 (default: 1)')
     .option('--json', 'print one JSON document')
     .addHelpText('after', help)
     .action((name: string | undefined, options: Options) => {

@@ -29,15 +29,15 @@ import { runClient } from './session.ts'
 import { documentOf, show } from './show.ts'
 
 const help = `
-Requests go out when they are due, whether others are complete or not, and their times (flow completion time, FCT) count from then. Servers
-are started by \`verbena traffic server\`; those that are down or die are counted, and the others go on. Slowdown is the time of
-a flow over what its size takes at the bandwidth, after the fastest small request.
+Requests are sent when they are due, whether other requests are complete or not, and their flow completion times (FCT) count from then.
+Servers are started by \`verbena traffic server\`; servers that are down or die are counted, and the other ones continue. Slowdown is the
+time of a flow divided by the time of the fastest small request plus that of its size at the bandwidth.
 
-Exit codes: 0 all requests were answered or lost on unreliable queue pairs, 1 some failed, 2 the configuration is wrong or no server can
-be used, 130 after Ctrl-C.
+Exit codes: 0 all requests are complete or were lost on unreliable queue pairs, 1 some failed, 2 the configuration is wrong or no server
+can be used, 130 after Ctrl-C.
 
-With --pcap client and servers run in this process in virtual time, on a switch that has the bandwidth: the file has what the client's port
-carries, with ICRCs, ACKs, NAKs after losses, and CNPs after congestion marks. Servers are 10.0.0.2 and on, whatever their addresses.
+With --pcap client and servers run in this process in virtual time, on a switch with the bandwidth: the file has the packets at the
+client's port, with ICRCs, ACKs, NAKs after losses, and CNPs after congestion marks. Servers get addresses from 10.0.0.2 on.
 
 With --dry-run each request is a JSON document on a line: time in nanoseconds when it is due, server, size in bytes, verb, type
 of queue pair, dscp, rate of its flow in bits per second (0: no limit), and group, the number of the fan-out that it belongs to. The same
@@ -79,10 +79,13 @@ export function configure(command: Command): void {
     .option('--pcap <file>', 'write the packets that would travel, and send nothing (default: send)')
     .option('--rocev1', 'with --pcap: packets of RoCEv1 (Ethertype 0x8915) instead of RoCEv2')
     .option('--seed <number>', 'another seed (default: that of the configuration, 1)')
-    .option('--count <number>', 'end after so many requests (default: that of the configuration)')
+    .option('--count <number>', 'end after this number of requests (default: that of the configuration)')
     .option('--duration <seconds>', 'end after this time (default: that of the configuration)')
     .option('--load <share>', 'another share of the bandwidth, in all phases (default: that of the configuration, 0.1)')
-    .option('--bandwidth <rate>', 'what a load of 1 is, such as 25Gbps (default: that of the configuration, 10Gbps)')
+    .option(
+      '--bandwidth <rate>',
+      'bandwidth of a load of 1, such as 25Gbps (default: that of the configuration, 10Gbps)',
+    )
     .option('--client <index>', 'which of several clients this is (default: that of the configuration, 0)')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-R, --rdma_cm', 'let the RDMA CM connect the queue pairs')

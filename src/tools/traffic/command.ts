@@ -3,8 +3,8 @@ import type { Command } from 'commander'
 import { addSubcommands } from '../kit/index.ts'
 
 const examples = `
-A configuration is YAML (examples/traffic, docs/guide/traffic.md), or the text format of HKUST's TrafficGenerator. It says which servers
-there are, the sizes of requests, how often they come, verbs, types of queue pairs, and more.
+A configuration is YAML (examples/traffic, docs/guide/traffic.md), or the text format of HKUST's TrafficGenerator. It has the servers,
+the sizes of requests, their rates, verbs, types of queue pairs, and more.
 
 Examples:
   verbena traffic server -d shm:lab                     a server,
@@ -22,11 +22,11 @@ export async function configure(command: Command, words?: readonly string[]): Pr
     command,
     {
       server: {
-        summary: 'answer requests with flows of the size that they ask for',
+        summary: 'respond to requests with flows of the requested size',
         load: () => import('./server.ts'),
       },
       client: { summary: 'send the requests of a configuration to its servers', load: () => import('./client.ts') },
-      merge: { summary: 'make one result of those of several clients', load: () => import('./merge.ts') },
+      merge: { summary: 'merge the results of several clients', load: () => import('./merge.ts') },
       fit: {
         summary: 'write a configuration that generates traffic like that of a capture',
         load: () => import('./fit.ts'),

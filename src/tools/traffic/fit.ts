@@ -19,9 +19,9 @@ import {
 } from '../trace-kit/index.ts'
 
 const help = `
-The messages of one host become the requests of a client: to whom, verbs, types of queue pairs, sizes of each verb, and the arrival
-process whose gaps are nearest. How near is in the first lines, as distance of Kolmogorov and Smirnov (KS, 0 to 1) beside what
-it would be by chance in one case of twenty. What the client sends it sends itself (flow: push).
+The messages of one host become the requests of a client: destinations, verbs, types of queue pairs, sizes of each verb, and the arrival
+process that fits the gaps best. The first lines have the Kolmogorov-Smirnov distance (KS, 0 to 1) of each fit, and the distance that
+chance exceeds in one case of twenty. The client sends all data itself (flow: push).
 
 With --all each host that sends gets a configuration: run a server on all hosts, and on each the client with its own file. Each
 client counts time from its own first request.
@@ -64,7 +64,7 @@ export function configure(command: Command): void {
         'a configuration for each host that sends, as DIR/ADDRESS.yaml (default: for one)',
       ).conflicts(['out', 'client', 'server', 'json']),
     )
-    .option('--client <address>', 'the host whose messages count (default: the one that sends most)')
+    .option('--client <address>', 'the host whose messages are used (default: the one that sends the most)')
     .option(
       '--server <host>',
       'host or host:port in the place of those captured, may be repeated (default: those)',

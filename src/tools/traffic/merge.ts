@@ -20,9 +20,9 @@ import { setOf } from './results.ts'
 import { documentOf, show } from './show.ts'
 
 const help = `
-Each client of one configuration runs with a number of its own (--client) and saves its results. Merged they are what one client would have saved
-that had sent all of it: histograms add up, so percentiles are those of all requests. Each client counts from its own start.
-Folders are refused that are of another configuration, or of the same client twice.
+Each client of one configuration runs with a number of its own (--client) and saves its results. Merged they are the results of one client
+that had sent all requests: histograms add up, so percentiles are those of all requests. Each client counts from its own start.
+Folders of different configurations, and two folders of the same client, are rejected.
 
 Examples:
   verbena traffic merge results/a results/b --out results/both`
@@ -34,7 +34,7 @@ interface Options {
 
 export function configure(command: Command): void {
   command
-    .description('Make one result of those of several clients.')
+    .description('Merge the results of several clients.')
     .argument('<dirs...>', 'folders that `verbena traffic client` wrote')
     .option('--out <dir>', 'where the merged results go (default: a dated folder under results/)')
     .option('--json', 'print one JSON document and nothing else')

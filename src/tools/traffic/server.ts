@@ -24,10 +24,10 @@ import { expect, protocolVersion, say } from './protocol.ts'
 import type { ServerOpen, ServerOpened, ServerResult } from './server-thread.ts'
 
 const help = `
-A server takes any number of clients and does not end by itself, unless with --once. The client's configuration decides everything else: types
-of queue pairs, sizes, rates. READs and atomics of clients go to memory of the server without its help.
+A server takes any number of clients and does not end by itself, unless --once is given. The client's configuration has all other
+settings: types of queue pairs, sizes, rates. READs and atomics of clients access memory of the server without its program.
 
-Exit codes: 0 with --once if the client has ended as it should, else 1; Ctrl-C ends it with 130.
+Exit codes: 0 with --once if the client has ended in order, else 1; Ctrl-C ends it with 130.
 
 Examples:
   verbena traffic server -d shm:lab                     for \`verbena traffic client web.yaml -d shm:lab\`
@@ -47,7 +47,7 @@ interface Options {
 export function configure(command: Command): void {
   addDeviceOption(command, { fallback: meetingPlace })
   addGidOption(command, '-x')
-    .description('Answer requests of traffic clients with flows of the size that they ask for.')
+    .description('Respond to requests of traffic clients with flows of the requested size.')
     .option('-i, --ib-port <port>', 'port of the adapter (default: 1)')
     .option('-p, --port <port>', `TCP port (default: ${defaultPort})`)
     .option('--source <address>', 'own address to listen on (default: any)')

@@ -7,8 +7,8 @@ import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteg
 import { runUcmatose, type UcmatoseSettings, ucmatosePort } from './run.ts'
 
 const examples = `
-Without -s it is the server. When all connections stand the server sends messages on each of them, then the client
-answers with as many, then the server disconnects. Options, messages and output are those of ucmatose of librdmacm,
+Without -s it is the server. When all connections are established the server sends messages on each of them, then the client
+responds with the same number, then the server disconnects. Options, messages and output are those of ucmatose of librdmacm,
 which can be the peer in either role. -c, -C and -S must be the same at both ends.
 
 Examples:
@@ -30,11 +30,11 @@ interface Options extends CommonOptions, MessageOptions {
 export function configure(command: Command): void {
   command.description('Connections of the RDMA CM and messages on them, as ucmatose does it.')
   addMessageOptions(command)
-    .option('-f <format>', 'what -s and -b are: name, ip, ipv6 or gid (default: found out)')
+    .option('-f <format>', 'format of -s and -b: name, ip, ipv6 or gid (default: detected)')
     .option('-P <space>', 'port space: tcp or ib (default: tcp)')
     .option('-p <port>', `port (default: ${ucmatosePort})`)
     .option('-t <tos>', 'type of service, 0 to 255 (default: 0)')
-    .option('-a <code>', 'local ACK timeout, 4.096 µs · 2^code (default: what the RDMA CM computes)')
+    .option('-a <code>', 'local ACK timeout, 4.096 µs · 2^code (default: that of the RDMA CM)')
     .option('-m', 'move all ids to another event channel before they disconnect')
   addCommonOptions(command)
     .addHelpText('after', examples)

@@ -15,8 +15,8 @@ import { addCommonOptions, type CommonOptions, commonSettings, oneOf, parseInteg
 import { runUdaddy, udaddyPort } from './run.ts'
 
 const help = `
-Without -s it is the server. The client asks for the server's UD queue pair and sends it datagrams; when all have come
-the server answers with as many. Options, messages and output are those of udaddy of librdmacm, which can be the peer
+Without -s it is the server. The client requests the server's UD queue pair and sends it datagrams; when all have arrived
+the server responds with the same number. Options, messages and output are those of udaddy of librdmacm, which can be the peer
 in either role. -c, -C and -S must be the same at both ends; a datagram that is lost is not sent again. The port is
 ${udaddyPort}, as there is no option for it.
 
@@ -37,7 +37,7 @@ interface Options extends CommonOptions, MessageOptions {
 export function configure(command: Command): void {
   command.description('Datagrams between UD queue pairs that the RDMA CM finds, as udaddy does it.')
   addMessageOptions(command)
-    .option('-f <format>', 'what -s and -b are: name, ip, ipv6 or gid (default: found out)')
+    .option('-f <format>', 'format of -s and -b: name, ip, ipv6 or gid (default: detected)')
     .option('-P <space>', 'port space: udp or ipoib (default: udp)')
     .option('-p <number>', 'port space by its number: 0x111 for UDP, 0x2 for IPoIB (default: 0x111)')
     .option('-t <tos>', 'type of service, 0 to 255 (default: 0)')

@@ -47,7 +47,7 @@ export function configure(command: Command): void {
     .option('-C <number>', 'datagrams of one test of your own (default: 1000)')
     .option('-S <bytes>', `size of its datagrams, 16 to ${maxMessageBytes} (default: 1000)`)
     .option('-p <port>', `port (default: ${udpongPort})`)
-    .option('-T <option>', 'what and how to test, see below; may be repeated', collect)
+    .option('-T <option>', 'options of the test, see below; may be repeated', collect)
   addCommonOptions(command)
     .addHelpText('after', examples)
     .action(async (options: Options) => {
