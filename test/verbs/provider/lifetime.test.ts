@@ -24,7 +24,9 @@ import {
 import { NativeError } from '../../../src/memory/index.ts'
 import { Host, layout, registerDriver } from '../../../src/verbs/provider/index.ts'
 import { unbindWindow } from '../../../src/verbs/provider/keys.ts'
+import { recount } from '../../../src/verbs/provider/lifetime.ts'
 import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
+import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
 import { connect, drain, makeEnd, Part, until } from '../../devices/shm/rig.ts'
 import { withSlot } from '../slots.ts'
 
@@ -382,6 +384,36 @@ describe('the end of a thread', () => {
       expect([host.i32[dev + layout.Dev.mrs], host.i32[meta + Meta.keysUsed]]).toEqual(used)
     })
     pd.close()
+  })
+
+  it('shows no thread a CQ of several producers as that of one, not even while they are counted', () => {
+    const cq = context.createCq(16)
+    const ends = Array.from({ length: 3 }, () => makeEnd(context, { recvCq: cq }))
+    const producers = host.cqWord(cq.slot) + Cq.producers
+    const read = new Set<number>()
+    // Other threads read the word between any two stores.
+    const i32 = new Proxy(host.i32, {
+      get: (words, name) => Reflect.get(words, name, words) as unknown,
+      set(words, name, value) {
+        const done = Reflect.set(words, name, value, words)
+        read.add(words[producers]!)
+        return done
+      },
+    })
+    const watched = new Proxy(host, {
+      get(of, name) {
+        const value = name === 'i32' ? i32 : (Reflect.get(of, name, of) as unknown)
+        return typeof value === 'function' ? value.bind(of) : value
+      },
+    })
+    recount(watched)
+    expect([...read]).toEqual([3])
+    host.i32[producers] = 7
+    recount(host)
+    expect(host.i32[producers]).toBe(3)
+    for (const end of ends) end.close()
+    cq.close()
+    sweepNow(host)
   })
 })
 
