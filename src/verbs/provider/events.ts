@@ -1,6 +1,6 @@
 /** Events in the tables of a segment: those of completion channels, and asynchronous ones of a context. */
 import type { EventType } from './constants.ts'
-import { Chan, Cq, Ctx, Meta, Qp, Srq } from './layout.ts'
+import { Chan, Cq, Ctx, cqArmed, Meta, Qp, Srq } from './layout.ts'
 import { slotOf } from './records.ts'
 import { SegmentTables } from './tables.ts'
 
@@ -30,6 +30,8 @@ export class EventTables extends SegmentTables {
     }
     i32[cq + Cq.events] = i32[cq + Cq.events]! + 1
     if (i32[cq + Cq.events] === 1) this.#appendToChannel(channel, cq)
+    // Unless it was armed again meanwhile. After the event: a thread that is killed before leaves it to `repairEvents`.
+    Atomics.compareExchange(i32, cq + Cq.armed, cqArmed.due, cqArmed.none)
     Atomics.add(i32, channel + Chan.sequence, 1)
     Atomics.store(i32, channel + Chan.lock, 0)
     segment.wake(i32[channel + Chan.owner]!)
@@ -66,8 +68,13 @@ export class EventTables extends SegmentTables {
       segment.lock(channel + Chan.lock)
       i32[channel + Chan.head] = 0
       i32[channel + Chan.tail] = 0
-      for (const cq of cqs)
-        if (i32[cq + Cq.channel] === slot && i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
+      for (const cq of cqs) {
+        if (i32[cq + Cq.channel] !== slot) continue
+        // Of one that lives and makes it just now as well, there are two: that does no harm.
+        if (i32[cq + Cq.events] === 0 && Atomics.load(i32, cq + Cq.armed) === cqArmed.due) i32[cq + Cq.events] = 1
+        if (i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
+        Atomics.compareExchange(i32, cq + Cq.armed, cqArmed.due, cqArmed.none)
+      }
       segment.unlock(channel + Chan.lock)
       this.wakeWaiters(channel)
     }

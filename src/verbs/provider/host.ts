@@ -10,6 +10,7 @@ import { EventTables } from './events.ts'
 import {
   Cq,
   Cqe,
+  cqArmed,
   cqState,
   Journal,
   journalStage,
@@ -184,7 +185,10 @@ export class Host extends EventTables {
     // Atomic: elsewhere than on x86 a plain load may come before that store is seen.
     const armed = Atomics.load(i32, cq + Cq.armed)
     // IBA list-51: an event for any completion, or for solicited ones and errors.
-    if ((armed === 2 || (armed === 1 && solicited)) && Atomics.compareExchange(i32, cq + Cq.armed, armed, 0) === armed)
+    if (
+      (armed === cqArmed.any || (armed === cqArmed.solicited && solicited)) &&
+      Atomics.compareExchange(i32, cq + Cq.armed, armed, cqArmed.due) === armed
+    )
       this.fire(cq)
   }
 

@@ -372,6 +372,65 @@ describe('the end of a thread', () => {
     channel.close()
   })
 
+  it.each([
+    ['any', false],
+    ['solicited', true],
+  ] as const)(
+    'between the arming (%s) of a CQ of another one and its event leaves that with its event',
+    async (_, solicited) => {
+      const channel = context.createCompChannel()
+      const make = () => context.createCq(4, { channel })
+      const [cq, never, idle] = [make(), make(), make()]
+      cq.reqNotify(solicited)
+      idle.reqNotify(solicited)
+      const { segment } = host
+      const { lock } = segment
+      segment.lock = (at: number): void => {
+        if (at === host.chanWord(channel.slot) + layout.Chan.lock) throw new Error('killed')
+        lock.call(segment, at)
+      }
+      try {
+        expect(() => host.fireIfArmed(host.cqWord(cq.slot), true)).toThrow('killed')
+      } finally {
+        segment.lock = lock
+      }
+      expect(channel.tryGetEvent() === null).toBe(true)
+      await outlive(() => () => {
+        expect(channel.tryGetEvent() === cq).toBe(true)
+        expect(channel.tryGetEvent() === null).toBe(true)
+      })
+      cq.ackEvents(1)
+      // It is armed again only if the program does so, and then as always.
+      host.fireIfArmed(host.cqWord(cq.slot), true)
+      expect(channel.tryGetEvent() === null).toBe(true)
+      cq.reqNotify(solicited)
+      host.fireIfArmed(host.cqWord(cq.slot), true)
+      expect(channel.tryGetEvent() === cq).toBe(true)
+      cq.ackEvents(1)
+      for (const each of [cq, never, idle]) each.close()
+      channel.close()
+    },
+  )
+
+  it('while a thread makes an event, another one can arm the CQ for solicited events or for any', () => {
+    const channel = context.createCompChannel()
+    const cq = context.createCq(4, { channel })
+    const armed = host.cqWord(cq.slot) + Cq.armed
+    for (const [solicitedOnly, expected] of [
+      [true, layout.cqArmed.solicited],
+      [false, layout.cqArmed.any],
+    ] as const) {
+      host.i32[armed] = layout.cqArmed.due
+      cq.reqNotify(solicitedOnly)
+      host.wakeChannel(host.cqWord(cq.slot))
+      expect(channel.tryGetEvent() === cq).toBe(true)
+      expect(host.i32[armed]).toBe(expected)
+    }
+    cq.ackEvents(2)
+    cq.close()
+    channel.close()
+  })
+
   it('counts anew what a thread that was killed in between had not', async () => {
     const pd = context.allocPd()
     const dev = host.deviceWord(context.device.index)
