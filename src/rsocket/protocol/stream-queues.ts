@@ -233,8 +233,8 @@ export class StreamQueues {
     while (count < ended.length && ended[count]!.qp.reclaimed) count++
     const released = ended.splice(0, count)
     if (all) {
-      released.push(...ended.filter(({ qp }) => qp.reclaimed))
-      this.#ended = ended.filter((one) => !released.includes(one))
+      this.#ended = []
+      for (const one of ended) (one.qp.reclaimed ? released : this.#ended).push(one)
     }
     if (released.length === 0) return
     for (const pair of new Set(released.map((one) => one.pair))) pair.drain()
