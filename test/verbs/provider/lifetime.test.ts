@@ -412,6 +412,42 @@ describe('the end of a thread', () => {
     },
   )
 
+  it.each([
+    ['any', 0, false],
+    ['any', SendFlag.Solicited, false],
+    ['solicited', SendFlag.Solicited, true],
+    ['none', 0, true],
+  ] as const)(
+    'after a completion, before it looked whether the CQ is armed, leaves that with its event: %s, flags %i',
+    async (which, sendFlags, solicitedOnly) => {
+      const channel = context.createCompChannel()
+      const recvCq = context.createCq(16, { channel })
+      const [a, b] = [makeEnd(context), makeEnd(context, { recvCq })]
+      connect(a, b)
+      recvCq.reqNotify(solicitedOnly)
+      host.fireIfArmed = () => {}
+      try {
+        // The second one takes the fast path.
+        for (let i = 0; i < 2; i++) {
+          b.qp.postRecv({ sgList: [b.sge()] })
+          a.qp.postSend({ opcode: Opcode.Send, sendFlags, sgList: [a.sge()] })
+        }
+      } finally {
+        delete (host as Partial<Host>).fireIfArmed
+      }
+      await outlive(() => () => {
+        expect(channel.tryGetEvent() === recvCq).toBe(which !== 'none')
+        expect(channel.tryGetEvent() === null).toBe(true)
+      })
+      expect(drain(recvCq)).toHaveLength(2)
+      if (which !== 'none') recvCq.ackEvents(1)
+      for (const end of [a, b]) end.close()
+      recvCq.close()
+      channel.close()
+      sweepNow(host)
+    },
+  )
+
   it('while a thread makes an event, another one can arm the CQ for solicited events or for any', () => {
     const channel = context.createCompChannel()
     const cq = context.createCq(4, { channel })
