@@ -83,8 +83,9 @@ describe('arming a completion queue', () => {
       yield atomicStore('sequence', 1)
       yield atomicStore('lock', 0)
       const armed = yield look('armed')
-      if (armed === 2 && (yield compareExchange('armed', armed, 0)) === armed) {
+      if (armed === 2 && (yield compareExchange('armed', armed, 3)) === armed) {
         yield exchange('event', (n) => n + 1)
+        yield compareExchange('armed', 3, 0)
         yield wake('event')
       }
     }

@@ -470,6 +470,8 @@ export class ShmFastPath implements FastPath {
     this.cqMask = i32[cq + Cq.mask]!
     this.cqSize = i32[cq + Cq.cqe]!
     this.cqAlone = i32[cq + Cq.producers] === 1 && i32[cq + Cq.resizing] === 0 && i32[cq + Cq.crowded] === 0
+    // The producer before this one was killed after it had published its completion: `Host.reserve` counts that.
+    if (this.cqAlone && host.isUncounted(cq)) return false
     this.cqChannel = i32[cq + Cq.channel]! >= 0
     this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)

@@ -47,6 +47,7 @@ export class CqPair {
   readonly sendCq: CompletionQueue
   readonly recvCq: CompletionQueue
   readonly size: Entries
+  private readonly crowded: boolean
   /** Entries that no stream has reserved. */
   freeSends: number
   freeReceives: number
@@ -60,6 +61,7 @@ export class CqPair {
 
   constructor(make: MakeCq, size: Entries, crowded: boolean) {
     this.size = size
+    this.crowded = crowded
     this.freeSends = size.sends
     this.freeReceives = size.receives
     this.sendCq = make(size.sends, this, crowded)
@@ -71,8 +73,9 @@ export class CqPair {
     }
   }
 
+  /** True if one more stream fits. A pair made for one takes no second, whose queue pair would have to wait for a grace period. */
   hasRoom({ sends, receives }: Entries): boolean {
-    return this.freeSends >= sends && this.freeReceives >= receives
+    return (this.crowded || this.unused) && this.freeSends >= sends && this.freeReceives >= receives
   }
 
   get unused(): boolean {
@@ -230,8 +233,8 @@ export class StreamQueues {
     while (count < ended.length && ended[count]!.qp.reclaimed) count++
     const released = ended.splice(0, count)
     if (all) {
-      released.push(...ended.filter(({ qp }) => qp.reclaimed))
-      this.#ended = ended.filter((one) => !released.includes(one))
+      this.#ended = []
+      for (const one of ended) (one.qp.reclaimed ? released : this.#ended).push(one)
     }
     if (released.length === 0) return
     for (const pair of new Set(released.map((one) => one.pair))) pair.drain()

@@ -5,7 +5,7 @@ import { checkInteger, checkObject, plural } from '../provider/arguments.ts'
 import { type WcFlag, WcOpcode, type WcStatus } from '../provider/constants.ts'
 import { VerbsError } from '../provider/errors.ts'
 import type { Host } from '../provider/host.ts'
-import { Cq, Cqe, cqState, Qp, solicitedFlag, statusPurged } from '../provider/layout.ts'
+import { Cq, Cqe, cqArmed, cqState, Qp, solicitedFlag, statusPurged } from '../provider/layout.ts'
 import { destroyCq } from '../provider/lifetime.ts'
 import { createRecord, isStale, slotOf } from '../provider/records.ts'
 import { WorkCompletion } from '../provider/work-completion.ts'
@@ -261,8 +261,11 @@ export class CompletionQueueObject extends Handle implements CompletionQueue {
       throw new VerbsError('EINVAL', 'reqNotify', 'this CQ has no completion channel; give createCq one')
     const i32 = this.i32
     const at = this.cq + Cq.armed
-    if (!solicitedOnly) Atomics.store(i32, at, 2)
-    else Atomics.compareExchange(i32, at, 0, 1)
+    const { any, solicited } = cqArmed
+    if (!solicitedOnly) Atomics.store(i32, at, any)
+    else
+      for (let was = Atomics.load(i32, at); was !== any && was !== solicited; was = Atomics.load(i32, at))
+        Atomics.compareExchange(i32, at, was, solicited)
     if (i32[this.cq + Cq.state] === cqState.overrun) this.host.wakeChannel(this.cq)
   }
 

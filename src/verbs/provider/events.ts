@@ -1,6 +1,6 @@
 /** Events in the tables of a segment: those of completion channels, and asynchronous ones of a context. */
-import type { EventType } from './constants.ts'
-import { Chan, Cq, Ctx, Meta, Qp, Srq } from './layout.ts'
+import { type EventType, WcStatus } from './constants.ts'
+import { Chan, Cq, Cqe, Ctx, cqArmed, Meta, Qp, Srq, solicitedFlag } from './layout.ts'
 import { slotOf } from './records.ts'
 import { SegmentTables } from './tables.ts'
 
@@ -30,6 +30,8 @@ export class EventTables extends SegmentTables {
     }
     i32[cq + Cq.events] = i32[cq + Cq.events]! + 1
     if (i32[cq + Cq.events] === 1) this.#appendToChannel(channel, cq)
+    // Unless it was armed again meanwhile. After the event: a thread that is killed before leaves it to `repairEvents`.
+    Atomics.compareExchange(i32, cq + Cq.armed, cqArmed.due, cqArmed.none)
     Atomics.add(i32, channel + Chan.sequence, 1)
     Atomics.store(i32, channel + Chan.lock, 0)
     segment.wake(i32[channel + Chan.owner]!)
@@ -66,14 +68,35 @@ export class EventTables extends SegmentTables {
       segment.lock(channel + Chan.lock)
       i32[channel + Chan.head] = 0
       i32[channel + Chan.tail] = 0
-      for (const cq of cqs)
-        if (i32[cq + Cq.channel] === slot && i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
+      for (const cq of cqs) {
+        if (i32[cq + Cq.channel] !== slot) continue
+        const armed = Atomics.load(i32, cq + Cq.armed)
+        // If a thread that lives was faster, the event is due as well.
+        if (this.#hasMissed(cq, armed)) Atomics.compareExchange(i32, cq + Cq.armed, armed, cqArmed.due)
+        // Of one that lives and makes it just now as well, there are two: that does no harm.
+        if (i32[cq + Cq.events] === 0 && Atomics.load(i32, cq + Cq.armed) === cqArmed.due) i32[cq + Cq.events] = 1
+        if (i32[cq + Cq.events]! > 0) this.#appendToChannel(channel, cq)
+        Atomics.compareExchange(i32, cq + Cq.armed, cqArmed.due, cqArmed.none)
+      }
       segment.unlock(channel + Chan.lock)
       this.wakeWaiters(channel)
     }
     for (let slot = 0; slot < i32[at.meta + Meta.contextsUsed]!; slot++) {
       const c = this.ctxWord(slot)
       if (i32[c + Ctx.state] !== 0 && (device === undefined || i32[c + Ctx.device] === device)) this.wakeForEvents(c)
+    }
+  }
+
+  /** True if a completion waits for which a CQ that is armed so should have had its event: who published it was killed before it looked. */
+  #hasMissed(cq: number, armed: number): boolean {
+    const { i32 } = this
+    if (armed !== cqArmed.any && armed !== cqArmed.solicited) return false
+    for (let at = i32[cq + Cq.tail]!; ; at = (at + 1) | 0) {
+      const e = i32[cq + Cq.ring]! + (at & i32[cq + Cq.mask]!) * Cqe.words
+      if (i32[e + Cqe.sequence] !== ((at + 1) | 0)) return false
+      const what = i32[e + Cqe.what]!
+      if (armed === cqArmed.any || (what & 0xff) !== WcStatus.Success || ((what >>> 16) & solicitedFlag) !== 0)
+        return true
     }
   }
 

@@ -10,6 +10,7 @@ import { EventTables } from './events.ts'
 import {
   Cq,
   Cqe,
+  cqArmed,
   cqState,
   Journal,
   journalStage,
@@ -130,12 +131,18 @@ export class Host extends EventTables {
     return this.reserve(cq)
   }
 
-  /** Counts a completion whose publisher died before it could count it; the lock of the CQ is held. */
-  countPublished(cq: number): void {
+  /** True if the next entry of a CQ to which no thread is writing is published already: its publisher died before it could count it. */
+  isUncounted(cq: number): boolean {
     const { i32 } = this
     const head = i32[cq + Cq.head]!
     const e = i32[cq + Cq.ring]! + (head & i32[cq + Cq.mask]!) * Cqe.words
-    if (i32[e + Cqe.sequence] === ((head + 1) | 0)) i32[cq + Cq.head] = (head + 1) | 0
+    return i32[e + Cqe.sequence] === ((head + 1) | 0)
+  }
+
+  /** Counts a completion whose publisher died before it could count it; the lock of the CQ is held. */
+  countPublished(cq: number): void {
+    const { i32 } = this
+    if (this.isUncounted(cq)) i32[cq + Cq.head] = (i32[cq + Cq.head]! + 1) | 0
   }
 
   /** Writes the completion at `e` from `reserve`, publishes it, unlocks the CQ and fires its event if it is armed. */
@@ -178,7 +185,10 @@ export class Host extends EventTables {
     // Atomic: elsewhere than on x86 a plain load may come before that store is seen.
     const armed = Atomics.load(i32, cq + Cq.armed)
     // IBA list-51: an event for any completion, or for solicited ones and errors.
-    if ((armed === 2 || (armed === 1 && solicited)) && Atomics.compareExchange(i32, cq + Cq.armed, armed, 0) === armed)
+    if (
+      (armed === cqArmed.any || (armed === cqArmed.solicited && solicited)) &&
+      Atomics.compareExchange(i32, cq + Cq.armed, armed, cqArmed.due) === armed
+    )
       this.fire(cq)
   }
 

@@ -144,7 +144,7 @@ export const Cq = {
   /** Written by the consumer, which polls. */
   pollLock: 32,
   tail: 33,
-  /** 0 not armed, 1 solicited, 2 any. */
+  /** One of `cqArmed`. */
   armed: 48,
   /** The next CQ (reference) in the list of the channel, and how many events this CQ has in it. */
   next: 64,
@@ -156,6 +156,12 @@ export const Cq = {
 
 /** States of a CQ. `dead`: destroyed; its owner ended while queue pairs of other threads used it, and the last of them frees the record. */
 export const cqState = { free: 0, live: 1, overrun: 2, dead: 3 } as const
+
+/**
+ * Events for which a CQ is armed. `due`: none any more, since the event for which it was is being made; if the thread that makes it is killed,
+ * `repairEvents` does.
+ */
+export const cqArmed = { none: 0, solicited: 1, any: 2, due: 3 } as const
 
 /** States of SRQs and PDs; `dead` as for CQs. */
 export const recordState = { free: 0, live: 1, dead: 3 } as const

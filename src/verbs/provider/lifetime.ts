@@ -235,17 +235,18 @@ export function recount(host: Host): void {
     each('pd', (pd) => {
       for (const word of pdMembers) i32[pd + word] = 0
     })
-    each('cq', (cq) => {
-      i32[cq + Cq.producers] = 0
-    })
+    // Senders read this count without the lock: a CQ that had one producer for a moment would be written without its lock.
+    const producers = new Int32Array(i32[at.meta + Meta.cqsUsed]!)
     each('qp', (q) => {
-      count(host.cqWord(i32[q + Qp.sendCq]!) + Cq.producers, 1)
-      count(host.cqWord(i32[q + Qp.recvCq]!) + Cq.producers, 1)
+      for (const slot of [i32[q + Qp.sendCq]!, i32[q + Qp.recvCq]!]) producers[slot] = producers[slot]! + 1
       if (isBuried(host, 'qp', q)) return
       count(host.cqWord(i32[q + Qp.sendCq]!) + Cq.refs, 1)
       count(host.cqWord(i32[q + Qp.recvCq]!) + Cq.refs, 1)
       if (i32[q + Qp.srq]! >= 0) count(host.srqWord(i32[q + Qp.srq]!) + Srq.refs, 1)
       count(pdOf(i32[q + Qp.pd]!) + Pd.qps, 1)
+    })
+    producers.forEach((number, slot) => {
+      i32[host.cqWord(slot) + Cq.producers] = number
     })
     each('srq', (srq) => {
       // One whose owner ended has left its domain already.

@@ -16,9 +16,10 @@ import {
   workCompletions,
 } from '../../../src/index.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
+import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
 import { loopbackDevice } from '../../loopback.ts'
 import { withSlot } from '../../verbs/slots.ts'
-import { drain, until } from './rig.ts'
+import { connect, drain, type End, makeEnd, until } from './rig.ts'
 
 const cap = { maxSendWr: 4, maxRecvWr: 4, maxSendSge: 2, maxRecvSge: 1, maxInlineData: 64 }
 const open: Disposable[] = []
@@ -81,6 +82,35 @@ describe('shm regressions', () => {
       return drain(c.cq, completed).length === 2
     })
     expect(completed.map(({ status }) => status)).toEqual([WcStatus.Success, WcStatus.Success])
+  })
+
+  it('a completion that a killed sender could not count, and that was polled, is not written again for the next QP of the CQ', () => {
+    const context = keep(openDevice('shm0'))
+    const { host } = context.device
+    const cq = keep(context.createCq(64))
+    const [a, b] = [makeEnd(context), makeEnd(context, { recvCq: cq })]
+    connect(a, b)
+    const send = (from: End, to: End, wrId: number): void => {
+      to.qp.postRecv({ wrId, sgList: [to.sge()] })
+      from.qp.postSend({ opcode: Opcode.Send, sgList: [from.sge()] })
+    }
+    for (let i = 0; i < 4; i++) send(a, b, i)
+    const head = host.cqWord(cq.slot) + layout.Cq.head
+    host.i32[head] = host.i32[head]! - 1
+    expect(drain(cq).map(({ wrId }) => wrId)).toEqual([0, 1, 2, 3])
+    a.close()
+    b.close()
+    sweepNow(host)
+    const [c, d] = [makeEnd(context), makeEnd(context, { recvCq: cq })]
+    connect(c, d)
+    // It needs no receive, and lets the sender prepare.
+    c.qp.postSend({ opcode: Opcode.Write, remoteAddr: d.mr.addr, rkey: d.mr.rkey, sgList: [c.sge()] })
+    for (let i = 4; i < 40; i++) {
+      send(c, d, i)
+      expect(drain(cq)).toEqual([{ wrId: i, status: WcStatus.Success }])
+    }
+    c.close()
+    d.close()
   })
 
   it('a QP that is destroyed while it waits for an SRQ leaves its list, also when its place is used again', () => {

@@ -70,11 +70,17 @@ test('pairs of queues grow with the streams, and those that no stream uses are c
 test('a pair has room for what streams have reserved, and not for one entry more', () => {
   const { queues } = near
   expect(() => queues.reserve({ sends: context.device.attr.maxCqe + 1, receives: 1 })).toThrow(VerbsError)
-  const first = queues.reserve({ sends: 100, receives: 10 })
+  const sizes = { sends: 100, receives: 10 }
+  const first = queues.reserve(sizes)
   expect(first.sendCq.cqe).toBe(100)
-  expect(queues.reserve({ sends: 1, receives: 1 })).not.toBe(first)
-  queues.cancel(first, { sends: 60, receives: 10 })
-  expect(queues.reserve({ sends: 60, receives: 10 })).toBe(first)
+  expect(queues.reserve(sizes)).not.toBe(first)
+  const shared = queues.reserve(sizes)
+  expect(shared.sendCq.cqe).toBe(200)
+  expect(queues.reserve(sizes)).toBe(shared)
+  expect(queues.reserve({ sends: 1, receives: 1 })).not.toBe(shared)
+  queues.cancel(shared, { sends: 60, receives: 10 })
+  expect(queues.reserve({ sends: 61, receives: 10 })).not.toBe(shared)
+  expect(queues.reserve({ sends: 60, receives: 10 })).toBe(shared)
 })
 
 test('a stream takes its own messages, whoever polls, in their order', () => {
@@ -193,6 +199,18 @@ test('the completion of a sender that was killed before it could count it is not
   other.to.connection.process()
   expect([one, other].map(({ to }) => to.connection.readableBytes)).toEqual([4, 4])
   close(...all)
+})
+
+test('a pair for one stream takes a smaller one when it is unused, and no second: that would wait for a grace period', () => {
+  makeEnd(context, defaultOptions, near).close()
+  reclaim()
+  const quiesce = vi.spyOn(context.device.host.segment, 'quiesce')
+  const ends = Array.from({ length: 4 }, () => makeEnd(context, options, near))
+  expect(quiesce).not.toHaveBeenCalled()
+  const [first, ...others] = ends.map(({ connection }) => connection.qp.recvCq)
+  expect(near.queues.pairs[0]!.recvCq).toBe(first)
+  expect(others).not.toContain(first)
+  for (const end of ends) end.close()
 })
 
 test('no grace period passes when a second stream comes to a pair, or one goes', () => {

@@ -24,7 +24,9 @@ import {
 import { NativeError } from '../../../src/memory/index.ts'
 import { Host, layout, registerDriver } from '../../../src/verbs/provider/index.ts'
 import { unbindWindow } from '../../../src/verbs/provider/keys.ts'
+import { recount } from '../../../src/verbs/provider/lifetime.ts'
 import { reapAttachment } from '../../../src/verbs/provider/reap.ts'
+import { sweepNow } from '../../../src/verbs/provider/reclaim.ts'
 import { connect, drain, makeEnd, Part, until } from '../../devices/shm/rig.ts'
 import { withSlot } from '../slots.ts'
 
@@ -370,6 +372,101 @@ describe('the end of a thread', () => {
     channel.close()
   })
 
+  it.each([
+    ['any', false],
+    ['solicited', true],
+  ] as const)(
+    'between the arming (%s) of a CQ of another one and its event leaves that with its event',
+    async (_, solicited) => {
+      const channel = context.createCompChannel()
+      const make = () => context.createCq(4, { channel })
+      const [cq, never, idle] = [make(), make(), make()]
+      cq.reqNotify(solicited)
+      idle.reqNotify(solicited)
+      const { segment } = host
+      const { lock } = segment
+      segment.lock = (at: number): void => {
+        if (at === host.chanWord(channel.slot) + layout.Chan.lock) throw new Error('killed')
+        lock.call(segment, at)
+      }
+      try {
+        expect(() => host.fireIfArmed(host.cqWord(cq.slot), true)).toThrow('killed')
+      } finally {
+        segment.lock = lock
+      }
+      expect(channel.tryGetEvent() === null).toBe(true)
+      await outlive(() => () => {
+        expect(channel.tryGetEvent() === cq).toBe(true)
+        expect(channel.tryGetEvent() === null).toBe(true)
+      })
+      cq.ackEvents(1)
+      // It is armed again only if the program does so, and then as always.
+      host.fireIfArmed(host.cqWord(cq.slot), true)
+      expect(channel.tryGetEvent() === null).toBe(true)
+      cq.reqNotify(solicited)
+      host.fireIfArmed(host.cqWord(cq.slot), true)
+      expect(channel.tryGetEvent() === cq).toBe(true)
+      cq.ackEvents(1)
+      for (const each of [cq, never, idle]) each.close()
+      channel.close()
+    },
+  )
+
+  it.each([
+    ['any', 0, false],
+    ['any', SendFlag.Solicited, false],
+    ['solicited', SendFlag.Solicited, true],
+    ['none', 0, true],
+  ] as const)(
+    'after a completion, before it looked whether the CQ is armed, leaves that with its event: %s, flags %i',
+    async (which, sendFlags, solicitedOnly) => {
+      const channel = context.createCompChannel()
+      const recvCq = context.createCq(16, { channel })
+      const [a, b] = [makeEnd(context), makeEnd(context, { recvCq })]
+      connect(a, b)
+      recvCq.reqNotify(solicitedOnly)
+      host.fireIfArmed = () => {}
+      try {
+        // The second one takes the fast path.
+        for (let i = 0; i < 2; i++) {
+          b.qp.postRecv({ sgList: [b.sge()] })
+          a.qp.postSend({ opcode: Opcode.Send, sendFlags, sgList: [a.sge()] })
+        }
+      } finally {
+        delete (host as Partial<Host>).fireIfArmed
+      }
+      await outlive(() => () => {
+        expect(channel.tryGetEvent() === recvCq).toBe(which !== 'none')
+        expect(channel.tryGetEvent() === null).toBe(true)
+      })
+      expect(drain(recvCq)).toHaveLength(2)
+      if (which !== 'none') recvCq.ackEvents(1)
+      for (const end of [a, b]) end.close()
+      recvCq.close()
+      channel.close()
+      sweepNow(host)
+    },
+  )
+
+  it('while a thread makes an event, another one can arm the CQ for solicited events or for any', () => {
+    const channel = context.createCompChannel()
+    const cq = context.createCq(4, { channel })
+    const armed = host.cqWord(cq.slot) + Cq.armed
+    for (const [solicitedOnly, expected] of [
+      [true, layout.cqArmed.solicited],
+      [false, layout.cqArmed.any],
+    ] as const) {
+      host.i32[armed] = layout.cqArmed.due
+      cq.reqNotify(solicitedOnly)
+      host.wakeChannel(host.cqWord(cq.slot))
+      expect(channel.tryGetEvent() === cq).toBe(true)
+      expect(host.i32[armed]).toBe(expected)
+    }
+    cq.ackEvents(2)
+    cq.close()
+    channel.close()
+  })
+
   it('counts anew what a thread that was killed in between had not', async () => {
     const pd = context.allocPd()
     const dev = host.deviceWord(context.device.index)
@@ -382,6 +479,36 @@ describe('the end of a thread', () => {
       expect([host.i32[dev + layout.Dev.mrs], host.i32[meta + Meta.keysUsed]]).toEqual(used)
     })
     pd.close()
+  })
+
+  it('shows no thread a CQ of several producers as that of one, not even while they are counted', () => {
+    const cq = context.createCq(16)
+    const ends = Array.from({ length: 3 }, () => makeEnd(context, { recvCq: cq }))
+    const producers = host.cqWord(cq.slot) + Cq.producers
+    const read = new Set<number>()
+    // Other threads read the word between any two stores.
+    const i32 = new Proxy(host.i32, {
+      get: (words, name) => Reflect.get(words, name, words) as unknown,
+      set(words, name, value) {
+        const done = Reflect.set(words, name, value, words)
+        read.add(words[producers]!)
+        return done
+      },
+    })
+    const watched = new Proxy(host, {
+      get(of, name) {
+        const value = name === 'i32' ? i32 : (Reflect.get(of, name, of) as unknown)
+        return typeof value === 'function' ? value.bind(of) : value
+      },
+    })
+    recount(watched)
+    expect([...read]).toEqual([3])
+    host.i32[producers] = 7
+    recount(host)
+    expect(host.i32[producers]).toBe(3)
+    for (const end of ends) end.close()
+    cq.close()
+    sweepNow(host)
   })
 })
 
