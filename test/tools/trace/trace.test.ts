@@ -266,7 +266,7 @@ describe('trace show, info, convert', { timeout: 60_000 }, () => {
       ],
       [
         ['trace', 'info'],
-        ['--top', 'inferred'],
+        ['--top', 'by PSNs'],
       ],
       [
         ['trace', 'convert'],
