@@ -5,18 +5,18 @@
 import { closeSync, fstatSync } from 'node:fs'
 import type { JanitorKind } from './attachments.ts'
 import { noDescriptor, openPipe, readsPipe } from './loop-wakeups.ts'
-import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
+import { makeLoopPipe, ownedByThread, waitReadable } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'
 
 /**
- * Makes this thread a janitor of the segment, with a life pipe; returns its descriptor, −1 if there can be none: then other threads detect
- * its end by looking.
+ * Makes this thread a janitor of the segment, with a life pipe that `make` makes; returns its descriptor, −1 if there can be none: then
+ * other threads detect its end by looking.
  */
-export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
+export function becomeJanitor(segment: Segment, kind: JanitorKind, make: () => number): number {
   let fd = -1
   try {
-    fd = gated(makeLoopPipe)
+    fd = make()
   } catch {
     // Too many open files.
   }
@@ -99,7 +99,7 @@ export class LifePipes {
   /** Makes this thread a janitor of its process in this segment. */
   constructor(segment: Segment) {
     this.#segment = segment
-    this.#own = becomeJanitor(segment, 'thread')
+    this.#own = becomeJanitor(segment, 'thread', () => ownedByThread(makeLoopPipe))
     const open = (use: number): number | null | undefined => {
       const fd = openLifePipe(segment, use)
       if (fd === noDescriptor) return undefined
@@ -151,6 +151,6 @@ export class LifePipes {
   close(): void {
     this.#followed.clear()
     Atomics.store(this.#segment.i32, attachmentWord(this.#segment.me) + Attachment.janitor, 0)
-    if (this.#own >= 0) closeFd(this.#own)
+    if (this.#own >= 0) closeSync(this.#own)
   }
 }

@@ -11,7 +11,7 @@ import { Socket, type SocketConstructorOpts } from 'node:net'
 import type { JanitorKind } from './attachments.ts'
 import { becomeJanitor, Followed, openLifePipe } from './life-pipes.ts'
 import { noDescriptor } from './loop-wakeups.ts'
-import { gated, outOfDescriptors, readAgain } from './native/index.ts'
+import { gated, makeLoopPipe, outOfDescriptors, readAgain } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Header } from './segment-layout.ts'
 
@@ -52,7 +52,7 @@ export class Lives {
     const { loop } = segment.parking
     if (loop.usable) loop.listen({ woken: begun, stillWaiting: () => {} })
     gated(() => {
-      const own = becomeJanitor(segment, kind)
+      const own = becomeJanitor(segment, kind, makeLoopPipe)
       // It stays open until the thread ends, and closes then.
       if (own >= 0) readerOf(own)
     })

@@ -131,6 +131,7 @@ export {
   makePipe,
   makeSlotPipe,
   maxPolled,
+  ownedByThread,
   readAgain,
   signalEventFd,
   waitReadable,
