@@ -75,8 +75,10 @@ export class OpenSockets {
     return null
   }
 
-  /** Opens the socket of an address that was added to the host; false if it cannot be opened. */
+  /** Opens the socket of an address that the host has now, while the device is in use; false if it cannot be opened. */
   openAnother(local: number): boolean {
+    // Without system calls this thread cannot wait for itself to open a socket.
+    if (!nativeAvailable) return false
     try {
       this.#open(local, this.#owner.addresses[local]!, slotKind.unicast, null)
       return true
