@@ -261,7 +261,7 @@ export class DeviceUsers {
     }
   }
 
-  /** Opens the sockets of groups again that went with the process that had opened them, before other processes had them. */
+  /** Opens the sockets again that went with the process that had opened them, before other processes had them. */
   reopenMissing(): void {
     this.#host.control(() => this.#sockets.reopenMissing())
     this.#changed()
