@@ -90,6 +90,7 @@ export {
   newMark,
   openPath,
   otherThan,
+  outOfDescriptors,
   PacketRing,
   PacketSender,
   type Passed,

@@ -4,19 +4,19 @@
  */
 import { closeSync, fstatSync } from 'node:fs'
 import type { JanitorKind } from './attachments.ts'
-import { openPipe, readsPipe } from './loop-wakeups.ts'
-import { closeFd, gated, makeLoopPipe, waitReadable } from './native/index.ts'
+import { noDescriptor, openPipe, readsPipe } from './loop-wakeups.ts'
+import { makeLoopPipe, ownedByThread, waitReadable } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Attachment, attachmentWord, Header, ownerMask } from './segment-layout.ts'
 
 /**
- * Makes this thread a janitor of the segment, with a life pipe; returns its descriptor, −1 if there can be none: then other threads detect
- * its end by looking.
+ * Makes this thread a janitor of the segment, with a life pipe that `make` makes; returns its descriptor, −1 if there can be none: then
+ * other threads detect its end by looking.
  */
-export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
+export function becomeJanitor(segment: Segment, kind: JanitorKind, make: () => number): number {
   let fd = -1
   try {
-    fd = gated(makeLoopPipe)
+    fd = make()
   } catch {
     // Too many open files.
   }
@@ -25,7 +25,7 @@ export function becomeJanitor(segment: Segment, kind: JanitorKind): number {
   return fd
 }
 
-/** The life pipe of a janitor, opened for reading; −1 if it has none or that cannot be reached. */
+/** The life pipe of a janitor, opened for reading; −1 if it has none or that cannot be reached, `noDescriptor` as of `openPipe`. */
 export function openLifePipe(segment: Segment, use: number): number {
   const a = attachmentWord(use & ownerMask)
   const pipe = segment.i32[a + Attachment.janitor]! - 1
@@ -38,10 +38,11 @@ export function openLifePipe(segment: Segment, use: number): number {
 export class Followed<Pipe> {
   readonly pipes: Map<number, Pipe | null> = new Map()
   readonly #segment: Segment
-  readonly #open: (use: number) => Pipe | null
+  readonly #open: (use: number) => Pipe | null | undefined
   readonly #close: (pipe: Pipe) => void
 
-  constructor(segment: Segment, open: (use: number) => Pipe | null, close: (pipe: Pipe) => void) {
+  /** `open` returns undefined for a pipe that is to be tried again at the next update. */
+  constructor(segment: Segment, open: (use: number) => Pipe | null | undefined, close: (pipe: Pipe) => void) {
     this.#segment = segment
     this.#open = open
     this.#close = close
@@ -58,8 +59,13 @@ export class Followed<Pipe> {
       uses.add(use)
       // One of each process is enough.
       if (pids.has(pid)) continue
-      if (!this.pipes.has(use)) this.pipes.set(use, this.#open(use))
-      if (this.pipes.get(use) !== null) pids.add(pid)
+      let pipe = this.pipes.get(use)
+      if (pipe === undefined) {
+        pipe = this.#open(use)
+        if (pipe === undefined) continue
+        this.pipes.set(use, pipe)
+      }
+      if (pipe !== null) pids.add(pid)
     }
     for (const use of this.pipes.keys()) if (!uses.has(use)) this.#forget(use)
     for (const pid of segment.attachedPids()) if (!pids.has(pid)) return false
@@ -93,9 +99,10 @@ export class LifePipes {
   /** Makes this thread a janitor of its process in this segment. */
   constructor(segment: Segment) {
     this.#segment = segment
-    this.#own = becomeJanitor(segment, 'thread')
-    const open = (use: number): number | null => {
+    this.#own = becomeJanitor(segment, 'thread', () => ownedByThread(makeLoopPipe))
+    const open = (use: number): number | null | undefined => {
       const fd = openLifePipe(segment, use)
+      if (fd === noDescriptor) return undefined
       return fd < 0 ? null : fd
     }
     this.#followed = new Followed(segment, open, closeSync)
@@ -144,6 +151,6 @@ export class LifePipes {
   close(): void {
     this.#followed.clear()
     Atomics.store(this.#segment.i32, attachmentWord(this.#segment.me) + Attachment.janitor, 0)
-    if (this.#own >= 0) closeFd(this.#own)
+    if (this.#own >= 0) closeSync(this.#own)
   }
 }

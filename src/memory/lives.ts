@@ -10,7 +10,8 @@ import { closeSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
 import type { JanitorKind } from './attachments.ts'
 import { becomeJanitor, Followed, openLifePipe } from './life-pipes.ts'
-import { gated, readAgain } from './native/index.ts'
+import { noDescriptor } from './loop-wakeups.ts'
+import { gated, makeLoopPipe, outOfDescriptors, readAgain } from './native/index.ts'
 import type { Segment } from './segment.ts'
 import { Header } from './segment-layout.ts'
 
@@ -51,7 +52,7 @@ export class Lives {
     const { loop } = segment.parking
     if (loop.usable) loop.listen({ woken: begun, stillWaiting: () => {} })
     gated(() => {
-      const own = becomeJanitor(segment, kind)
+      const own = becomeJanitor(segment, kind, makeLoopPipe)
       // It stays open until the thread ends, and closes then.
       if (own >= 0) readerOf(own)
     })
@@ -67,15 +68,16 @@ export class Lives {
     return this.#followed.update()
   }
 
-  #open(use: number): Socket | null {
+  #open(use: number): Socket | null | undefined {
     const opened = openLifePipe(this.#segment, use)
+    if (opened === noDescriptor) return undefined
     if (opened < 0) return null
     let life: Socket
     try {
       // A thread that ended between the two lines would leave the descriptor open.
       life = gated(() => readerOf(readAgain(opened)))
-    } catch {
-      return null
+    } catch (error) {
+      return outOfDescriptors(error) ? undefined : null
     } finally {
       closeSync(opened)
     }

@@ -10,11 +10,20 @@
  *
  * A thread that cannot reach a pipe (its process belongs to another user, or to a user who has dropped privileges since, or /proc hides it)
  * notes that in the record (`unreachable`), and touches the segment's file, which the owner of the pipe watches if it does not look now and
- * then by itself; from then on the owner waits in another way, or looks often: see parking.ts.
+ * then by itself; from then on the owner waits in another way, or looks often: see parking.ts. A thread that only has no descriptor left
+ * touches the file, too, and tries again the next time.
  */
 import { closeSync, constants, fstatSync, openSync, readlinkSync } from 'node:fs'
 import { Socket, type SocketConstructorOpts } from 'node:net'
-import { becomeDescriptor, closeFd, gated, makeEventFd, makeLoopPipe, writeByte } from './native/index.ts'
+import {
+  becomeDescriptor,
+  closeFd,
+  gated,
+  makeEventFd,
+  makeLoopPipe,
+  outOfDescriptors,
+  writeByte,
+} from './native/index.ts'
 
 /** Words of a thread's pipe in its record, zero while it has none. */
 export const LoopWakeup = { state: 0, fd: 1, inode: 2 /* f64 */, words: 4 } as const
@@ -54,7 +63,7 @@ export class LoopWakeups {
   #rechecksSoon = false
   /** Number of times that the descriptor for the kernel has been signalled, from any source. */
   signalCount = 0
-  /** Called when a thread cannot be reached for the first time: it may not look for long. */
+  /** Called when a thread cannot be reached for the first time, and whenever it cannot be now: it may not look for long. */
   onUnreachable: () => void = () => {}
   /** Result of `watch`. */
   #watched: number | undefined
@@ -249,7 +258,13 @@ export class LoopWakeups {
     if (known === undefined || known.inode !== inode) {
       if (known !== undefined && known.fd >= 0) closeSync(known.fd)
       this.#known.delete(record)
-      known = { inode, fd: openPipe(pid, this.#i32[record + LoopWakeup.fd]!, inode, writesPipe) }
+      const fd = openPipe(pid, this.#i32[record + LoopWakeup.fd]!, inode, writesPipe)
+      if (fd === noDescriptor) {
+        // The fault is this thread's, and it tries again: the other one can be reached.
+        this.onUnreachable()
+        return
+      }
+      known = { inode, fd }
       // The record has passed to another thread meanwhile: the one that was to wake has ended.
       if (known.fd < 0 && this.#f64[(record + LoopWakeup.inode) >> 1] !== inode) return
       this.#known.set(record, known)
@@ -270,9 +285,12 @@ export class LoopWakeups {
 export const readsPipe: number = constants.O_RDONLY | constants.O_NONBLOCK
 const writesPipe = constants.O_WRONLY | constants.O_NONBLOCK
 
+/** Result of `openPipe` where this process has no descriptor left: later it may have. */
+export const noDescriptor = -2
+
 /**
- * A pipe of another process, opened for reading or for writing; −1 if it cannot be had. Node owns this descriptor: it closes
- * it when the thread ends, or when the caller does.
+ * A pipe of another process, opened for reading or for writing; −1 if it cannot be had, `noDescriptor` if that may be so for a while only.
+ * Node owns this descriptor: it closes it when the thread ends, or when the caller does.
  */
 export function openPipe(pid: number, fd: number, inode: number, flags: number): number {
   const path = `/proc/${pid}/fd/${fd}`
@@ -283,8 +301,9 @@ export function openPipe(pid: number, fd: number, inode: number, flags: number):
     opened = openSync(path, flags)
     const facts = fstatSync(opened)
     if (facts.isFIFO() && facts.ino === inode) return opened
-  } catch {
-    // It has gone, or belongs to another user.
+  } catch (error) {
+    // Otherwise it has gone, or belongs to another user.
+    if (outOfDescriptors(error)) return noDescriptor
   }
   if (opened >= 0) closeSync(opened)
   return -1

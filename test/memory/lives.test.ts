@@ -2,9 +2,18 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { afterAll, describe, expect, it } from 'vitest'
-import { Lives, nativeAvailable, nativeReason, pageBytes, Segment, segmentFilePrefix } from '../../src/memory/index.ts'
+import {
+  LifePipes,
+  Lives,
+  nativeAvailable,
+  nativeReason,
+  pageBytes,
+  Segment,
+  segmentFilePrefix,
+} from '../../src/memory/index.ts'
 import { Attachment } from '../../src/memory/segment-layout.ts'
 import { startable } from '../entries.ts'
+import { withoutDescriptors } from './no-descriptors.ts'
 
 describe.skipIf(nativeAvailable)(`lives of processes: ${nativeReason}`, () => {
   it.skip('needs the native layer', () => {})
@@ -80,6 +89,23 @@ describe.skipIf(!nativeAvailable)('lives of processes', () => {
     await once(child, 'exit')
     for (const use of segment.deadAttachments()) segment.release(segment.claim(use))
     expect(lives.watch()).toBe(true)
+  })
+
+  it('one that begins while there are no descriptors is followed as soon as there are', async () => {
+    const child = await start()
+    const lives = new Lives(
+      segment,
+      'loop',
+      () => {},
+      () => {},
+    )
+    const pipes = new LifePipes(segment)
+    withoutDescriptors(() => expect([lives.watch(), pipes.follow()]).toEqual([false, false]))
+    expect([lives.watch(), pipes.follow()]).toEqual([true, true])
+    pipes.close()
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    for (const use of segment.deadAttachments()) segment.release(segment.claim(use))
   })
 
   it('one whose pipe cannot be reached has to be looked for', async () => {

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { nativeAvailable } from '../../src/memory/index.ts'
 import { LoopWakeup, LoopWakeups } from '../../src/memory/loop-wakeups.ts'
 import { startWakeupThread } from './loop-wakeups-thread.ts'
+import { withoutDescriptors } from './no-descriptors.ts'
 
 /** Longer than any test waits: what ends in time was woken. */
 const longMs = 60_000
@@ -65,6 +66,23 @@ describe.skipIf(!nativeAvailable)('wake-ups of event loops', () => {
     expect(otherOurs.ours.usable).toBe(false)
     expect(otherTheirs.ours.usable).toBe(true)
     expect(i32[8 + LoopWakeup.state]).toBe(0)
+  })
+
+  it('of a thread without descriptors are noticed in another way, and go on when it has some', async () => {
+    const { i32, ours, theirs } = pair()
+    expect(ours.usable).toBe(true)
+    let touches = 0
+    theirs.onUnreachable = () => touches++
+    const waiting = ours.wait(word, 0, longMs)
+    i32[word] = 1
+    withoutDescriptors(() => {
+      theirs.wake(0, process.pid)
+      theirs.wake(0, process.pid)
+    })
+    expect([touches, ours.usable]).toEqual([2, true])
+    theirs.wake(0, process.pid)
+    await waiting
+    expect(touches).toBe(2)
   })
 
   it('of a thread that ends close nothing that belongs to others', async () => {

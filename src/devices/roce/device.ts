@@ -42,7 +42,7 @@ import { guidOf, type HostAddress, stateOfAddress } from './addresses.ts'
 import { portAt } from './datagram-table.ts'
 import { addressesOf, recordOf } from './device-records.ts'
 import { maxAddresses } from './holders.ts'
-import { followed } from './host-changes.ts'
+import { followed, served } from './host-changes.ts'
 import { RoceDev } from './layout.ts'
 import { chainOf, closeChain, listenToLines } from './middleware-relay.ts'
 import type { PacketSocket } from './packet-socket.ts'
@@ -253,27 +253,27 @@ export class RoceDevice extends NetworkDevice {
   followHost(links: readonly HostLink[], addresses: readonly HostAddress[]): boolean {
     const events: EventType[] = []
     const table = this.#addressTable
-    const follow = (): readonly number[] => {
+    const follow = (open: (local: number) => boolean): void => {
       const before = { entries: table.read(), port: table.port }
-      // Without system calls this thread cannot wait for itself to open a socket.
       const all = this.#isForAll && nativeAvailable
       const usable = addresses.filter((address) => stateOfAddress(address) === 'usable')
-      const after = followed(before.entries, { links, addresses: usable }, all)
+      const now = { links, addresses: usable }
+      const there = followed(before.entries, now, all)
+      // Entries before their sockets: if this thread ends in between, another one opens what entries lack.
+      const added = there.added.map((local): TableEntry => ({ ...there.entries[local]!, valid: false }))
+      if (added.length > 0) table.write([...before.entries, ...added], before.port)
+      this.#readAddresses()
+      const after = served(before.entries, there, now, (local) => local < maxAddresses && open(local))
       const { port } = after
       const isSame = Object.entries(port).every(([key, value]) => before.port[key as keyof PortNow] === value)
-      if (isSame && !after.gidsChanged) return []
+      if (isSame && !after.gidsChanged) return
       table.write(after.entries, port)
       this.#readAddresses()
       if (after.gidsChanged) events.push(EventType.GidChange)
       if (port.state !== before.port.state)
         events.push(port.state === PortState.Active ? EventType.PortActive : EventType.PortErr)
-      return after.added.filter((local) => local < maxAddresses)
     }
-    const lost = (local: number): void => {
-      const entries = table.read().map((entry, i) => (i === local ? { ...entry, valid: false } : entry))
-      table.write(entries, table.port)
-    }
-    const done = this.users.followHost(follow, lost)
+    const done = this.users.followHost(follow)
     for (const event of events) table.raise(this.index, event)
     return done
   }

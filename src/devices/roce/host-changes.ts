@@ -32,13 +32,28 @@ export function followed(before: readonly TableEntry[], now: HostNow, all: boole
     const roceMtu = roceMtuOf(mtuBytes, address.address.length === 4 ? 4 : 6)
     return { address: { ...address, mtuBytes, roceMtu }, valid: isThere(address, now) }
   })
-  const gidsChanged = entries.some(({ valid }, i) => valid !== before[i]!.valid)
   const added: number[] = []
   for (const address of all ? now.addresses : []) {
     if (address.loopback || before.some((entry) => isSame(entry.address, address))) continue
     added.push(entries.push({ address, valid: true }) - 1)
   }
-  return { entries, port: portOf(entries, now), added, gidsChanged: gidsChanged || added.length > 0 }
+  return { entries, port: portOf(entries, now), added, gidsChanged: haveChanged(before, entries) }
+}
+
+/** Returns the same for a device that cannot have sockets of all these addresses: entries without one are not valid. */
+export function served(
+  before: readonly TableEntry[],
+  { entries: all, added }: Followed,
+  now: HostNow,
+  hasSocket: (local: number) => boolean,
+): Followed {
+  const entries = all.map((entry, local) => (entry.valid && !hasSocket(local) ? { ...entry, valid: false } : entry))
+  return { entries, port: portOf(entries, now), added, gidsChanged: haveChanged(before, entries) }
+}
+
+/** True if an entry became valid or invalid, or one was added that is valid. */
+function haveChanged(before: readonly TableEntry[], entries: readonly TableEntry[]): boolean {
+  return entries.some(({ valid }, i) => valid !== (before[i]?.valid ?? false))
 }
 
 function portOf(entries: readonly TableEntry[], now: HostNow): PortNow {

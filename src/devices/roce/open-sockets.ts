@@ -12,6 +12,7 @@ import {
   NativeError,
   nativeAvailable,
   nativeReason,
+  outOfDescriptors,
   UdpSocket,
 } from '../../memory/index.ts'
 import { type Host, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
@@ -75,8 +76,10 @@ export class OpenSockets {
     return null
   }
 
-  /** Opens the socket of an address that was added to the host; false if it cannot be opened. */
+  /** Opens the socket of an address that the host has now, while the device is in use; false if it cannot be opened. */
   openAnother(local: number): boolean {
+    // Without system calls this thread cannot wait for itself to open a socket.
+    if (!nativeAvailable) return false
     try {
       this.#open(local, this.#owner.addresses[local]!, slotKind.unicast, null)
       return true
@@ -105,6 +108,16 @@ export class OpenSockets {
       this.#askForSocket(slot, local, address, kind, group)
       return
     }
+    const serial = this.#bind(slot, address, group)
+    this.#enter(slot, local, kind, group, serial)
+    this.#opened()
+  }
+
+  /**
+   * Binds a socket, and writes the entry of this process. Returns its serial: other processes find it, and then request it, from when the
+   * device's entry has that. `#opened` follows.
+   */
+  #bind(slot: number, address: HostAddress, group: Uint8Array | null): number {
     const family = address.address.length === 4 ? 4 : 6
     const bound = group === null ? address.address : groupAddress(group, family)
     this.#closeStale(slot)
@@ -121,12 +134,15 @@ export class OpenSockets {
       }
     }
     const serial = this.#host.platform.randomInt(1, 2 ** 31 - 1)
-    // Other processes may find it from here on, and then request it.
     this.#keep(slot, socket.fd, serial)
-    this.#enter(slot, local, kind, group, serial)
-    opened(-1)
     owned.set(socket.fd, socket)
-    table.changed(true)
+    return serial
+  }
+
+  /** Notes that the entry of the device is written. */
+  #opened(): void {
+    this.#changing(-1)
+    this.#table.changed(true)
   }
 
   /** Writes the entry of the device. */
@@ -136,9 +152,15 @@ export class OpenSockets {
     i32[word + Slot.kind] = kind
     i32[word + Slot.local] = local
     i32[word + Slot.refs] = 1
-    i32[word + Slot.drops] = 0
     if (group !== null) new Uint8Array(i32.buffer, (word + Slot.gid) * 4, 16).set(group)
-    Atomics.store(i32, word + Slot.serial, serial)
+    this.#number(slot, serial)
+  }
+
+  /** Writes the serial of a socket that is new in its entry of the device. */
+  #number(slot: number, serial: number): void {
+    const word = this.#table.word(slot)
+    this.#i32[word + Slot.drops] = 0
+    Atomics.store(this.#i32, word + Slot.serial, serial)
   }
 
   /** Writes the entry of this process. */
@@ -289,16 +311,24 @@ export class OpenSockets {
     return table.missing().length === 0
   }
 
-  /** Opens the sockets of groups again that this process lacks, since no process has them any more. */
+  /**
+   * Opens the sockets again that this process lacks, since no process has them any more. One that cannot be opened now, because another
+   * process does have its port, or for want of descriptors, is still missing after that. One that cannot be had any more is closed.
+   */
   reopenMissing(): void {
+    this.#closeAbandoned()
     for (const slot of this.#table.missing()) {
-      const group = this.#table.group(slot)
-      if (group === null) continue
-      const refs = this.#i32[this.#table.word(slot) + Slot.refs]!
-      const local = this.#i32[this.#table.word(slot) + Slot.local]!
-      this.closeSlot(slot)
-      this.openGroup(group, local)
-      this.#i32[this.#table.word(this.#table.slotOfGroup(group)) + Slot.refs] = refs
+      // Unknown to this process until it follows the change of the host that added it.
+      const address = this.#owner.addresses[this.#i32[this.#table.word(slot) + Slot.local]!]
+      if (address === undefined) continue
+      try {
+        this.#number(slot, this.#bind(slot, address, this.#table.group(slot)))
+        this.#opened()
+      } catch (error) {
+        if (!(error instanceof NativeError)) throw error
+        // An address that comes back gets another socket.
+        if (error.code !== 'EADDRINUSE' && !outOfDescriptors(error)) this.closeSlot(slot)
+      }
     }
   }
 

@@ -103,6 +103,16 @@ export class SocketTable {
     return new Uint8Array(this.i32.buffer, (word + Slot.gid) * 4, 16).slice()
   }
 
+  /** Returns the entry of the socket of the address with this index, −1 if there is none. */
+  slotOfAddress(local: number): number {
+    for (let slot = 0; slot < maxSlots; slot++) {
+      const word = this.word(slot)
+      const isOfAddress = this.i32[word + Slot.kind] === slotKind.unicast && this.i32[word + Slot.local] === local
+      if (isOfAddress && this.isUsed(slot)) return slot
+    }
+    return -1
+  }
+
   /** Returns the entry of the socket of a multicast group, −1 if there is none. */
   slotOfGroup(gid: Uint8Array): number {
     for (let slot = 0; slot < maxSlots; slot++)

@@ -262,7 +262,7 @@ export class DeviceUsers {
     }
   }
 
-  /** Opens the sockets of groups again that went with the process that had opened them, before other processes had them. */
+  /** Opens the sockets again that went with the process that had opened them, before other processes had them. */
   reopenMissing(): void {
     this.#host.control(() => this.#sockets.reopenMissing())
     this.#changed()
@@ -271,17 +271,20 @@ export class DeviceUsers {
   // --- the host's network ------------------------------------------------------------------------------------------
 
   /**
-   * Runs `follow` under the control lock while the device has users, and opens the sockets of the addresses that it returns; `lost` is
-   * called for those that cannot be opened. False, at once, if another thread has that lock: it may wait for this one, which opens its
-   * sockets.
+   * Runs `follow` under the control lock while the device has users. It calls its argument for each address that the host has: that opens
+   * the socket if there is none, and returns false if it cannot be opened. False, at once, if another thread has that lock: it may wait
+   * for this one, which opens its sockets.
    */
-  followHost(follow: () => readonly number[], lost: (local: number) => void): boolean {
+  followHost(follow: (open: (local: number) => boolean) => void): boolean {
     let opened = false
+    const open = (local: number): boolean => {
+      if (this.#table.slotOfAddress(local) >= 0) return true
+      const isOpen = this.#sockets.openAnother(local)
+      opened ||= isOpen
+      return isOpen
+    }
     const done = this.#host.tryControl(() => {
-      if (this.#countUsers() === 0) return
-      const added = follow()
-      for (const local of added) if (!this.#sockets.openAnother(local)) lost(local)
-      opened = added.length > 0
+      if (this.#countUsers() > 0) follow(open)
     })
     if (opened) this.#changed()
     return done

@@ -68,6 +68,12 @@ export function errnoName(errno: number): string {
   return `errno ${errno}`
 }
 
+/** True if a call failed since this process, or the system, has all the open files that it may have: perhaps not for long. */
+export function outOfDescriptors(error: unknown): boolean {
+  const { code } = error as { readonly code?: unknown }
+  return code === 'EMFILE' || code === 'ENFILE'
+}
+
 /** MiB of a segment for buffers and queues, unless VERBENA_SHM_MIB sets another value. */
 export const defaultSegmentMib = 1024
 

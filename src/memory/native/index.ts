@@ -41,7 +41,7 @@ export { atExit, atExitLast } from './at-exit.ts'
 export { type NativeCrc32, nativeCrc32 } from './crc32.ts'
 export { adoptDescendants, type Ended, endedChild, endIsHidden, reapChild } from './descendants.ts'
 export { DescriptorServer, fetchDescriptors, maxPassed, type Passed } from './descriptors.ts'
-export { defaultSegmentMib, errnoName, errnos, NativeError, segmentSetting } from './error.ts'
+export { defaultSegmentMib, errnoName, errnos, NativeError, outOfDescriptors, segmentSetting } from './error.ts'
 export { type EthtoolStatistic, ethtoolDriver, ethtoolStatistics } from './ethtool.ts'
 export { futexWait, futexWaitAsync, futexWake } from './futex.ts'
 export { HangupWatcher } from './hangups.ts'
@@ -131,6 +131,7 @@ export {
   makePipe,
   makeSlotPipe,
   maxPolled,
+  ownedByThread,
   readAgain,
   signalEventFd,
   waitReadable,

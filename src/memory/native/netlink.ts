@@ -1,7 +1,7 @@
 /** Requests to the kernel by netlink(7), and its unsolicited notifications. */
 import { errnoName, errnos, NativeError } from './error.ts'
 import { type Libc, nativeScratch, requireLibc } from './libc.ts'
-import { closeFd } from './poll.ts'
+import { closeFd, ownedByThread } from './poll.ts'
 import { Nl, netlinkMessages, parseError } from './route-messages.ts'
 
 const AF_NETLINK = 16
@@ -89,23 +89,32 @@ export function netlinkDump(protocol: number, type: number, payload: Uint8Array,
   })
 }
 
-/** Notifications of the kernel. The descriptor is readable when something has changed; a query has to determine what. */
+/** A socket to which the kernel sends notifications. */
+function subscribed(protocol: number, groups: number): number {
+  const libc = requireLibc('socket')
+  const fd = libc.socket(AF_NETLINK, SOCK_RAW_CLOEXEC, protocol)
+  if (fd < 0) fail('socket', libc.koffi.errno())
+  shared ??= nativeScratch(answerBytes)
+  // struct sockaddr_nl: family, port (0: the kernel chooses), groups.
+  shared.u32.set([AF_NETLINK, 0, groups])
+  if (libc.bind(fd, shared.address, 12) < 0) {
+    const errno = libc.koffi.errno()
+    closeFd(fd)
+    fail('bind', errno)
+  }
+  return fd
+}
+
+/**
+ * Notifications of the kernel. The descriptor is readable when something has changed; a query has to determine what. It closes when the
+ * thread ends.
+ */
 export class NetlinkEvents {
   readonly fd: number
 
   /** `groups` as a mask. Throws NativeError. */
   constructor(protocol: number, groups: number) {
-    const libc = requireLibc('socket')
-    this.fd = libc.socket(AF_NETLINK, SOCK_RAW_CLOEXEC, protocol)
-    if (this.fd < 0) fail('socket', libc.koffi.errno())
-    shared ??= nativeScratch(answerBytes)
-    // struct sockaddr_nl: family, port (0: the kernel chooses), groups.
-    shared.u32.set([AF_NETLINK, 0, groups])
-    if (libc.bind(this.fd, shared.address, 12) < 0) {
-      const errno = libc.koffi.errno()
-      closeFd(this.fd)
-      fail('bind', errno)
-    }
+    this.fd = ownedByThread(() => subscribed(protocol, groups))
   }
 
   /** Takes all pending notifications; returns true if there were any. More than the kernel could keep counts, too. */
@@ -116,9 +125,5 @@ export class NetlinkEvents {
       if (libc.recv(this.fd, shared.address, answerBytes, MSG_DONTWAIT) >= 0) continue
       if (libc.koffi.errno() !== errnos.ENOBUFS) return came
     }
-  }
-
-  close(): void {
-    closeFd(this.fd)
   }
 }

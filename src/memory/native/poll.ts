@@ -1,6 +1,8 @@
 /** Blocking until one of several descriptors can be read (ppoll), event descriptors that end such a wait, and pipes. */
+import { closeSync, openSync } from 'node:fs'
 import { errnoName, errnos, NativeError, nativeError } from './error.ts'
 import { libc, nativeScratch, requireLibc } from './libc.ts'
+import { gated } from './loading.ts'
 import { thisProcessor } from './system-calls.ts'
 
 const POLLIN = 1
@@ -160,6 +162,31 @@ export function becomeDescriptor(fd: number, of: number): void {
   if (dup3(of, fd, O_CLOEXEC) === fd) return
   const errno = koffi.errno()
   throw nativeError('dup3', errnoName(errno), errno, `descriptor ${fd} could not become ${of}`)
+}
+
+/**
+ * Makes a descriptor with `make` and gives it to Node, which closes it when this thread ends; before that `fs.closeSync` does. Returns its
+ * number. Throws as `make` does, and NativeError.
+ */
+export function ownedByThread(make: () => number): number {
+  // A thread that ended in between would leave it open.
+  return gated(() => {
+    const made = make()
+    let owned = -1
+    try {
+      // Node closes what its own functions have opened, whatever that has become.
+      owned = openSync('/', 'r')
+      becomeDescriptor(owned, made)
+      return owned
+    } catch (error) {
+      if (owned >= 0) closeSync(owned)
+      if (error instanceof NativeError) throw error
+      const { code = '', errno = 0 } = error as NodeJS.ErrnoException
+      throw nativeError('open', code, -errno, 'no descriptor could be made')
+    } finally {
+      closeFd(made)
+    }
+  })
 }
 
 /** Reads all bytes in a pipe, so that it is unreadable until the next write. */

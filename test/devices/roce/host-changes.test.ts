@@ -1,7 +1,7 @@
 /** What becomes of a device when links and addresses of its host change. */
 import { describe, expect, it } from 'vitest'
 import type { HostAddress } from '../../../src/devices/roce/addresses.ts'
-import { followed, type HostNow } from '../../../src/devices/roce/host-changes.ts'
+import { followed, type HostNow, served } from '../../../src/devices/roce/host-changes.ts'
 import { localOfGroup } from '../../../src/devices/roce/open-sockets.ts'
 import type { HostLink } from '../../../src/memory/index.ts'
 import { PortState } from '../../../src/verbs/index.ts'
@@ -70,6 +70,20 @@ describe('a device on all addresses', () => {
     expect(less.port.activeMtu).toBe(4096)
     const again = followed(less.entries, now([a0, b0], two, one), true)
     expect([valid(again), again.added, again.gidsChanged]).toEqual([[true, true], [], true])
+  })
+
+  it('has valid GIDs of the addresses that have sockets, as soon as they have', () => {
+    const table = entries(one)
+    const host = now([a0, b0], one, two)
+    const more = followed(table, host, true)
+    const without = served(table, more, host, (local) => local === 0)
+    expect([valid(without), without.added, without.gidsChanged]).toEqual([[true, false], [1], false])
+    const still = served(without.entries, followed(without.entries, host, true), host, (local) => local === 0)
+    expect([valid(still), still.added, still.gidsChanged]).toEqual([[true, false], [], false])
+    const again = served(without.entries, followed(without.entries, host, true), host, () => true)
+    expect([valid(again), again.added, again.gidsChanged]).toEqual([[true, true], [], true])
+    const lost = served(again.entries, followed(again.entries, host, true), host, (local) => local === 1)
+    expect([valid(lost), lost.gidsChanged, lost.port.activeMtu]).toEqual([[false, true], true, 4096])
   })
 
   it('is active while one of its interfaces is', () => {

@@ -1,10 +1,15 @@
 /** Ports and GIDs follow the host's links and addresses, in all processes that share a device; in a network namespace of its own. */
 import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { nativeAvailable } from '../../../src/memory/index.ts'
 
-const setUp = `ip link set lo up && ip link add v0 type veth peer name v1 && for n in v0 v1; do ip link set $n addrgenmode none up; done
+// Without IPv6, which begins anew, with addresses of its own, when an MTU was too small for it.
+const setUp = `echo 1 2> /dev/null > /proc/sys/net/ipv6/conf/all/disable_ipv6
+  ip link set lo up && ip link add v0 type veth peer name v1 && for n in v0 v1; do ip link set $n addrgenmode none up; done
   ip addr add 10.97.0.1/24 dev v0`
 const run = (script: string, env: NodeJS.ProcessEnv = {}) =>
   spawnSync('unshare', ['-n', 'sh', '-c', script], {
@@ -61,7 +66,32 @@ const ofAll: Step[] = [
   },
   { name: 'one less', command: remove, now: seen('Active', 5, 1024, another), heard: gidChange },
   { name: 'which comes again', command: add, now: seen('Active', 5, 1024, own, another), heard: gidChange },
+  {
+    name: 'an address whose port another program has, and a larger MTU',
+    command: `echo 1 > /proc/sys/net/ipv4/ip_nonlocal_bind
+      "$NODE" -e "$HOLDER" > /dev/null 2>&1 & echo $! > "$HOLDER_PID"
+      until grep -q "$HELD" /proc/net/udp; do sleep 0.05; done
+      ip addr add 10.99.0.1/24 dev v1 && ip link set v0 mtu 9000`,
+    now: seen('Active', 5, 4096, own, another),
+    heard: [],
+  },
+  {
+    name: 'one more address, and that port',
+    command: `kill "$(cat "$HOLDER_PID")"
+      while grep -q "$HELD" /proc/net/udp; do sleep 0.05; done
+      ip addr add 10.100.0.1/24 dev v1`,
+    now: seen('Active', 5, 4096, own, another, '2 10.99.0.1', '3 10.100.0.1'),
+    heard: gidChange,
+  },
 ]
+/** A program that has the port of an address, and that as /proc shows it. */
+const holder = {
+  HOLDER:
+    "require('node:dgram').createSocket('udp4').bind(4791, '10.99.0.1'); setTimeout(() => process.exit(), 100_000)",
+  HELD: '0100630A:12B7',
+  HOLDER_PID: join(tmpdir(), `verbena-holder-${process.pid}`),
+}
+afterAll(() => rmSync(holder.HOLDER_PID, { force: true }))
 
 it.skipIf(missing !== '').each([
   ['roce:10.97.0.1', ofOne],
@@ -74,6 +104,7 @@ it.skipIf(missing !== '').each([
       NODE: process.execPath,
       PROGRAM: program,
       DEVICE: device,
+      ...holder,
       STEPS: JSON.stringify(steps),
     })
     expect({ stderr, status }).toEqual({ stderr: '', status: 0 })
