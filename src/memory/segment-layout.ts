@@ -10,7 +10,7 @@
 import { granuleBytes, granulePages, Pages, type PagesLayout, pageBytes } from './pages.ts'
 
 export const magic = 0x42525631 // "1VRB"
-export const layoutVersion = 11
+export const layoutVersion = 12
 
 export const Header = {
   magic: 0,
