@@ -109,7 +109,7 @@ const cases = {
     ['server', two, there],
     ['client', one, there, 'PORT'],
   ],
-  // The kernel signals a packet to all event loops that wait on its adapter.
+  // The kernel signals a packet to two of the event loops that wait on its adapter.
   'roce, a third process that waits on the adapter of one': [
     ['server', two, there],
     ['client', one, there, 'PORT'],
@@ -119,7 +119,8 @@ const cases = {
 
 it.skipIf(!nativeAvailable).for(Object.entries(cases))('%s', { timeout: 120_000 }, async ([name, ends]) => {
   // A thread that is both ends waits for nobody; otherwise each end waits once, as over TCP, and other programs of this machine add to it.
-  const limit = name.includes('one thread') ? 0.5 : 3
+  // A third process that waits on the adapter is signalled the packets to it, too.
+  const limit = name.includes('one thread') ? 0.5 : name.includes('third process') ? 5 : 3
   const found = await perRequest(ends, limit)
   const { waited, putAside } = found
   console.log(`${name}: a request and its response take ${waited.toFixed(2)} + ${putAside.toFixed(2)} switches`)
