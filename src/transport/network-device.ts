@@ -312,17 +312,32 @@ export abstract class NetworkDevice implements Device {
         else if (more && turns >= mostTurns) {
           this.wakeThread()
           return received
-        } else if (!more && !this.transport.rung) return received
+        } else if (!more && !this.transport.rung) {
+          // As much as one turn may send: a program that does not poll is reminded of the rest by nothing, if no peer acknowledges that.
+          if (!look && this.transport.pending) this.wakeThread()
+          return received
+        }
+        if (more) {
+          this.#wakeNoted()
+          segment.parking.deferWakes()
+        }
         looks = more
         if (Atomics.compareExchange(i32, lock, 0, segment.lockValue) !== 0) return received
       }
     } finally {
-      // A thread that has found the lock taken may have gone to wait. It tries the lock after it has stored itself as looker: one of the
-      // two sees the other.
-      const looker = Atomics.load(i32, this.#looker) === 0 ? 0 : Atomics.exchange(i32, this.#looker, 0)
-      if (looker !== segment.lockValue) segment.wakeThread(looker)
-      segment.parking.wakeDeferred()
+      this.#wakeNoted()
     }
+  }
+
+  /** Wakes the thread that has found the lock taken, and those that were woken meanwhile. */
+  #wakeNoted(): void {
+    const { i32 } = this
+    const { segment } = this.host
+    // A thread that has found the lock taken may have gone to wait. It tries the lock after it has stored itself as looker: one of the
+    // two sees the other.
+    const looker = Atomics.load(i32, this.#looker) === 0 ? 0 : Atomics.exchange(i32, this.#looker, 0)
+    if (looker !== segment.lockValue) segment.wakeThread(looker)
+    segment.parking.wakeDeferred()
   }
 
   /**

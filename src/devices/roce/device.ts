@@ -570,10 +570,21 @@ export class RoceDevice extends NetworkDevice {
       // Two others are signalled. If both are busy when packets come, the service thread takes these, and the next threads that rest are
       // signalled from then on.
       this.#signalsAt = -1
+      Atomics.store(i32, dev + RoceDev.unsignalled, 1)
       this.#beginLoopWait()
       this.#wakeTimekeeper()
       return true
     }
+    if (!this.#requestSignal()) return false
+    this.#beginLoopWait()
+    this.#wakeTimekeeper()
+    return true
+  }
+
+  /** Requests that the kernel signals the next packet to this thread's event loop; false if that is not possible. */
+  #requestSignal(): boolean {
+    const { segment } = this.host
+    const { parking } = segment
     // A thread that closes a socket waits for the end of this, and then ends the requests.
     segment.enterNow()
     let waits = false
@@ -585,10 +596,7 @@ export class RoceDevice extends NetworkDevice {
     }
     this.#signalsAt = waits ? signals : -1
     this.#vainLooks = 0
-    if (!waits) return false
-    this.#beginLoopWait()
-    this.#wakeTimekeeper()
-    return true
+    return waits
   }
 
   /** True if this thread is one of the two whose event loops the kernel signals, or becomes one in the place of none or of a dead one. */
@@ -634,7 +642,10 @@ export class RoceDevice extends NetworkDevice {
 
   #woken(): void {
     if (this.host.segment.parking.loop.waits) {
-      if (this.i32[this.#dev + RoceDev.users]! > 0) this.progress()
+      if (this.i32[this.#dev + RoceDev.users]! === 0) return
+      this.progress()
+      // Its wait may be over, and its program wait for something else: another thread's packets are signalled here all the same.
+      if (this.i32[this.#dev + RoceDev.unsignalled] !== 0 && this.#isSignalled) this.#requestSignal()
     } else if (this.#isSignalled)
       // Packets for which no thread waits here any more: the service thread takes them.
       this.rest(false)
@@ -666,8 +677,7 @@ export class RoceDevice extends NetworkDevice {
     if (serving || i32[dev + RoceDev.alone] !== 0 || i32[dev + RoceDev.threads]! > 0) return false
     const { parking } = segment
     if (Atomics.compareExchange(i32, dev + RoceDev.sleeper, 0, segment.lockValue) !== 0) return false
-    this.#signalsAt = -1
-    this.#loops = false
+    this.#leaveLoop()
     if (this.acksWait) this.drive(false)
     // Until the deadline is known, every thread that posts wakes this one.
     f64[(dev + RoceDev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY
@@ -701,7 +711,7 @@ export class RoceDevice extends NetworkDevice {
       if (Atomics.load(i32, dev + RoceDev.sleeper) === 0) this.rest(false)
       return 0
     }
-    this.#signalsAt = -1
+    this.#leaveLoop()
     this.#sleeps = true
     // As in `sleep`.
     f64[(dev + RoceDev.sleepsUntil) >> 1] = Number.POSITIVE_INFINITY

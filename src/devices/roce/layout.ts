@@ -43,4 +43,6 @@ export const RoceDev = {
   closing: 60,
   /** A second thread like `looper`, in case the first is busy; 0 if there is none. */
   deputy: 61,
+  /** Flag: a third event loop has waited, which is signalled nothing. */
+  unsignalled: 62,
 } as const

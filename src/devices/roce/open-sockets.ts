@@ -12,7 +12,6 @@ import {
   NativeError,
   nativeAvailable,
   nativeReason,
-  outOfDescriptors,
   UdpSocket,
 } from '../../memory/index.ts'
 import { type Host, VerbsError, type VerbsErrorCode } from '../../verbs/provider/index.ts'
@@ -313,23 +312,30 @@ export class OpenSockets {
 
   /**
    * Opens the sockets again that this process lacks, since no process has them any more. One that cannot be opened now, because another
-   * process does have its port, or for want of descriptors, is still missing after that. One that cannot be had any more is closed.
+   * process does have its port, or for want of descriptors, is still missing after that. One whose address the host has lost is closed.
+   * Returns true if anything has changed.
    */
-  reopenMissing(): void {
+  reopenMissing(): boolean {
     this.#closeAbandoned()
+    let changed = false
     for (const slot of this.#table.missing()) {
       // Unknown to this process until it follows the change of the host that added it.
       const address = this.#owner.addresses[this.#i32[this.#table.word(slot) + Slot.local]!]
       if (address === undefined) continue
+      const group = this.#table.group(slot)
       try {
-        this.#number(slot, this.#bind(slot, address, this.#table.group(slot)))
+        this.#number(slot, this.#bind(slot, address, group))
         this.#opened()
+        changed = true
       } catch (error) {
         if (!(error instanceof NativeError)) throw error
         // An address that comes back gets another socket.
-        if (error.code !== 'EADDRINUSE' && !outOfDescriptors(error)) this.closeSlot(slot)
+        if (error.code !== 'EADDRNOTAVAIL' || group !== null) continue
+        this.closeSlot(slot)
+        changed = true
       }
     }
+    return changed
   }
 
   /** Closes this process's descriptors of sockets that the device no longer has; all of them if the process no longer uses the device. */

@@ -34,6 +34,8 @@ const pauseMs = 2
 const answerMs = 1000
 const givingMs = 30_000
 const stoppedMs = 5000
+/** Interval of looks whether one is stopped. */
+const lookMs = 1000
 
 /** Returns the setting of `VERBENA_CONGESTION_CONTROL`, undefined if there is none. */
 function congestionOfEnvironment(): boolean | undefined {
@@ -84,6 +86,7 @@ export class DeviceUsers {
     const wraps = wrapsWanted(options)
     const congestion = options.congestionControl ?? congestionOfEnvironment()
     const began = nowNs()
+    let nextLookMs = stoppedMs
     for (let pauses = 0; ; ) {
       const lacks = this.#join(context, wraps, congestion, options)
       if (lacks === null) break
@@ -93,7 +96,9 @@ export class DeviceUsers {
         continue
       }
       const waitedMs = (nowNs() - began) / 1e6
-      if (waitedMs > givingMs || (waitedMs > stoppedMs && this.#someStopped()))
+      const looks = waitedMs > nextLookMs
+      if (looks) nextLookMs = waitedMs + lookMs
+      if (waitedMs > givingMs || (looks && this.#someStopped()))
         throw openError(
           this.#name,
           'openDevice',
@@ -264,8 +269,7 @@ export class DeviceUsers {
 
   /** Opens the sockets again that went with the process that had opened them, before other processes had them. */
   reopenMissing(): void {
-    this.#host.control(() => this.#sockets.reopenMissing())
-    this.#changed()
+    if (this.#host.control(() => this.#sockets.reopenMissing())) this.#changed()
   }
 
   // --- the host's network ------------------------------------------------------------------------------------------

@@ -469,9 +469,9 @@ export class ShmFastPath implements FastPath {
     this.cqRing = i32[cq + Cq.ring]!
     this.cqMask = i32[cq + Cq.mask]!
     this.cqSize = i32[cq + Cq.cqe]!
-    this.cqAlone = i32[cq + Cq.producers] === 1 && i32[cq + Cq.resizing] === 0 && i32[cq + Cq.crowded] === 0
-    // The producer before this one was killed after it had published its completion: `Host.reserve` counts that.
-    if (this.cqAlone && host.isUncounted(cq)) return false
+    // If the producer before this one was killed after it had published its completion, `locked` counts that.
+    this.cqAlone =
+      i32[cq + Cq.producers] === 1 && i32[cq + Cq.resizing] === 0 && i32[cq + Cq.crowded] === 0 && !host.isUncounted(cq)
     this.cqChannel = i32[cq + Cq.channel]! >= 0
     this.plain = this.free && this.cqAlone && !this.cqChannel
     this.sendCq = host.cqWord(i32[q + Qp.sendCq]!)

@@ -48,7 +48,7 @@ const empty = new SendWorkRequest(0, Opcode.Write, SendFlag.Signaled, [])
 const receives: readonly RecvWorkRequest[] = Array.from({ length: 256 }, () => new RecvWorkRequest(0, []))
 for (let i = 1; i < receives.length; i++) receives[i - 1]!.next = receives[i]!
 
-/** Owner of a connection: it is notified of completions that were taken while another stream was served. */
+/** Owner of a connection: it is notified of its completions, whoever has polled. */
 type Owner = Pick<Completed, 'receivedMeanwhile' | 'sentMeanwhile'>
 
 export class StreamConnection implements StreamLink, Completed {

@@ -143,7 +143,8 @@ export class CqPair {
   }
 
   /**
-   * Arms both queues whatever is known of them: a thread that was killed while it made the event has left them without one, and not armed.
+   * Arms both queues whatever is known of them: a thread that was killed while it made the event has left them without one until another
+   * thread has cleaned up.
    */
   armAnew(): void {
     this.recvArmed = false

@@ -53,23 +53,21 @@ export class EventTables extends SegmentTables {
    */
   repairEvents(device?: number): void {
     const { i32, at, segment } = this
-    const channels = new Map<number, number[]>()
+    const channels = new Set<number>()
     for (let slot = 0; slot < i32[at.meta + Meta.cqsUsed]!; slot++) {
       const cq = this.cqWord(slot)
-      const channel = i32[cq + Cq.channel]!
-      if (i32[cq + Cq.state] === 0 || channel < 0) continue
-      if (device !== undefined && i32[cq + Cq.device] !== device) continue
-      const cqs = channels.get(channel) ?? []
-      channels.set(channel, cqs)
-      cqs.push(cq)
+      if (i32[cq + Cq.state] === 0 || i32[cq + Cq.channel]! < 0) continue
+      if (device === undefined || i32[cq + Cq.device] === device) channels.add(i32[cq + Cq.channel]!)
     }
-    for (const [slot, cqs] of channels) {
+    for (const slot of channels) {
       const channel = this.chanWord(slot)
       segment.lock(channel + Chan.lock)
       i32[channel + Chan.head] = 0
       i32[channel + Chan.tail] = 0
-      for (const cq of cqs) {
-        if (i32[cq + Cq.channel] !== slot) continue
+      // Under the lock: a CQ that began to use the channel since may have had an event.
+      for (let n = 0; n < i32[at.meta + Meta.cqsUsed]!; n++) {
+        const cq = this.cqWord(n)
+        if (i32[cq + Cq.state] === 0 || i32[cq + Cq.channel] !== slot) continue
         const armed = Atomics.load(i32, cq + Cq.armed)
         // If a thread that lives was faster, the event is due as well.
         if (this.#hasMissed(cq, armed)) Atomics.compareExchange(i32, cq + Cq.armed, armed, cqArmed.due)

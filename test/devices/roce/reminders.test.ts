@@ -1,7 +1,18 @@
 /** The thread that waits for a device learns of what other threads leave to it: timers, and requests. */
 import { afterEach, expect, it, vi } from 'vitest'
 import { RoceDev } from '../../../src/devices/roce/layout.ts'
-import { type Context, faults, nativeAvailable, Opcode, openDevice, SendFlag, sendWr } from '../../../src/index.ts'
+import {
+  type Context,
+  connectQp,
+  endpointOf,
+  faults,
+  nativeAvailable,
+  Opcode,
+  openDevice,
+  QpType,
+  SendFlag,
+  sendWr,
+} from '../../../src/index.ts'
 import { TransportDevice } from '../../../src/transport/layout.ts'
 import { layout } from '../../../src/verbs/provider/index.ts'
 import { loopbackDevice } from '../../loopback.ts'
@@ -59,3 +70,25 @@ it.skipIf(!nativeAvailable)('of a request that was to wait for more, when nothin
   expect(wakes([true, true])).toBe(0)
   expect(wakes([true, false])).toBeGreaterThan(0)
 })
+
+it.skipIf(!nativeAvailable)(
+  'of the rest of a message that is longer than a turn, where no peer acknowledges it',
+  () => {
+    const [context, other] = [openDevice(loopbackDevice(1)), openDevice(loopbackDevice(2))]
+    const [pd, cq] = [context.allocPd(), context.createCq(4)]
+    const qp = pd.createQp({ type: QpType.UC, sendCq: cq, recvCq: cq })
+    const bytes = context.alloc(4 << 20)
+    const mr = pd.regMr(bytes, 0)
+    open = [context, other, pd, cq, mr, qp]
+    connectQp(qp, endpointOf(qp), { ...endpointOf(qp), gid: other.queryGid(1, 0) })
+    const { i32, at } = context.device.host
+    const post = (length: number): number => {
+      const before = Atomics.load(i32, at.meta + Meta.serviceWake)
+      const sgList = [{ addr: mr.addr, length, lkey: mr.lkey }]
+      qp.postSend(sendWr({ opcode: Opcode.Write, sgList, remoteAddr: 0, rkey: 0 }))
+      return Atomics.load(i32, at.meta + Meta.serviceWake) - before
+    }
+    expect(post(1000)).toBe(0)
+    expect(post(4 << 20)).toBeGreaterThan(0)
+  },
+)

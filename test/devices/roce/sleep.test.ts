@@ -168,6 +168,44 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
     channel.close()
   })
 
+  it('an event loop that is signalled stays so while its program waits for something else, if a third one waits', async () => {
+    const channel = target.createCompChannel()
+    const recvCq = target.createCq(64, { channel })
+    const [left, right] = [makeEnd(context), makeEnd(target, { recvCq })]
+    const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
+    connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    const signals = vi.spyOn(host.segment.parking, 'watchInLoop')
+    const wc = workCompletions(4)
+    const third = host.deviceWord(index) + RoceDev.unsignalled
+    let wrId = 0
+    /** Requests for signals from the arrival of a message on, after which nothing waits in the event loop. */
+    const requests = async (): Promise<number> => {
+      right.qp.postRecv({ wrId: ++wrId, sgList: [right.sge(0, 8)] })
+      recvCq.reqNotify()
+      const event = channel.nextEvent(patienceMs)
+      await pause(1)
+      signals.mockClear()
+      left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
+      expect(await event).toBe(recvCq)
+      recvCq.ackEvents(1)
+      expect(recvCq.poll(wc)).toBe(1)
+      await pause(1)
+      return signals.mock.calls.length
+    }
+    Atomics.store(host.i32, third, 1)
+    let found = 0
+    // The service thread may take some.
+    for (let round = 0; round < 400 && found === 0; round++) found = await requests()
+    expect(found).toBeGreaterThan(0)
+    Atomics.store(host.i32, third, 0)
+    signals.mockRestore()
+    left.close()
+    right.close()
+    recvCq.close()
+    channel.close()
+  })
+
   it('an event loop is woken by the kernel, and takes its packets itself', async () => {
     const channel = target.createCompChannel()
     const recvCq = target.createCq(64, { channel })
