@@ -59,7 +59,7 @@ describe.skipIf(!canShare)('two processes', { timeout: 120_000 }, () => {
       /^ #bytes +#iterations +t_min\[usec\] +t_max\[usec\] +t_typical\[usec\] +t_avg\[usec\] +t_stdev\[usec\] +99% percentile\[usec\] +99\.9% percentile\[usec\] +tps average$/m,
     )
     expect(client.stdout).toMatch(/^ 2 +\d+( +\d+\.\d\d){8}$/m)
-    const timed = await runEnds(['perf', 'send_bw', '--json'], [], ['-D', '0.3', '-b', '-s', '64'])
+    const timed = await runEnds(['perf', 'send_bw', '--json'], [], ['-D', '1', '-b', '-s', '64'])
     const { runs } = document.parse(JSON.parse(timed.client.stdout))
     expect(runs[0]!.client.sent!.messages).toBeGreaterThan(0)
     expect(runs[0]!.server.sent!.messages).toBeGreaterThan(0)
