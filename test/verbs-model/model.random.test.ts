@@ -8,7 +8,7 @@ import type { OpenOptions } from '../../src/index.ts'
 import { Setup, SharedContexts } from '../compliance/rig.ts'
 import { roceRig } from '../compliance/roce-rig.ts'
 import { shmRig } from '../compliance/shm-rig.ts'
-import { holds } from '../property.ts'
+import { holds, slow } from '../property.ts'
 import { Harness } from './harness.ts'
 import type { TypeName } from './model.ts'
 import { configs, programs } from './steps.ts'
@@ -18,7 +18,9 @@ const busyTimeout = 14
 
 function agrees(title: string, runs: number, types: readonly TypeName[], options: OpenOptions | 'roce'): void {
   const network = options === 'roce'
-  const device = network ? roceRig : shmRig(['shm0', 'shm1'], options)
+  const rig = network ? roceRig : shmRig(['shm0', 'shm1'], options)
+  // The slower suites give it what processor time the tests against real peers leave.
+  const device = slow ? { ...rig, patienceMs: 6 * rig.patienceMs } : rig
   const exact = !network && options.engine !== 'thread'
   const contexts = new SharedContexts(device)
   afterAll(() => contexts.close())
