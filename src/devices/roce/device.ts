@@ -566,16 +566,14 @@ export class RoceDevice extends NetworkDevice {
       queueMicrotask(this.#lookAgain)
       return true
     }
-    if (!this.#takesSignals()) {
+    if (this.#takesSignals()) {
+      if (!this.#requestSignal()) return false
+    } else {
       // Two others are signalled. If both are busy when packets come, the service thread takes these, and the next threads that rest are
       // signalled from then on.
       this.#signalsAt = -1
       Atomics.store(i32, dev + RoceDev.unsignalled, 1)
-      this.#beginLoopWait()
-      this.#wakeTimekeeper()
-      return true
     }
-    if (!this.#requestSignal()) return false
     this.#beginLoopWait()
     this.#wakeTimekeeper()
     return true

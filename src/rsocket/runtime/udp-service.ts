@@ -6,7 +6,7 @@
  */
 import { closeSync, openSync } from 'node:fs'
 import { MessageChannel, type MessagePort, receiveMessageOnPort, type Worker } from 'node:worker_threads'
-import { entryModule, inRootContext, startThread, withContext } from '../../memory/index.ts'
+import { entryModule, inRootContext, outOfDescriptors, startThread, withContext } from '../../memory/index.ts'
 import { Errno, type ErrnoName } from '../protocol/index.ts'
 import { datagramCost, type FromUdp, Room, type ToUdp } from './udp-messages.ts'
 
@@ -67,9 +67,10 @@ export class UdpService {
     try {
       for (let i = 0; i < threadDescriptors; i++) descriptors.push(openSync('/dev/null', 'r'))
     } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
-      if (code === 'EMFILE' || code === 'ENFILE')
-        return { errno: Errno.EMFILE, text: `no descriptors for the thread of the UDP sockets: ${message}` }
+      if (outOfDescriptors(error)) {
+        const text = `no descriptors for the thread of the UDP sockets: ${(error as Error).message}`
+        return { errno: Errno.EMFILE, text }
+      }
     } finally {
       for (const descriptor of descriptors) closeSync(descriptor)
     }

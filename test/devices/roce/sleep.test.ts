@@ -129,116 +129,87 @@ describe.skipIf(!nativeAvailable)('threads that block for events', () => {
     right.close()
   })
 
-  it('of several event loops two are signalled by the kernel; when they take nothing, the next that waits is', async () => {
+  /** Two ends, of which the second is on `target`, and its thread waits in its event loop. */
+  function loopEnds() {
     const channel = target.createCompChannel()
     const recvCq = target.createCq(64, { channel })
     const [left, right] = [makeEnd(context), makeEnd(target, { recvCq })]
     const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
     connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
     connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
-    const signalled = [RoceDev.looper, RoceDev.deputy].map((at) => host.deviceWord(index) + at)
-    const signals = vi.spyOn(host.segment.parking, 'watchInLoop')
     const wc = workCompletions(4)
-    const message = async (wrId: number, waits: () => void): Promise<void> => {
-      right.qp.postRecv({ wrId, sgList: [right.sge(0, 8)] })
-      recvCq.reqNotify()
-      const event = channel.nextEvent(patienceMs)
-      await pause(1)
-      waits()
-      left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
-      expect(await event).toBe(recvCq)
-      recvCq.ackEvents(1)
-      expect(recvCq.poll(wc)).toBe(1)
-      expect(wc[0]).toMatchObject({ wrId, status: WcStatus.Success })
+    let wrId = 0
+    return {
+      /** Waits in the event loop for a message, which is sent after `waits`; afterwards nothing waits there. */
+      async message(waits: () => void): Promise<void> {
+        right.qp.postRecv({ wrId: ++wrId, sgList: [right.sge(0, 8)] })
+        recvCq.reqNotify()
+        const event = channel.nextEvent(patienceMs)
+        await pause(1)
+        waits()
+        left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
+        expect(await event).toBe(recvCq)
+        recvCq.ackEvents(1)
+        expect(recvCq.poll(wc)).toBe(1)
+        expect(wc[0]).toMatchObject({ wrId, status: WcStatus.Success })
+      },
+      close(): void {
+        for (const each of [left, right, recvCq, channel]) each.close()
+      },
     }
+  }
+  const isLooper = (): boolean => word(RoceDev.looper) === host.segment.lockValue
+
+  it('of several event loops two are signalled by the kernel; when they take nothing, the next that waits is', async () => {
+    const ends = loopEnds()
+    const signals = vi.spyOn(host.segment.parking, 'watchInLoop')
     // A thread that lives, and is too busy to take anything, stands for two.
     const busy = Atomics.load(host.i32, host.at.meta + layout.Meta.serviceOwner)
     expect(busy).not.toBe(0)
-    for (const word of signalled) Atomics.store(host.i32, word, busy)
+    for (const at of [RoceDev.looper, RoceDev.deputy]) Atomics.store(host.i32, host.deviceWord(index) + at, busy)
     signals.mockClear()
-    await message(1, () => expect(signals).not.toHaveBeenCalled())
-    const isSignalled = (): boolean => word(RoceDev.looper) === host.segment.lockValue && signals.mock.calls.length > 0
-    for (let wrId = 2; wrId < 400 && !isSignalled(); wrId++) await message(wrId, () => {})
-    expect(word(RoceDev.looper)).toBe(host.segment.lockValue)
+    await ends.message(() => expect(signals).not.toHaveBeenCalled())
+    for (let n = 0; n < 400 && !(isLooper() && signals.mock.calls.length > 0); n++) await ends.message(() => {})
+    expect(isLooper()).toBe(true)
     expect(signals).toHaveBeenCalled()
     signals.mockRestore()
-    left.close()
-    right.close()
-    recvCq.close()
-    channel.close()
+    ends.close()
   })
 
   it('an event loop that is signalled stays so while its program waits for something else, if a third one waits', async () => {
-    const channel = target.createCompChannel()
-    const recvCq = target.createCq(64, { channel })
-    const [left, right] = [makeEnd(context), makeEnd(target, { recvCq })]
-    const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
-    connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
-    connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    const ends = loopEnds()
     const signals = vi.spyOn(host.segment.parking, 'watchInLoop')
-    const wc = workCompletions(4)
     const third = host.deviceWord(index) + RoceDev.unsignalled
-    let wrId = 0
-    /** Requests for signals from the arrival of a message on, after which nothing waits in the event loop. */
-    const requests = async (): Promise<number> => {
-      right.qp.postRecv({ wrId: ++wrId, sgList: [right.sge(0, 8)] })
-      recvCq.reqNotify()
-      const event = channel.nextEvent(patienceMs)
-      await pause(1)
-      signals.mockClear()
-      left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
-      expect(await event).toBe(recvCq)
-      recvCq.ackEvents(1)
-      expect(recvCq.poll(wc)).toBe(1)
-      await pause(1)
-      return signals.mock.calls.length
-    }
     Atomics.store(host.i32, third, 1)
     let found = 0
     // The service thread may take some.
-    for (let round = 0; round < 400 && found === 0; round++) found = await requests()
+    for (let n = 0; n < 400 && found === 0; n++) {
+      await ends.message(() => signals.mockClear())
+      await pause(1)
+      found = signals.mock.calls.length
+    }
     expect(found).toBeGreaterThan(0)
     Atomics.store(host.i32, third, 0)
     signals.mockRestore()
-    left.close()
-    right.close()
-    recvCq.close()
-    channel.close()
+    ends.close()
   })
 
   it('an event loop is woken by the kernel, and takes its packets itself', async () => {
-    const channel = target.createCompChannel()
-    const recvCq = target.createCq(64, { channel })
-    const [left, right] = [makeEnd(context), makeEnd(target, { recvCq })]
-    const [near, far] = [endpointOf(left.qp), endpointOf(right.qp)]
-    connectQp(left.qp, near, far, { accessFlags: access, timeout: 16, retryCnt: 7 })
-    connectQp(right.qp, far, near, { accessFlags: access, timeout: 16, retryCnt: 7 })
+    const ends = loopEnds()
     const drive = vi.spyOn(target.device as RoceDevice, 'drive')
-    const wc = workCompletions(4)
     const rounds = 20
     let watched = 0
     // The service thread looks now and then, and may take some, and the device with that until it is waited for once more; on a busy machine
     // it takes most.
     const taken = (): number => drive.mock.results.reduce((sum, { value }) => sum + (value as number), 0)
-    const enough = (): boolean => taken() > rounds / 4 && watched > rounds / 4
-    for (let wrId = 1; wrId <= rounds || (wrId <= 20 * rounds && !enough()); wrId++) {
-      right.qp.postRecv({ wrId, sgList: [right.sge(0, 8)] })
-      recvCq.reqNotify()
-      const event = channel.nextEvent(patienceMs)
-      await pause(1)
-      if (word(RoceDev.looper) === host.segment.lockValue) watched++
-      left.qp.postSend(sendWr({ opcode: Opcode.Send, sgList: [left.sge(0, 8)], wrId }))
-      expect(await event).toBe(recvCq)
-      recvCq.ackEvents(1)
-      expect(recvCq.poll(wc)).toBe(1)
-      expect(wc[0]).toMatchObject({ wrId, status: WcStatus.Success })
-    }
-    expect(watched).toBeGreaterThan(rounds / 4)
+    const enough = (): boolean => taken() > rounds / 4 && watched > rounds / 2
+    for (let n = 1; n <= rounds || (n <= 20 * rounds && !enough()); n++)
+      await ends.message(() => {
+        if (isLooper()) watched++
+      })
+    expect(watched).toBeGreaterThan(rounds / 2)
     expect(taken()).toBeGreaterThan(rounds / 4)
     drive.mockRestore()
-    left.close()
-    right.close()
-    recvCq.close()
-    channel.close()
+    ends.close()
   })
 })
